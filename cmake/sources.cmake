@@ -1,0 +1,7 @@
+# Every source, room by room; a room may include only from those listed before it.
+set(HOLOGRAM_SOURCES
+    src/core/array.cpp
+    src/core/dtype.cpp
+    src/core/log.cpp
+    src/core/messages.cpp
+)

@@ -1,0 +1,23 @@
+// Shapes: the lengths of the axes, outermost first. Arrays are row-major.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hologram/export.hpp"
+
+namespace hologram {
+
+using Shape = std::vector<int64_t>;  // empty for a single number
+
+inline constexpr size_t kMaxRank = 8;
+
+// The number of elements; ShapeMismatch if a length is negative, the rank above kMaxRank, or the
+// product beyond 2^59.
+HOLOGRAM_API int64_t count_of(const Shape& shape);
+
+// "[480, 640, 3]"
+HOLOGRAM_API std::string to_string(const Shape& shape);
+
+}  // namespace hologram

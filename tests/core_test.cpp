@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "core/log.hpp"
+#include "core/messages.hpp"
+#include "hologram/array.hpp"
+#include "hologram/dtype.hpp"
+
+namespace hologram {
+namespace {
+
+TEST(DType, NamesRoundTrip) {
+  for (size_t i = 1; i < kDTypeCount; i++) {
+    const auto type = static_cast<DType>(i);
+    EXPECT_EQ(parse_dtype(name_of(type)), type);
+    EXPECT_GT(size_of(type), 0u);
+    EXPECT_TRUE(is_compute_type(compute_type(type)));
+  }
+  EXPECT_FALSE(parse_dtype("float"));
+  EXPECT_FALSE(parse_dtype("none"));
+}
+
+// Every text is whole: it names a culprit, ends its remedy as a sentence, and has no gap in its
+// placeholders.
+TEST(Messages, TableIsWellFormed) {
+  std::set<std::string_view> ids;
+  for (size_t i = 0; i < core::message_count(); i++) {
+    const core::Message& m = core::message(static_cast<core::Text>(i));
+    EXPECT_TRUE(ids.insert(m.id).second) << m.id;
+    const std::string what = m.what, remedy = m.remedy;
+    EXPECT_FALSE(what.empty()) << m.id;
+    EXPECT_NE(what.back(), '.') << m.id;
+    ASSERT_FALSE(remedy.empty()) << m.id;
+    EXPECT_TRUE(remedy.back() == '.' || remedy.back() == '}') << m.id;
+    int highest = -1;
+    std::set<int> used;
+    for (const std::string& text : {what, remedy})
+      for (size_t p = text.find('{'); p != std::string::npos; p = text.find('{', p + 1)) {
+        ASSERT_LT(p + 2, text.size()) << m.id;
+        ASSERT_TRUE(text[p + 1] >= '0' && text[p + 1] <= '9' && text[p + 2] == '}') << m.id;
+        used.insert(text[p + 1] - '0');
+        highest = std::max(highest, text[p + 1] - '0');
+      }
+    EXPECT_EQ(static_cast<int>(used.size()), highest + 1) << m.id;
+  }
+}
+
+TEST(Log, ReachesTheCallbackAtItsLevelOnly) {
+  std::string seen;
+  set_log_callback([&](LogLevel, std::string_view text) { seen += text; }, LogLevel::Info);
+  core::log(LogLevel::Info, "a");
+  core::log(LogLevel::Debug, "b");
+  set_log_callback({});
+  core::log(LogLevel::Error, "c");
+  EXPECT_EQ(seen, "a");
+}
+
+TEST(Array, SharesItsMemoryAndChecksItsUse) {
+  Array a = Array::from(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
+  Array b = a.reshaped({3, 2});
+  b.mutable_as<float>()[5] = 7;
+  EXPECT_EQ(a.as<float>()[5], 7.0f);
+  EXPECT_THROW(a.as<double>(), Error);
+  EXPECT_THROW(a.reshaped({4, 2}), Error);
+  EXPECT_THROW(Array(DType::F32, {-1}), Error);
+  EXPECT_THROW(Array(DType::F32, {int64_t{1} << 40, int64_t{1} << 40}), Error);
+  const float value = 1;
+  Array c = Array::borrow(DType::F32, {}, &value);
+  EXPECT_EQ(c.size(), 1u);
+  EXPECT_THROW(c.mutable_data(), Error);
+}
+
+}  // namespace
+}  // namespace hologram

@@ -4,4 +4,8 @@ set(HOLOGRAM_SOURCES
     src/core/dtype.cpp
     src/core/log.cpp
     src/core/messages.cpp
+
+    src/program/builder.cpp
+    src/program/op.cpp
+    src/program/typing.cpp
 )

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "hologram/dtype.hpp"
-#include "program/op.hpp"
+#include "hologram/op.hpp"
 
 namespace hologram::interp {
 

@@ -1,5 +1,5 @@
-// The instructions of Atlas. One row of the table in op.cpp says everything about each: its name,
-// types, exact meaning and edge cases; docs/atlas.md is generated from it.
+// The instructions of Atlas. One row of a table says everything about each: its name, types, exact
+// meaning and edge cases; docs/atlas.md is generated from it.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <string_view>
+
+#include "hologram/export.hpp"
 
 namespace hologram::program {
 
@@ -161,11 +163,17 @@ struct OpInfo {
   std::string_view edges;    // the edge cases, empty if there are none
 };
 
-const OpInfo& info(Op op);
-std::span<const OpInfo> all_ops();
-std::optional<Op> find_op(std::string_view name);
+HOLOGRAM_API const OpInfo& info(Op op);
+HOLOGRAM_API std::span<const OpInfo> all_ops();
+HOLOGRAM_API std::optional<Op> find_op(std::string_view name);
 
 // A function of its operands alone: no memory, no lane, no control flow.
-bool is_pure(Op op);
+HOLOGRAM_API bool is_pure(Op op);
+
+// How atomics, group_reduce and group_scan combine two values.
+enum class Combine : uint8_t { Add, Mul, Min, Max, And, Or, Xor, Exchange };
+
+HOLOGRAM_API std::string_view name_of(Combine combine);
+HOLOGRAM_API std::optional<Combine> find_combine(std::string_view name);
 
 }  // namespace hologram::program

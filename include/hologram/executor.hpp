@@ -1,0 +1,111 @@
+// Running programs.
+//
+//   Executor executor;
+//   auto out = executor.run(blur, {{"src", picture}, {"sigma", 2.0}});
+//   Array result = out.at("dst");
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "hologram/array.hpp"
+#include "hologram/config.hpp"
+#include "hologram/device.hpp"
+#include "hologram/program.hpp"
+
+namespace hologram {
+
+// A number given for a scalar parameter; it must fit the parameter's type (floats round).
+struct Number {
+  template <class T>
+  requires std::is_arithmetic_v<T> Number(T value)
+      : real(static_cast<double>(value)), whole(std::is_integral_v<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      integer = static_cast<int64_t>(value);
+      above = std::is_unsigned_v<T> && integer < 0;
+    }
+  }
+  double real;
+  int64_t integer = 0;
+  bool whole;
+  bool above = false;  // an unsigned number beyond int64_t: `integer` holds its bits
+};
+
+// A named argument: an array for a buffer parameter, a number for a scalar.
+struct Argument {
+  std::string name;
+  std::variant<Array, Number> value;
+};
+
+// Workgroups along x, y and z.
+using Grid = std::array<uint64_t, 3>;
+
+// Shared with a running launch: read `done` of `total`, set `cancel`.
+struct Progress {
+  std::atomic<uint64_t> done{0};
+  std::atomic<uint64_t> total{0};
+  std::atomic<bool> cancel{false};
+};
+
+// What a launch did.
+struct RunReport {
+  Grid grid = {1, 1, 1};
+  double seconds = 0;     // wall time of the launches
+  uint64_t launches = 0;  // more than 1 where the work was done by strips
+};
+
+// Receives rows [first_row, first_row + rows.shape()[0]) of an output, in order.
+using OutputSink =
+    std::function<void(const std::string& output, int64_t first_row, const Array& rows)>;
+
+struct RunOptions {
+  std::optional<Grid> grid;  // else from the program's lanes(…), else one lane an output element
+  std::map<std::string, Shape> shapes;  // of outputs that cannot be derived
+  Progress* progress = nullptr;
+  RunReport* report = nullptr;
+};
+
+// A device, and everything needed to run programs on it. Cheap to copy (copies share the device);
+// any thread may use it.
+class HOLOGRAM_API Executor {
+ public:
+  // The best device there is, or what the environment asks for. BackendUnavailable says why not.
+  Executor();
+  explicit Executor(BackendType backend);
+  static Executor automatic() { return Executor(); }
+  static Executor from_config(const BackendConfig& config);
+
+  const DeviceInfo& device() const;
+  const BackendConfig& config() const;
+  std::string why() const;  // how the device was chosen
+
+  // Launches the program and waits. Arguments are matched by name. Buffers that are only written
+  // may be left out where their shape follows from the others' dimensions; in and inout buffers may
+  // not. An inout argument is changed in place. Returns every buffer that the program writes, by
+  // name.
+  std::map<std::string, Array> run(const program::Program& program,
+                                   const std::vector<Argument>& arguments,
+                                   const RunOptions& options = {}) const;
+  std::map<std::string, Array> run(const program::Program& program,
+                                   const std::vector<Argument>& arguments, Grid grid) const;
+
+  // The same, but an output leaves through `sink` by strips of whole rows, so that inputs and one
+  // strip are all that must fit into `cache_size_mb`. UnsupportedOperation if the program cannot be
+  // cut that way: a strip of the grid must write its own rows only.
+  void run_by_strips(const program::Program& program, const std::vector<Argument>& arguments,
+                     const OutputSink& sink, const RunOptions& options = {}) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace hologram

@@ -1,0 +1,109 @@
+// The seams between the runtime and a backend. A backend is one folder that implements Backend,
+// Device, Stream, Buffer and Executable; docs/adding-a-backend.md walks through one.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "hologram/config.hpp"
+#include "hologram/device.hpp"
+#include "hologram/error.hpp"
+#include "hologram/executor.hpp"
+#include "hologram/program.hpp"
+
+namespace hologram::hal {
+
+// Why something is not done: a short clause, as in "no CUDA-capable device found".
+struct Refusal {
+  std::string reason;
+};
+
+template <class T>
+using Expected = std::variant<T, Refusal>;
+
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual uint64_t size() const = 0;  // bytes
+  virtual std::byte* host() = 0;      // null unless the host can reach it
+};
+
+// A part of a buffer given to a program. `size` is exact: the length of the buffer parameter is
+// size / element size. `offset` is a multiple of DeviceInfo::binding_alignment.
+struct Binding {
+  Buffer* buffer = nullptr;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+// A moment on a stream's timeline.
+struct Point {
+  uint64_t value = 0;
+};
+
+enum class State : uint8_t { Pending, Done, Failed };
+
+using Clock = std::chrono::steady_clock;
+using Deadline = std::optional<Clock::time_point>;
+
+// A program made ready for one device.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+};
+
+struct CompileOptions {
+  bool check = false;  // look for races and reads of unset workgroup memory
+};
+
+struct Launch {
+  const Executable* executable = nullptr;
+  Grid grid = {1, 1, 1};              // workgroups, any number: the backend linearises past limits
+  std::span<const Binding> bindings;  // one a buffer parameter
+  std::span<const uint64_t> scalars;  // bits, one a scalar parameter
+  Deadline deadline;
+  Progress* progress = nullptr;
+};
+
+// Work in order; one caller at a time. Failures of the work itself surface in wait.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void launch(const Launch& launch) = 0;
+  virtual void copy(Binding to, Binding from) = 0;  // distinct buffers, either may be the host's
+  virtual void fill(Binding where, uint32_t pattern) = 0;
+  virtual Point submit() = 0;
+  // The one blocking call. Throws what went wrong in the work before `point`.
+  virtual State wait(Point point, Deadline deadline) = 0;
+};
+
+// Thread-safe.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceInfo& info() const = 0;
+  virtual std::optional<Refusal> refuses(const program::Program& program) const = 0;
+  virtual std::unique_ptr<Buffer> allocate(uint64_t bytes) = 0;
+  // Host memory as a buffer without a copy, where the device can; null where it cannot.
+  virtual std::unique_ptr<Buffer> adopt(std::byte* memory, uint64_t bytes) = 0;
+  virtual std::shared_ptr<Executable> compile(const program::Program& program,
+                                              const CompileOptions& options) = 0;
+  virtual std::unique_ptr<Stream> stream() = 0;
+};
+
+// One a folder, listed in backends/registry.cpp.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual BackendType type() const = 0;
+  virtual Expected<std::vector<DeviceInfo>> discover() = 0;
+  virtual Expected<std::shared_ptr<Device>> open(int index, const BackendConfig& config) = 0;
+};
+
+}  // namespace hologram::hal

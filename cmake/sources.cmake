@@ -6,6 +6,7 @@ set(HOLOGRAM_SOURCES
     src/core/mapped_file.cpp
     src/core/messages.cpp
     src/core/output_file.cpp
+    src/core/parallel.cpp
 
     src/files/exif.cpp
     src/files/formats.cpp
@@ -23,4 +24,17 @@ set(HOLOGRAM_SOURCES
     src/program/builder.cpp
     src/program/op.cpp
     src/program/typing.cpp
+
+    src/interp/access.cpp
+    src/interp/affine.cpp
+    src/interp/checker.cpp
+    src/interp/interpreter.cpp
+    src/interp/kernels_convert.cpp
+    src/interp/kernels_float.cpp
+    src/interp/kernels_integer.cpp
+    src/interp/lowering.cpp
+    src/interp/machine.cpp
+    src/interp/machine_control.cpp
+    src/interp/machine_group.cpp
+    src/interp/machine_memory.cpp
 )

@@ -28,8 +28,19 @@ using Kernel = void (*)(std::byte* out, const Operand* in, size_t groups);
 struct KernelTable {
   // Indexed by instruction and operand type; null where the instruction has no such type.
   Kernel pure[program::kOpCount][kDTypeCount] = {};
-  Kernel& at(program::Op op, DType type) {
-    return pure[static_cast<size_t>(op)][static_cast<size_t>(type)];
+  Kernel casts[kDTypeCount][kDTypeCount] = {};  // by operand and result type
+
+  Kernel& at(program::Op op, DType operand) {
+    return pure[static_cast<size_t>(op)][static_cast<size_t>(operand)];
+  }
+  Kernel at(program::Op op, DType operand) const {
+    return pure[static_cast<size_t>(op)][static_cast<size_t>(operand)];
+  }
+  Kernel& cast(DType from, DType to) {
+    return casts[static_cast<size_t>(from)][static_cast<size_t>(to)];
+  }
+  Kernel cast(DType from, DType to) const {
+    return casts[static_cast<size_t>(from)][static_cast<size_t>(to)];
   }
 };
 

@@ -1,0 +1,124 @@
+#include "interp/interpreter.hpp"
+
+#include <mutex>
+
+#include "interp/checker.hpp"
+#include "interp/machine.hpp"
+
+namespace hologram::interp {
+namespace {
+
+// How the grid is cut into blocks: items are numbered row by row.
+struct Blocks {
+  uint64_t along_x = 1;  // blocks in a row
+  uint64_t lanes_x = 1;  // lanes in a row
+  uint64_t rows_y = 1, rows_z = 1;
+  uint64_t lanes = 1;  // of a full block
+  uint64_t count() const { return along_x * rows_y * rows_z; }
+};
+
+constexpr uint64_t kLanesWorthAThread = 8192;
+
+Blocks cut(const Bytecode& code, const Grid& grid, int threads) {
+  Blocks b;
+  if (code.cooperative) {
+    b.along_x = grid[0];
+    b.rows_y = grid[1];
+    b.rows_z = grid[2];
+    b.lanes = code.block_lanes;
+    return b;
+  }
+  b.lanes_x = grid[0] * code.workgroup[0];
+  b.rows_y = grid[1] * code.workgroup[1];
+  b.rows_z = grid[2] * code.workgroup[2];
+  // Even blocks, and at least one a thread where the row is long enough.
+  uint64_t most = code.block_lanes;
+  if (b.rows_y * b.rows_z == 1 && b.lanes_x > kLanesWorthAThread / 4)
+    most = std::min(
+        most, (b.lanes_x + static_cast<uint64_t>(threads) - 1) / static_cast<uint64_t>(threads));
+  b.along_x = std::max<uint64_t>(1, (b.lanes_x + most - 1) / most);
+  b.lanes = (b.lanes_x + b.along_x - 1) / b.along_x;
+  b.lanes = std::min<uint64_t>((b.lanes + kGroup - 1) / kGroup * kGroup, code.block_lanes);
+  b.along_x = (b.lanes_x + b.lanes - 1) / std::max<uint64_t>(1, b.lanes);
+  return b;
+}
+
+// Machines are made once a thread and handed from chunk to chunk.
+class Pool {
+ public:
+  explicit Pool(LaunchState& state) : state_(state) {}
+  std::unique_ptr<Machine> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        auto machine = std::move(free_.back());
+        free_.pop_back();
+        return machine;
+      }
+    }
+    return std::make_unique<Machine>(state_);
+  }
+  void give_back(std::unique_ptr<Machine> machine) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(machine));
+  }
+
+ private:
+  LaunchState& state_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Machine>> free_;
+};
+
+void run_block(Machine& machine, const Bytecode& code, const Blocks& blocks, uint64_t item,
+               Checker* checker) {
+  const uint64_t row = item / blocks.along_x;
+  const auto x = static_cast<int64_t>(item % blocks.along_x);
+  const auto y = static_cast<int64_t>(row % blocks.rows_y);
+  const auto z = static_cast<int64_t>(row / blocks.rows_y);
+  if (code.cooperative) return machine.run_group(x, y, z);
+  const uint64_t first = static_cast<uint64_t>(x) * blocks.lanes;
+  if (checker != nullptr) checker->begin_lanes(first);
+  machine.run_lanes(static_cast<int64_t>(first),
+                    static_cast<uint32_t>(std::min(blocks.lanes, blocks.lanes_x - first)), y, z);
+}
+
+}  // namespace
+
+Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threads) {
+  if (launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0) return Outcome::Done;
+  LaunchState state{.code = code, .launch = launch};
+  std::unique_ptr<Checker> checker;
+  if (launch.check) {
+    checker = std::make_unique<Checker>(code);
+    state.checker = checker.get();
+  }
+  Pool pool(state);
+  const Blocks blocks = cut(code, launch.grid, threads.count());
+  const uint64_t count = blocks.count();
+  if (launch.progress != nullptr) launch.progress->total += count;
+
+  const auto chunk = [&](uint64_t begin, uint64_t end) {
+    std::unique_ptr<Machine> machine = pool.take();
+    try {
+      for (uint64_t i = begin; i < end; i++) {
+        run_block(*machine, code, blocks, i, checker.get());
+        if (launch.progress != nullptr)
+          launch.progress->done.fetch_add(1, std::memory_order_relaxed);
+      }
+    } catch (...) {
+      state.stop = true;
+      throw;
+    }
+    pool.give_back(std::move(machine));
+  };
+  try {
+    const uint64_t grain = std::max<uint64_t>(1, kLanesWorthAThread / blocks.lanes);
+    if (checker) chunk(0, count);
+    else threads.run(count, grain, chunk);
+  } catch (const Stopped&) {
+    return state.outcome;
+  }
+  return Outcome::Done;
+}
+
+}  // namespace hologram::interp

@@ -22,6 +22,7 @@ set(HOLOGRAM_SOURCES
     src/files/zip.cpp
 
     src/program/builder.cpp
+    src/program/expansions/evaluate.cpp
     src/program/op.cpp
     src/program/typing.cpp
 
@@ -31,10 +32,13 @@ set(HOLOGRAM_SOURCES
     src/interp/interpreter.cpp
     src/interp/kernels_convert.cpp
     src/interp/kernels_float.cpp
+    src/interp/kernels_functions_f32.cpp
+    src/interp/kernels_functions_f64.cpp
     src/interp/kernels_integer.cpp
     src/interp/lowering.cpp
     src/interp/machine.cpp
     src/interp/machine_control.cpp
     src/interp/machine_group.cpp
     src/interp/machine_memory.cpp
+    src/interp/targets.cpp
 )

@@ -36,7 +36,8 @@ struct LtOp {
 struct LeOp {
   template <class D, class V>
   static HWY_INLINE hn::Mask<D> apply(D, V a, V b) {
-    return hn::Le(a, b);
+    if constexpr (hwy::IsFloat<hn::TFromD<D>>()) return hn::Le(a, b);
+    else return hn::Not(hn::Gt(a, b));
   }
 };
 struct GtOp {
@@ -48,7 +49,8 @@ struct GtOp {
 struct GeOp {
   template <class D, class V>
   static HWY_INLINE hn::Mask<D> apply(D, V a, V b) {
-    return hn::Ge(a, b);
+    if constexpr (hwy::IsFloat<hn::TFromD<D>>()) return hn::Ge(a, b);
+    else return hn::Not(hn::Lt(a, b));
   }
 };
 

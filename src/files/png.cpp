@@ -183,6 +183,8 @@ class PngEncoder : public Encoder {
     png_set_IHDR(handle_.png, handle_.info, samples_.width(), samples_.height(), samples_.bits(),
                  kColors[samples_.channels() - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
+    // A 24 megapixel photograph takes a second so. Higher levels take two to six times as long for
+    // a few percent of noise or a quarter of a smooth ramp; other filters gain nothing.
     png_set_filter(handle_.png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
     png_set_compression_level(handle_.png, 1);
     png_write_info(handle_.png, handle_.info);

@@ -1,0 +1,103 @@
+#include <algorithm>
+
+#include "oracle/program_writer.hpp"
+#include "oracle/random_values.hpp"
+#include "program/typing.hpp"
+
+namespace hologram::oracle {
+namespace {
+
+using program::Category;
+using program::Op;
+using program::OpInfo;
+using program::Typing;
+using program::Value;
+
+constexpr DType kTypes[] = {DType::I32, DType::F32, DType::U32, DType::I64,
+                            DType::F64, DType::U64, DType::Bool};
+
+// Whether an instruction can give that type.
+bool gives(const OpInfo& row, DType type) {
+  if (!program::is_pure(row.op)) return false;
+  if (row.typing == Typing::Compare || row.typing == Typing::FloatTest) return type == DType::Bool;
+  return program::accepts(row.typing, type);
+}
+
+}  // namespace
+
+DType ExpressionWriter::some_type() { return choose_.of(kTypes); }
+
+Known ExpressionWriter::constant(DType type) {
+  const uint64_t bits = choose_.percent(40) ? random_value(type, choose_)  //
+                                            : moderate_value(type, choose_);
+  return {b_.constant_bits(type, bits), true};
+}
+
+Known ExpressionWriter::leaf(DType type, bool uniform) {
+  if (choose_.percent(20)) return constant(type);
+  // From the newest backwards, with a chance for each, so that old values live too.
+  if (choose_.percent(30))
+    for (const Variable& v : variables_)
+      if (v.type == type && (v.uniform || !uniform) && choose_.percent(50))
+        return {b_.get(v.var), v.uniform};
+  for (auto k = pool_.rbegin(); k != pool_.rend(); ++k)
+    if (k->value.type() == type && (k->uniform || !uniform) && choose_.percent(40)) return *k;
+  return constant(type);
+}
+
+Known ExpressionWriter::expression(DType type, int depth, bool uniform) {
+  if (depth == 0 || choose_.percent(30)) return leaf(type, uniform);
+  const auto ops = program::all_ops();
+  const OpInfo* row = nullptr;
+  do {
+    row = &ops[choose_.below(static_cast<uint32_t>(ops.size()))];
+    // The zeros of a fuzzer at its end would not get further than the first row.
+    if (row->op == Op::Const) return leaf(type, uniform);
+  } while (!gives(*row, type) || (row->category == Category::Function && !choose_.percent(25)));
+
+  DType from = type;
+  switch (row->typing) {
+    case Typing::Compare:
+      do from = some_type();
+      while (from == DType::Bool && row->op != Op::Eq && row->op != Op::Ne);
+      break;
+    case Typing::FloatTest: from = choose_.percent(50) ? DType::F64 : DType::F32; break;
+    case Typing::Cast: from = some_type(); break;
+    case Typing::Bitcast: {
+      constexpr DType kFour[] = {DType::I32, DType::F32, DType::U32};
+      constexpr DType kEight[] = {DType::I64, DType::F64, DType::U64};
+      from = size_of(type) == 4 ? choose_.of(kFour) : choose_.of(kEight);
+      break;
+    }
+    default: break;
+  }
+  const bool converts = row->typing == Typing::Cast || row->typing == Typing::Bitcast;
+  if (converts && from == type) return expression(type, depth - 1, uniform);
+  const Known made = operation(row->op, from, type, depth - 1, uniform);
+  pool_.push_back(made);
+  return made;
+}
+
+Known ExpressionWriter::operation(Op op, DType from, DType type, int depth, bool uniform) {
+  // How often mad rounds depends on the device.
+  if (op == Op::Mad && is_float(from)) op = Op::Fma;
+  const OpInfo& row = program::info(op);
+  const bool selects = row.typing == Typing::Select;
+  Known a = expression(selects ? DType::Bool : from, depth, uniform);
+  if (op == Op::Bitcast && is_float(from)) a.value = without_nan(a.value);
+  if (row.arity == 1) return {b_.emit(op, {a.value}, type), a.uniform};
+  DType second = from;
+  if (row.typing == Typing::Shift) second = choose_.percent(50) ? DType::I32 : DType::U32;
+  Known b = expression(second, depth, uniform);
+  if (op == Op::CopySign) b.value = without_nan(b.value);
+  if (row.arity == 2) return {b_.emit(op, {a.value, b.value}), a.uniform && b.uniform};
+  const Known c = expression(from, depth, uniform);
+  return {b_.emit(op, {a.value, b.value, c.value}), a.uniform && b.uniform && c.uniform};
+}
+
+Value ExpressionWriter::without_nan(Value value) {
+  const Value zero = b_.constant_bits(value.type(), 0);
+  return b_.emit(Op::Select, {b_.emit(Op::IsNan, {value}), zero, value});
+}
+
+}  // namespace hologram::oracle

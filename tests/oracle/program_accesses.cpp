@@ -1,0 +1,201 @@
+// The statements of a random program that touch memory and other lanes.
+#include <bit>
+
+#include "oracle/program_writer.hpp"
+
+namespace hologram::oracle {
+
+using program::Access;
+using program::Combine;
+using program::Op;
+using program::Value;
+
+namespace {
+
+constexpr Combine kAnyOrder[] = {Combine::Add, Combine::Min, Combine::Max,
+                                 Combine::And, Combine::Or,  Combine::Xor};
+
+}  // namespace
+
+Value ProgramWriter::slot_number(int64_t per_lane) {
+  if (per_lane == 1 || choose_.percent(50))
+    return index_constant(choose_.below(static_cast<uint32_t>(per_lane)));
+  const Value any = leaf(plan_.index).value;
+  return choose_.percent(50) ? min(max(any, 0), per_lane - 1) : any & (per_lane - 1);
+}
+
+Value ProgramWriter::own_index(int64_t per_lane, Value lane, int64_t lanes, bool reversed,
+                               int64_t offset) {
+  Value index = reversed ? index_constant(lanes - 1) - lane : lane;
+  if (per_lane > 1) index = index * per_lane + slot_number(per_lane);
+  return offset == 0 ? index : index + offset;
+}
+Value ProgramWriter::own_index(const BufferPlan& b) {
+  return own_index(b.per_lane, lane_in_grid_, plan_.all_lanes(), b.reversed, b.offset);
+}
+Value ProgramWriter::own_index(const SharedPlan& s) {
+  return own_index(s.per_lane, lane_in_group_, plan_.lanes(), false, 0);
+}
+
+// Near the lane's own, at the ends, or anywhere.
+Known ProgramWriter::any_index(Value length, int64_t known_length) {
+  const auto count = static_cast<uint32_t>(known_length) + 3;
+  switch (choose_.below(10)) {
+    case 0: return {lane_in_grid_, false};
+    case 1: return {lane_in_grid_ + (static_cast<int64_t>(choose_.below(9)) - 4), false};
+    case 2: return {b_.global_id(0), false};
+    case 3: return {index_constant(static_cast<int64_t>(choose_.below(count)) - 1), true};
+    case 4: return {length - choose_.below(3), true};
+    case 5: return {length - 1 - lane_in_grid_, false};
+    case 6: {
+      const Known any = expression(plan_.index, 2);
+      return {b_.emit(Op::Rem, {any.value, length}), any.uniform};
+    }
+    case 7: {
+      const Known any = expression(plan_.index, 1);
+      return {min(max(any.value, 0), length - 1), any.uniform};
+    }
+    case 8: {
+      const Known any = expression(plan_.index, 2);
+      return {any.value & 31, any.uniform};
+    }
+    default: {
+      const Known any = expression(plan_.index, 2);
+      return {any.value, any.uniform};
+    }
+  }
+}
+
+// The body, under a condition that promises something about the index, or as it is.
+void ProgramWriter::guarded(Value index, Value length, const std::function<void()>& body) {
+  const uint32_t kind = choose_.below(10);
+  if (kind > 3) return body();
+  const Value limit = choose_.percent(60) ? length : leaf(plan_.index).value;
+  const Value below = choose_.percent(80) ? index < limit : index <= limit;
+  const auto inside = [&] { block(false, body); };
+  if (kind == 0) b_.if_(below, inside);
+  if (kind == 1) b_.if_(below & (index >= 0), inside);
+  if (kind == 2)
+    b_.if_(
+        index >= limit, [&] { block(false, [] {}); }, inside);
+  if (kind == 3) b_.if_(index >= 0, [&] { b_.if_(below, inside); });
+}
+
+void ProgramWriter::write_load() {
+  const auto all = static_cast<uint32_t>(plan_.buffers.size() + plan_.shared.size());
+  const uint32_t which = choose_.below(all);
+  Value index, length;
+  std::function<Value()> load;
+  DType type = DType::None;
+  if (which < plan_.buffers.size()) {
+    const BufferPlan& b = plan_.buffers[which];
+    if (b.access == Access::Out || b.access == Access::Atomic) return write_store();
+    type = compute_type(b.type);
+    length = b_.length(b.buffer);
+    index = b.access == Access::InOut ? own_index(b) : any_index(length, b.length()).value;
+    load = [&, index] { return b_.load(b.buffer, index); };
+    return finish_load(type, index, length, load);
+  }
+  const SharedPlan& s = plan_.shared[which - plan_.buffers.size()];
+  length = index_constant(s.count);
+  index = section_ > 0 ? any_index(length, s.count).value : own_index(s);
+  // Of an atomic array the old value is what there is to see; nothing is combined into it.
+  load = [&, index] {
+    return s.atomic ? b_.atomic(Combine::Or, s.array, index, b_.constant(s.type, int64_t{0}))
+                    : b_.load(s.array, index);
+  };
+  finish_load(s.type, index, length, load);
+}
+
+void ProgramWriter::finish_load(DType type, Value index, Value length,
+                                const std::function<Value()>& load) {
+  if (choose_.percent(50)) return add({load(), false});
+  const program::Var result = b_.var(leaf(type).value);
+  guarded(index, length, [&] { b_.set(result, load()); });
+  add_variable({result, type, false});
+}
+
+void ProgramWriter::write_store() {
+  const auto all = static_cast<uint32_t>(plan_.buffers.size() + plan_.shared.size());
+  for (int attempt = 0; attempt < 8; attempt++) {
+    const uint32_t which = choose_.below(all);
+    if (which >= plan_.buffers.size()) {
+      const SharedPlan& s = plan_.shared[which - plan_.buffers.size()];
+      if (section_ > 0 || s.atomic) continue;
+      const Value index = own_index(s);
+      const Value value = expression(s.type, 2).value;
+      return guarded(index, index_constant(s.count), [&] { b_.store(s.array, index, value); });
+    }
+    const BufferPlan& b = plan_.buffers[which];
+    if (b.access == Access::In || b.access == Access::Atomic) continue;
+    Value index = own_index(b);
+    // A store of no lane, or of some: the others are sent outside.
+    if (choose_.percent(15))
+      index = select(expression(DType::Bool, 1).value, index, choose_.percent(50) ? -1 : INT32_MAX);
+    const Value value = expression(compute_type(b.type), 3).value;
+    return guarded(index, b_.length(b.buffer), [&] { b_.store(b.buffer, index, value); });
+  }
+}
+
+void ProgramWriter::write_atomic() {
+  for (const BufferPlan& b : plan_.buffers) {
+    if (b.access != Access::Atomic) continue;
+    const Value value = expression(b.type, 2).value;
+    const Value length = b_.length(b.buffer);
+    if (b.free_for_all) {
+      const Value index = any_index(length, b.length()).value;
+      return guarded(index, length, [&] { b_.atomic(b.combine, b.buffer, index, value); });
+    }
+    const Combine combine = choose_.percent(40) ? Combine::Exchange : choose_.of(kAnyOrder);
+    add({b_.atomic(combine, b.buffer, own_index(b), value), false});
+    return;
+  }
+  write_load();
+}
+
+void ProgramWriter::write_group_operation() {
+  if (!uniform_flow() || !plan_.cooperative) return write_store();
+  const uint32_t kind = choose_.below(5);
+  DType type = some_type();
+  if (kind == 0) {
+    add({b_.group_uniform(expression(type, 2).value), true});
+    return;
+  }
+  if (type == DType::Bool) type = DType::F32;
+  constexpr Combine kNumbers[] = {Combine::Add, Combine::Max, Combine::Min, Combine::Mul};
+  constexpr Combine kBits[] = {Combine::And, Combine::Or, Combine::Xor};
+  const bool bits = is_integer(type) && choose_.percent(30);
+  const Combine combine = bits ? choose_.of(kBits) : choose_.of(kNumbers);
+  const Value value = expression(type, 2).value;
+  const bool halves = std::has_single_bit(static_cast<uint64_t>(plan_.lanes()));
+  if (kind < 3 && halves) add({b_.group_reduce(combine, value), true});
+  else add({b_.group_scan(combine, value), false});
+}
+
+// Lanes show each other what is in their slots: nobody writes between the two barriers. Before
+// that, everybody may change the atomic arrays.
+void ProgramWriter::write_exchange(int depth) {
+  if (!uniform_flow() || !plan_.cooperative || section_ > 0) return write_load();
+  for (const SharedPlan& s : plan_.shared) {
+    if (!s.atomic || choose_.percent(30)) continue;
+    b_.barrier();
+    const Combine combine = choose_.of(kAnyOrder);
+    for (uint32_t i = choose_.below(3); i > 0; i--) {
+      const Value value = expression(s.type, 2).value;
+      const Value length = index_constant(s.count);
+      const Value index = any_index(length, s.count).value;
+      guarded(index, length, [&] { b_.atomic(combine, s.array, index, value); });
+    }
+  }
+  b_.barrier();
+  const size_t outside = locked_loops_;
+  locked_loops_ = loops_.size();
+  section_++;
+  write_load();
+  statements(1 + static_cast<int>(choose_.below(3)), depth > 0 ? depth - 1 : 0);
+  section_--;
+  locked_loops_ = outside;
+  b_.barrier();
+}
+
+}  // namespace hologram::oracle

@@ -1,0 +1,234 @@
+#include "oracle/program_writer.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "oracle/random_values.hpp"
+
+namespace hologram::oracle {
+
+using program::Access;
+using program::Combine;
+using program::Op;
+using program::Value;
+
+void ProgramWriter::write() {
+  sources();
+  initialise_shared();
+  statements(4 + static_cast<int>(choose_.below(10)), 3);
+  // Something is always written.
+  while (budget_ > -1000 && choose_.percent(70)) {
+    budget_ -= 100;
+    write_store();
+  }
+  write_store();
+}
+
+// What every program starts from; much of it is dead in the end.
+void ProgramWriter::sources() {
+  const auto linear = [&](const std::array<Value, 3>& at, const std::array<Value, 3>& count) {
+    return (at[2] * count[1] + at[1]) * count[0] + at[0];
+  };
+  std::array<Value, 3> lane, group, global, width, groups, all;
+  for (int axis = 0; axis < 3; axis++) {
+    const auto n = static_cast<size_t>(axis);
+    lane[n] = b_.lane_id(axis);
+    group[n] = b_.group_id(axis);
+    global[n] = b_.global_id(axis);
+    groups[n] = b_.group_count(axis);
+    width[n] = index_constant(plan_.workgroup[n]);
+    all[n] = groups[n] * width[n];
+    add({lane[n], false});
+    add({group[n], true});
+    add({groups[n], true});
+    add({global[n], false});
+  }
+  const bool row = plan_.grid[1] * plan_.grid[2] * plan_.workgroup[1] * plan_.workgroup[2] == 1;
+  lane_in_grid_ = row ? global[0] : linear(global, all);
+  lane_in_group_ = linear(lane, width);
+  group_in_grid_ = linear(group, groups);
+  for (const ScalarPlan& s : plan_.scalars) add({b_.dimension(s.name), true});
+  for (const BufferPlan& buffer : plan_.buffers) add({b_.length(buffer.buffer), true});
+  add({lane_in_grid_, false});
+}
+
+void ProgramWriter::initialise_shared() {
+  for (const SharedPlan& s : plan_.shared)
+    for (int64_t slot = 0; slot < s.per_lane; slot++) {
+      const Value at = lane_in_group_ * s.per_lane + slot;
+      const Value value = expression(s.type, 1).value;
+      if (s.atomic) b_.atomic(Combine::Exchange, s.array, at, value);
+      else b_.store(s.array, at, value);
+    }
+}
+
+void ProgramWriter::statements(int count, int depth) {
+  for (int i = 0; i < count && budget_ > 0; i++) {
+    budget_ -= rounds_;
+    statement(depth);
+  }
+}
+
+void ProgramWriter::statement(int depth) {
+  const bool nests = depth > 0;
+  switch (choose_.below(20)) {
+    case 0:
+    case 1: expression(some_type(), 3); return;
+    case 2:
+    case 3:
+    case 4: return write_store();
+    case 5:
+    case 6:
+    case 7: return write_load();
+    case 8:
+    case 9:
+    case 10: return write_variable();
+    case 11:
+    case 12: return nests ? write_if(depth) : write_store();
+    case 13: return nests ? write_for(depth) : write_load();
+    case 14: return nests ? write_loop(depth) : write_variable();
+    case 15: return write_exit();
+    case 16: return write_atomic();
+    case 17: return write_group_operation();
+    default: return write_exchange(depth);
+  }
+}
+
+void ProgramWriter::block(bool uniform_flow, const std::function<void()>& body) {
+  const Mark before = mark();
+  const bool outside = uniform_;
+  uniform_ = uniform_ && uniform_flow;
+  body();
+  uniform_ = outside;
+  release(before);
+}
+
+void ProgramWriter::write_if(int depth) {
+  const Known condition = expression(DType::Bool, 2, uniform_flow() && choose_.percent(50));
+  const auto part = [&] {
+    block(condition.uniform,
+          [&] { statements(1 + static_cast<int>(choose_.below(4)), depth - 1); });
+  };
+  if (choose_.percent(50)) b_.if_(condition.value, part, part);
+  else b_.if_(condition.value, part);
+}
+
+void ProgramWriter::write_for(int depth) {
+  constexpr DType kCounters[] = {DType::I32, DType::I64, DType::U32, DType::U64};
+  const DType type = choose_.percent(60) ? plan_.index : choose_.of(kCounters);
+  const bool same = choose_.percent(50);
+  const uint64_t step = 1 + (choose_.percent(40) ? choose_.below(3) : 0);
+  int64_t most = 1 + choose_.below(5);
+  const auto number = [&](int64_t n) { return b_.constant(type, n); };
+  const auto few = [&] {  // 0 … most
+    const Known any = expression(type, 1, same);
+    return Known{b_.emit(Op::Rem, {b_.emit(Op::And, {any.value, number(63)}), number(most + 1)}),
+                 any.uniform};
+  };
+  Known begin{number(choose_.below(3)), true}, end;
+  const uint32_t kind = choose_.below(5);
+  if (kind == 0) {
+    end = {number(most), true};
+  } else if (kind == 1) {  // up to the end of the type, and not around it
+    const uint64_t top = (UINT64_MAX >> (64 - 8 * size_of(type))) >> is_signed_integer(type);
+    end = {b_.constant_bits(type, top - choose_.below(2)), true};
+    begin = {b_.constant_bits(type, top - choose_.below(5)), true};
+  } else {
+    if (kind == 2) {  // from anywhere
+      begin = choose_.percent(50) ? expression(type, 1, same) : few();
+      const Known count = few();
+      end = {begin.value + count.value, begin.uniform && count.uniform};
+      // Where that wraps there would be next to endless rounds, or none: none.
+      end.value = max(end.value, begin.value);
+      end.value = min(end.value, begin.value + most);
+      most = most + 1;
+    } else {
+      end = few();
+    }
+  }
+  const bool even = begin.uniform && end.uniform && uniform_flow();
+  const bool divergent = !even || choose_.percent(40);
+  const int64_t outside = rounds_;
+  rounds_ *= most;
+  b_.for_(begin.value, end.value, step, [&](Value counter) {
+    loops_.push_back({divergent});
+    block(!divergent, [&] {
+      add({counter, even});
+      statements(1 + static_cast<int>(choose_.below(4)), depth - 1);
+    });
+    loops_.pop_back();
+  });
+  rounds_ = outside;
+}
+
+void ProgramWriter::write_loop(int depth) {
+  const int64_t most = 1 + choose_.below(4);
+  Known limit{b_.constant(DType::U32, most), true};
+  if (choose_.percent(60)) {
+    const Known any = expression(DType::U32, 1, uniform_flow() && choose_.percent(50));
+    limit = {b_.emit(Op::Rem, {any.value, b_.constant(DType::U32, most + 1)}), any.uniform};
+  }
+  const bool divergent = !limit.uniform || !uniform_flow() || choose_.percent(40);
+  const program::Var rounds = b_.var(b_.constant(DType::U32, int64_t{0}));
+  const int64_t outside = rounds_;
+  rounds_ *= most;
+  const auto body = [&] {
+    loops_.push_back({divergent});
+    block(!divergent, [&] { statements(1 + static_cast<int>(choose_.below(4)), depth - 1); });
+    loops_.pop_back();
+  };
+  if (choose_.percent(50)) {
+    b_.while_([&] { return b_.get(rounds) < limit.value; },
+              [&] {
+                b_.set(rounds, b_.get(rounds) + 1);
+                body();
+              });
+  } else {
+    b_.loop([&] {
+      const Value round = b_.get(rounds);
+      b_.if_(round >= limit.value, [&] { b_.break_(); });
+      b_.set(rounds, round + 1);
+      body();
+    });
+  }
+  rounds_ = outside;
+}
+
+// break, continue or return, in some lanes, or in all.
+void ProgramWriter::write_exit() {
+  const bool divergent_loops =
+      std::all_of(loops_.begin(), loops_.end(), [](const LoopState& l) { return l.divergent; });
+  const uint32_t kind = choose_.below(5);
+  const bool returns = kind == 4;
+  const bool anyhow = returns ? divergent_loops : !loops_.empty() && loops_.back().divergent;
+  if (returns ? section_ > 0 : loops_.empty() || !may_exit()) return write_load();
+  if (!anyhow && !uniform_flow()) return write_store();
+  const Known condition = expression(DType::Bool, 2, !anyhow || choose_.percent(20));
+  const auto leave = [&] {
+    if (choose_.percent(30)) block(condition.uniform, [&] { write_store(); });
+    if (returns) b_.return_();
+    else if (kind < 2) b_.continue_();
+    else b_.break_();
+  };
+  if (choose_.percent(20))
+    b_.if_(
+        condition.value, [&] { block(condition.uniform, [&] { write_load(); }); }, leave);
+  else b_.if_(condition.value, leave);
+  if (returns && !(condition.uniform && uniform_flow())) returned_ = true;
+}
+
+void ProgramWriter::write_variable() {
+  // Not always one that is there already, and then only where its promise can be kept.
+  if (choose_.percent(75))
+    for (const Variable& v : std::vector<Variable>(variables())) {
+      if ((v.uniform && !uniform_flow()) || !choose_.percent(50)) continue;
+      b_.set(v.var, expression(v.type, 2, v.uniform).value);
+      return;
+    }
+  const DType type = some_type();
+  const bool uniform = uniform_flow() && choose_.percent(40);
+  const Known first = expression(type, 2, uniform);
+  add_variable({b_.var(first.value), type, uniform});
+}
+
+}  // namespace hologram::oracle

@@ -21,10 +21,11 @@ struct EqOp {
     return hn::Eq(a, b);
   }
 };
+// Highway's Ne of AVX2 and AVX-512 is false for NaN.
 struct NeOp {
   template <class D, class V>
   static HWY_INLINE hn::Mask<D> apply(D, V a, V b) {
-    return hn::Ne(a, b);
+    return hn::Not(hn::Eq(a, b));
   }
 };
 struct LtOp {
@@ -61,7 +62,7 @@ HWY_INLINE hn::Vec<D> infinity(D d) {
 struct IsNanOp {
   template <class D, class V>
   static HWY_INLINE hn::Mask<D> apply(D, V a) {
-    return hn::Ne(a, a);
+    return hn::Not(hn::Eq(a, a));
   }
 };
 struct IsInfOp {
@@ -79,7 +80,7 @@ struct IsFiniteOp {
 struct NotZeroOp {
   template <class D, class V>
   static HWY_INLINE hn::Mask<D> apply(D d, V a) {
-    return hn::Ne(a, hn::Zero(d));
+    return hn::Not(hn::Eq(a, hn::Zero(d)));
   }
 };
 
@@ -171,7 +172,7 @@ struct F32ToI32 {
         const auto safe = hn::ConvertTo(di, hn::IfThenElseZero(inside, v));
         const auto edge = hn::IfThenElse(hn::RebindMask(di, hn::Gt(v, hn::Zero(d))),
                                          hn::Set(di, INT32_MAX), hn::Set(di, INT32_MIN));
-        const auto outside = hn::IfThenZeroElse(hn::RebindMask(di, hn::Ne(v, v)), edge);
+        const auto outside = hn::IfThenElseZero(hn::RebindMask(di, hn::Eq(v, v)), edge);
         hn::StoreU(hn::IfThenElse(hn::RebindMask(di, inside), safe, outside), di,
                    lanes<int32_t>(out) + j);
       }

@@ -84,28 +84,29 @@ struct SqrtOp {
     return hn::Sqrt(a);
   }
 };
+// Highway's emulated targets lose the sign of a zero.
 struct FloorOp {
   template <class D, class V>
   static HWY_INLINE V apply(D, V a) {
-    return hn::Floor(a);
+    return hn::CopySign(hn::Floor(a), a);
   }
 };
 struct CeilOp {
   template <class D, class V>
   static HWY_INLINE V apply(D, V a) {
-    return hn::Ceil(a);
+    return hn::CopySign(hn::Ceil(a), a);
   }
 };
 struct TruncOp {
   template <class D, class V>
   static HWY_INLINE V apply(D, V a) {
-    return hn::Trunc(a);
+    return hn::CopySign(hn::Trunc(a), a);
   }
 };
 struct RoundOp {
   template <class D, class V>
-  static HWY_INLINE V apply(D, V a) {
-    return hn::Round(a);
+  static HWY_INLINE V apply(D d, V a) {
+    return Round(d, a);
   }
 };
 struct CopySignOp {

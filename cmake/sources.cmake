@@ -5,6 +5,7 @@ set(HOLOGRAM_SOURCES
     src/core/log.cpp
     src/core/mapped_file.cpp
     src/core/messages.cpp
+    src/core/nearest.cpp
     src/core/output_file.cpp
     src/core/parallel.cpp
 
@@ -24,6 +25,7 @@ set(HOLOGRAM_SOURCES
     src/program/builder.cpp
     src/program/expansions/evaluate.cpp
     src/program/op.cpp
+    src/program/strip.cpp
     src/program/typing.cpp
 
     src/interp/access.cpp
@@ -41,4 +43,14 @@ set(HOLOGRAM_SOURCES
     src/interp/machine_group.cpp
     src/interp/machine_memory.cpp
     src/interp/targets.cpp
+
+    src/backends/cpu/cpu.cpp
+    src/backends/null/null.cpp
+    src/backends/registry.cpp
+
+    src/runtime/binding.cpp
+    src/runtime/config.cpp
+    src/runtime/executor.cpp
+    src/runtime/selection.cpp
+    src/runtime/strips.cpp
 )

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "hologram/device.hpp"
 #include "hologram/export.hpp"
@@ -11,7 +12,8 @@
 namespace hologram {
 
 struct HOLOGRAM_API BackendConfig {
-  BackendType backend_type = BackendType::Auto;  // HOLOGRAM_BACKEND
+  BackendType backend_type = BackendType::Auto;  // HOLOGRAM_BACKEND: a name forces it
+  std::vector<BackendType> preference;           // HOLOGRAM_BACKEND=cuda,cpu: the first there is
   int device_id = 0;                             // HOLOGRAM_DEVICE_ID
   bool enable_backend_profiling = false;         // HOLOGRAM_ENABLE_PROFILING: 0 or 1
   uint64_t cache_size_mb = 0;  // HOLOGRAM_CACHE_SIZE_MB: memory for arrays, MiB; 0: no limit

@@ -19,6 +19,7 @@ enum class ErrorKind {
   InvalidProgram,        // a kernel that does not parse or verify
   InvalidArgument,       // an argument is missing, unknown, or out of its range
   InvalidConfig,         // a bad value in a configuration file, the environment or the code
+  Cancelled,             // the caller cancelled it
   DeviceLost,            // the device stopped answering; its executor cannot be used any more
   IoError,               // a file could not be read or written
   Internal,              // a defect of hologram itself

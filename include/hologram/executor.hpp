@@ -103,8 +103,10 @@ class HOLOGRAM_API Executor {
   void run_by_strips(const program::Program& program, const std::vector<Argument>& arguments,
                      const OutputSink& sink, const RunOptions& options = {}) const;
 
+  struct State;  // the runtime's
+
  private:
-  struct State;
+  explicit Executor(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };
 

@@ -15,6 +15,7 @@ std::string_view name_of(ErrorKind kind) {
     case ErrorKind::InvalidProgram: return "InvalidProgram";
     case ErrorKind::InvalidArgument: return "InvalidArgument";
     case ErrorKind::InvalidConfig: return "InvalidConfig";
+    case ErrorKind::Cancelled: return "Cancelled";
     case ErrorKind::DeviceLost: return "DeviceLost";
     case ErrorKind::IoError: return "IoError";
     case ErrorKind::Internal: return "Internal";

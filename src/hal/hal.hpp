@@ -34,6 +34,18 @@ class Buffer {
   virtual std::byte* host() = 0;      // null unless the host can reach it
 };
 
+// Memory of the host as an end of a copy.
+class HostBuffer final : public Buffer {
+ public:
+  HostBuffer(std::byte* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
+  uint64_t size() const override { return bytes_; }
+  std::byte* host() override { return data_; }
+
+ private:
+  std::byte* data_;
+  uint64_t bytes_;
+};
+
 // A part of a buffer given to a program. `size` is exact: the length of the buffer parameter is
 // size / element size. `offset` is a multiple of DeviceInfo::binding_alignment.
 struct Binding {

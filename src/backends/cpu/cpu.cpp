@@ -1,0 +1,218 @@
+#include "backends/cpu/cpu.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <new>
+
+#include "core/messages.hpp"
+#include "core/parallel.hpp"
+#include "interp/bytecode.hpp"
+#include "interp/interpreter.hpp"
+#include "interp/targets.hpp"
+
+namespace hologram::backends::cpu {
+namespace {
+
+using core::Text;
+
+constexpr size_t kAlign = 256;
+
+class Memory : public hal::Buffer {
+ public:
+  explicit Memory(uint64_t bytes)
+      : data_(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(kAlign)))),
+        bytes_(bytes),
+        owned_(true) {}
+  Memory(std::byte* data, uint64_t bytes) : data_(data), bytes_(bytes), owned_(false) {}
+  ~Memory() override {
+    if (owned_) ::operator delete(data_, std::align_val_t(kAlign));
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  uint64_t size() const override { return bytes_; }
+  std::byte* host() override { return data_; }
+
+ private:
+  std::byte* data_;
+  uint64_t bytes_;
+  bool owned_;
+};
+
+class Interpreted : public hal::Executable {
+ public:
+  Interpreted(interp::Bytecode code, bool check) : code(std::move(code)), check(check) {}
+  const interp::Bytecode code;
+  const bool check;
+};
+
+// The work of a launch is done when launch returns; what went wrong waits for wait().
+class CpuStream : public hal::Stream {
+ public:
+  CpuStream(std::shared_ptr<core::Threads> threads, std::string device)
+      : threads_(std::move(threads)), device_(std::move(device)) {}
+
+  void launch(const hal::Launch& launch) override {
+    if (failure_) return;
+    const auto& program = static_cast<const Interpreted&>(*launch.executable);
+    std::vector<interp::BoundBuffer> buffers;
+    buffers.reserve(launch.bindings.size());
+    for (size_t i = 0; i < launch.bindings.size(); i++) {
+      const hal::Binding& b = launch.bindings[i];
+      buffers.push_back(
+          {b.buffer->host() + b.offset, b.size / size_of(program.code.buffers[i].type)});
+    }
+    const auto start = hal::Clock::now();
+    try {
+      const interp::Outcome outcome = interp::execute(program.code,
+                                                      {.buffers = buffers,
+                                                       .scalars = launch.scalars,
+                                                       .grid = launch.grid,
+                                                       .deadline = launch.deadline,
+                                                       .progress = launch.progress,
+                                                       .check = program.check},
+                                                      *threads_);
+      if (outcome == interp::Outcome::Cancelled)
+        throw core::error(Text::ProgramCancelled, program.code.name);
+      if (outcome == interp::Outcome::TimedOut) {
+        const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
+            *launch.deadline - start + std::chrono::microseconds(500));
+        throw core::error(Text::ProgramTimeout, program.code.name, limit.count(), device_);
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    value_++;
+  }
+
+  void copy(hal::Binding to, hal::Binding from) override {
+    std::memcpy(to.buffer->host() + to.offset, from.buffer->host() + from.offset, from.size);
+    value_++;
+  }
+
+  void fill(hal::Binding where, uint32_t pattern) override {
+    std::byte* p = where.buffer->host() + where.offset;
+    for (uint64_t i = 0; i + sizeof pattern <= where.size; i += sizeof pattern)
+      std::memcpy(p + i, &pattern, sizeof pattern);
+    value_++;
+  }
+
+  hal::Point submit() override { return {value_}; }
+
+  hal::State wait(hal::Point, hal::Deadline) override {
+    if (!failure_) return hal::State::Done;
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+ private:
+  std::shared_ptr<core::Threads> threads_;
+  std::string device_;
+  std::exception_ptr failure_;
+  uint64_t value_ = 0;
+};
+
+std::string model_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("model name", 0) == 0)
+      if (const size_t colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
+  return "CPU";
+}
+
+uint64_t pages(int name) {
+  const long count = sysconf(name), size = sysconf(_SC_PAGESIZE);
+  return count > 0 && size > 0 ? static_cast<uint64_t>(count) * static_cast<uint64_t>(size) : 0;
+}
+
+DeviceInfo describe(int threads, std::string_view target) {
+  DeviceInfo info;
+  info.backend = BackendType::Cpu;
+  info.name = model_name();
+  info.driver = std::string("interpreter, ") + std::string(target);
+  info.total_memory = pages(_SC_PHYS_PAGES);
+  info.free_memory = pages(_SC_AVPHYS_PAGES);
+  info.compute_units = static_cast<uint32_t>(threads);
+  info.max_lanes = 1024;
+  info.max_shared_bytes = 32 << 10;
+  info.binding_alignment = 16;
+  info.unified_memory = true;
+  info.numerics = Numerics::Exact;
+  for (size_t t = 1; t < kDTypeCount; t++) {
+    info.storage.add(static_cast<DType>(t));
+    if (is_compute_type(static_cast<DType>(t))) info.compute.add(static_cast<DType>(t));
+  }
+  return info;
+}
+
+class CpuDevice : public hal::Device {
+ public:
+  CpuDevice(const interp::Target& target, int threads)
+      : kernels_(interp::kernel_table(target)),
+        threads_(std::make_shared<core::Threads>(threads)),
+        info_(describe(threads_->count(), target.name)) {}
+
+  const DeviceInfo& info() const override { return info_; }
+  std::optional<hal::Refusal> refuses(const program::Program&) const override { return {}; }
+
+  std::unique_ptr<hal::Buffer> allocate(uint64_t bytes) override {
+    try {
+      return std::make_unique<Memory>(bytes);
+    } catch (const std::bad_alloc&) {
+      throw core::error(Text::OutOfMemory, info_.name, bytes, std::string());
+    }
+  }
+  std::unique_ptr<hal::Buffer> adopt(std::byte* memory, uint64_t bytes) override {
+    return std::make_unique<Memory>(memory, bytes);
+  }
+  std::shared_ptr<hal::Executable> compile(const program::Program& program,
+                                           const hal::CompileOptions& options) override {
+    return std::make_shared<Interpreted>(interp::lower(program.optimized(), kernels_),
+                                         options.check);
+  }
+  std::unique_ptr<hal::Stream> stream() override {
+    return std::make_unique<CpuStream>(threads_, info_.name);
+  }
+
+ private:
+  const interp::KernelTable& kernels_;
+  std::shared_ptr<core::Threads> threads_;
+  DeviceInfo info_;
+};
+
+class CpuBackend : public hal::Backend {
+ public:
+  BackendType type() const override { return BackendType::Cpu; }
+
+  hal::Expected<std::vector<DeviceInfo>> discover() override {
+    return std::vector{
+        describe(core::available_threads(), interp::supported_targets().front().name)};
+  }
+
+  hal::Expected<std::shared_ptr<hal::Device>> open(int, const BackendConfig& config) override {
+    interp::Target target = interp::supported_targets().front();
+    if (!config.cpu_target.empty()) {
+      const auto named = interp::find_target(config.cpu_target);
+      if (!named) {
+        std::string names;
+        for (const interp::Target& t : interp::supported_targets())
+          names += (names.empty() ? "" : ", ") + std::string(t.name);
+        throw core::error(Text::BadConfigValue, "HOLOGRAM_CPU_TARGET", config.cpu_target,
+                          "one of " + names);
+      }
+      target = *named;
+    }
+    return std::make_shared<CpuDevice>(target, config.num_threads);
+  }
+};
+
+}  // namespace
+
+hal::Backend& backend() {
+  static CpuBackend instance;
+  return instance;
+}
+
+}  // namespace hologram::backends::cpu

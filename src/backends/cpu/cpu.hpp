@@ -1,0 +1,10 @@
+// The CPU: programs run in the block interpreter, on the caller's thread and oneTBB's.
+#pragma once
+
+#include "hal/hal.hpp"
+
+namespace hologram::backends::cpu {
+
+hal::Backend& backend();
+
+}  // namespace hologram::backends::cpu

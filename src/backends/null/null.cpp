@@ -1,0 +1,91 @@
+#include "backends/null/null.hpp"
+
+#include <cstring>
+#include <vector>
+
+namespace hologram::backends::null {
+namespace {
+
+class Memory : public hal::Buffer {
+ public:
+  explicit Memory(uint64_t bytes) : bytes_(bytes) {}
+  uint64_t size() const override { return bytes_.size(); }
+  std::byte* host() override { return bytes_.data(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class Nothing : public hal::Executable {};
+
+class NullStream : public hal::Stream {
+ public:
+  void launch(const hal::Launch&) override { value_++; }
+  void copy(hal::Binding to, hal::Binding from) override {
+    std::memcpy(to.buffer->host() + to.offset, from.buffer->host() + from.offset, from.size);
+    value_++;
+  }
+  void fill(hal::Binding where, uint32_t pattern) override {
+    for (uint64_t i = 0; i + sizeof pattern <= where.size; i += sizeof pattern)
+      std::memcpy(where.buffer->host() + where.offset + i, &pattern, sizeof pattern);
+    value_++;
+  }
+  hal::Point submit() override { return {value_}; }
+  hal::State wait(hal::Point, hal::Deadline) override { return hal::State::Done; }
+
+ private:
+  uint64_t value_ = 0;
+};
+
+DeviceInfo describe() {
+  DeviceInfo info;
+  info.backend = BackendType::Null;
+  info.name = "null device";
+  info.driver = "computes nothing";
+  info.total_memory = info.free_memory = uint64_t{1} << 40;
+  info.compute_units = 1;
+  info.max_lanes = 1024;
+  info.max_shared_bytes = 32 << 10;
+  info.binding_alignment = 256;
+  for (size_t t = 1; t < kDTypeCount; t++) {
+    info.storage.add(static_cast<DType>(t));
+    if (is_compute_type(static_cast<DType>(t))) info.compute.add(static_cast<DType>(t));
+  }
+  return info;
+}
+
+class NullDevice : public hal::Device {
+ public:
+  const DeviceInfo& info() const override { return info_; }
+  std::optional<hal::Refusal> refuses(const program::Program&) const override { return {}; }
+  std::unique_ptr<hal::Buffer> allocate(uint64_t bytes) override {
+    return std::make_unique<Memory>(bytes);
+  }
+  std::unique_ptr<hal::Buffer> adopt(std::byte*, uint64_t) override { return nullptr; }
+  std::shared_ptr<hal::Executable> compile(const program::Program&,
+                                           const hal::CompileOptions&) override {
+    return std::make_shared<Nothing>();
+  }
+  std::unique_ptr<hal::Stream> stream() override { return std::make_unique<NullStream>(); }
+
+ private:
+  DeviceInfo info_ = describe();
+};
+
+class NullBackend : public hal::Backend {
+ public:
+  BackendType type() const override { return BackendType::Null; }
+  hal::Expected<std::vector<DeviceInfo>> discover() override { return std::vector{describe()}; }
+  hal::Expected<std::shared_ptr<hal::Device>> open(int, const BackendConfig&) override {
+    return std::make_shared<NullDevice>();
+  }
+};
+
+}  // namespace
+
+hal::Backend& backend() {
+  static NullBackend instance;
+  return instance;
+}
+
+}  // namespace hologram::backends::null

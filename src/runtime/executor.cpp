@@ -1,0 +1,149 @@
+#include "hologram/executor.hpp"
+
+#include <mutex>
+
+#include "core/messages.hpp"
+#include "hal/hal.hpp"
+#include "runtime/binding.hpp"
+#include "runtime/executor_state.hpp"
+#include "runtime/selection.hpp"
+
+namespace hologram {
+
+using core::Text;
+using program::Access;
+using program::Program;
+
+Executor::Executor() : Executor(from_config(BackendConfig::from_environment())) {}
+
+Executor::Executor(BackendType backend) {
+  BackendConfig config = BackendConfig::from_environment();
+  config.backend_type = backend;
+  *this = from_config(config);
+}
+
+Executor::Executor(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+Executor Executor::from_config(const BackendConfig& config) {
+  runtime::Selection chosen = runtime::select(config);
+  return Executor(std::make_shared<State>(config, std::move(chosen.device), std::move(chosen.why)));
+}
+
+const DeviceInfo& Executor::device() const { return state_->device->info(); }
+const BackendConfig& Executor::config() const { return state_->config; }
+std::string Executor::why() const { return state_->why; }
+
+std::shared_ptr<hal::Executable> Executor::State::executable(const Program& program) {
+  const Key key{program.hash(), program.name()};
+  const hal::CompileOptions options{.check = config.check};
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = executables.find(key); found != executables.end()) return found->second;
+  }
+  refuse_if_too_large(program);
+  // Compiled without the lock; if two threads do it at once, one result is dropped.
+  std::shared_ptr<hal::Executable> made = device->compile(program, options);
+  const std::lock_guard lock(mutex);
+  if (executables.size() >= kMostExecutables) executables.clear();
+  return executables.emplace(key, std::move(made)).first->second;
+}
+
+void Executor::State::refuse_if_too_large(const Program& program) const {
+  const DeviceInfo& info = device->info();
+  const auto refuse = [&](uint64_t needed, const char* what, uint64_t there) {
+    throw core::error(Text::ProgramTooLarge, program.name(), needed, what, info.name, there);
+  };
+  const program::Needs& needs = program.needs();
+  if (needs.lanes > info.max_lanes) refuse(needs.lanes, "lanes in a workgroup", info.max_lanes);
+  if (needs.shared_bytes > info.max_shared_bytes)
+    refuse(needs.shared_bytes, "bytes of workgroup memory", info.max_shared_bytes);
+  if (const auto refusal = device->refuses(program))
+    throw core::error(Text::ProgramRefused, program.name(), info.name, refusal->reason);
+}
+
+// Runs one launch over arrays in host memory: in place where the device can reach it, else through
+// copies on the device.
+void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
+                             std::span<const uint64_t> scalars, const Grid& grid,
+                             const RunOptions& options) {
+  const std::shared_ptr<hal::Executable> ready = executable(program);
+  const auto params = program.buffers();
+  const std::unique_ptr<hal::Stream> stream = device->stream();
+  std::vector<std::unique_ptr<hal::Buffer>> buffers;
+  std::vector<hal::Binding> bindings;
+  std::vector<bool> copied(arrays.size(), false);
+  for (size_t i = 0; i < arrays.size(); i++) {
+    // A buffer that is only read is adopted through a pointer that nobody writes to.
+    auto* memory = const_cast<std::byte*>(arrays[i].data());
+    const uint64_t bytes = arrays[i].bytes();
+    std::unique_ptr<hal::Buffer> buffer = device->adopt(memory, bytes);
+    if (buffer == nullptr) {
+      buffer = device->allocate(bytes);
+      copied[i] = true;
+      hal::HostBuffer host(memory, bytes);
+      if (params[i].access != Access::Out)
+        stream->copy({buffer.get(), 0, bytes}, {&host, 0, bytes});
+    }
+    bindings.push_back({buffer.get(), 0, bytes});
+    buffers.push_back(std::move(buffer));
+  }
+
+  hal::Launch launch{.executable = ready.get(),
+                     .grid = grid,
+                     .bindings = bindings,
+                     .scalars = scalars,
+                     .deadline = {},
+                     .progress = options.progress};
+  const auto start = hal::Clock::now();
+  if (config.timeout_ms > 0) launch.deadline = start + std::chrono::milliseconds(config.timeout_ms);
+  stream->launch(launch);
+  stream->wait(stream->submit(), launch.deadline);
+  if (options.report != nullptr) {
+    options.report->grid = grid;
+    options.report->launches++;
+    options.report->seconds += std::chrono::duration<double>(hal::Clock::now() - start).count();
+  }
+  for (size_t i = 0; i < arrays.size(); i++) {
+    if (!copied[i] || params[i].access == Access::In) continue;
+    const uint64_t bytes = arrays[i].bytes();
+    hal::HostBuffer host(arrays[i].mutable_data(), bytes);
+    stream->copy({&host, 0, bytes}, {buffers[i].get(), 0, bytes});
+    stream->wait(stream->submit(), {});
+  }
+}
+
+uint64_t Executor::State::memory_limit() const {
+  return config.cache_size_mb > 0 ? config.cache_size_mb << 20 : UINT64_MAX;
+}
+
+std::map<std::string, Array> Executor::run(const Program& program,
+                                           const std::vector<Argument>& arguments,
+                                           const RunOptions& options) const {
+  runtime::BoundProgram bound = runtime::bind(program, arguments, options);
+  const auto params = program.buffers();
+  uint64_t total = 0;
+  for (size_t i = 0; i < params.size(); i++) total += bound.lengths[i] * size_of(params[i].type);
+  if (total > state_->memory_limit())
+    throw core::error(
+        Text::OutOfMemory, device().name, total,
+        " within HOLOGRAM_CACHE_SIZE_MB=" + std::to_string(state_->config.cache_size_mb));
+  for (size_t i = 0; i < params.size(); i++)
+    if (bound.missing[i]) bound.arrays[i] = Array(params[i].type, bound.shapes[i]);
+  runtime::refuse_overlaps(program, bound.arrays);
+  state_->launch(program, bound.arrays, bound.scalars, bound.grid, options);
+
+  std::map<std::string, Array> written;
+  for (size_t i = 0; i < params.size(); i++)
+    if (params[i].access != Access::In) written.emplace(params[i].name, bound.arrays[i]);
+  return written;
+}
+
+std::map<std::string, Array> Executor::run(const Program& program,
+                                           const std::vector<Argument>& arguments,
+                                           Grid grid) const {
+  RunOptions options;
+  options.grid = grid;
+  return run(program, arguments, options);
+}
+
+}  // namespace hologram

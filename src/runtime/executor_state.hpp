@@ -1,0 +1,45 @@
+// What the copies of an Executor share.
+#pragma once
+
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "hal/hal.hpp"
+#include "hologram/executor.hpp"
+
+namespace hologram {
+
+struct Executor::State {
+  State(BackendConfig config, std::shared_ptr<hal::Device> device, std::string why)
+      : config(std::move(config)), device(std::move(device)), why(std::move(why)) {}
+
+  std::shared_ptr<hal::Executable> executable(const program::Program& program);
+  void refuse_if_too_large(const program::Program& program) const;
+  void launch(const program::Program& program, std::vector<Array>& arrays,
+              std::span<const uint64_t> scalars, const Grid& grid, const RunOptions& options);
+  uint64_t memory_limit() const;  // bytes of arrays
+
+  const BackendConfig config;
+  const std::shared_ptr<hal::Device> device;
+  const std::string why;
+
+ private:
+  static constexpr size_t kMostExecutables = 512;
+
+  // Programs that differ in their name only do the same, but name different culprits in errors.
+  struct Key {
+    program::Hash128 hash;
+    std::string name;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const { return key.hash.low; }
+  };
+  std::mutex mutex;
+  std::unordered_map<Key, std::shared_ptr<hal::Executable>, KeyHash> executables;
+};
+
+}  // namespace hologram

@@ -22,11 +22,22 @@ set(HOLOGRAM_SOURCES
     src/files/writer.cpp
     src/files/zip.cpp
 
+    src/program/bounds.cpp
     src/program/builder.cpp
+    src/program/cost.cpp
+    src/program/evaluate.cpp
     src/program/expansions/evaluate.cpp
+    src/program/hash.cpp
+    src/program/needs.cpp
     src/program/op.cpp
     src/program/strip.cpp
+    src/program/passes/optimize.cpp
+    src/program/program.cpp
     src/program/typing.cpp
+    src/program/uniformity.cpp
+    src/program/verify.cpp
+    src/program/verify_code.cpp
+    src/program/verify_declarations.cpp
 
     src/interp/access.cpp
     src/interp/affine.cpp

@@ -13,6 +13,11 @@ namespace hologram::program {
 
 inline constexpr uint32_t kNone = UINT32_MAX;
 
+// What every program keeps to. A device may offer less: Needs says what a program takes.
+inline constexpr uint32_t kMaxLanes = 1024;             // of a workgroup
+inline constexpr uint32_t kMaxSharedBytes = 32 * 1024;  // of all workgroup arrays together
+inline constexpr uint32_t kMaxNesting = 100;            // of blocks
+
 // One instruction. Each value is defined once (`id`) and may be used until the End of the block
 // that it stands in; what changes is held in variables.
 //

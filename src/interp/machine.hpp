@@ -97,6 +97,7 @@ class Machine {
   void scan(const Step& s);
   void take_first(const Step& s);
   void barrier();
+  void copy_lanes(std::byte* to, Register& from, size_t size);
 
   friend class Checker;
 

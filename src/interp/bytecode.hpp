@@ -38,6 +38,7 @@ struct Step {
 };
 
 struct SharedLayout {
+  std::string name;
   uint32_t offset = 0;  // bytes
   uint32_t count = 0;
   DType type = DType::None;

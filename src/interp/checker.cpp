@@ -33,7 +33,8 @@ void Checker::access(const Touch& touch) {
   if (touch.constant) return;
   Shadow& s = (touch.shared ? shared_ : buffers_)[touch.slot][touch.index];
   if (touch.shared && !touch.write && s.write_group == 0)
-    throw core::error(core::Text::UnsetShared, code_.name, touch.line, touch.slot, touch.index);
+    throw core::error(core::Text::UnsetShared, code_.name, touch.line,
+                      code_.shared[touch.slot].name, touch.index);
 
   // Reads conflict with writes, writes with both; atomics not with each other.
   if (!(touch.atomic && s.write_atomic) &&
@@ -61,9 +62,8 @@ void Checker::access(const Touch& touch) {
 }
 
 void Checker::race(const Touch& touch, uint32_t other_lane, uint64_t other_group) const {
-  const std::string where = touch.shared
-                                ? fmt::format("workgroup array {}", touch.slot)
-                                : fmt::format("buffer '{}'", code_.buffers[touch.slot].name);
+  const std::string& where =
+      touch.shared ? code_.shared[touch.slot].name : code_.buffers[touch.slot].name;
   const std::string other = other_group == group_
                                 ? fmt::format("lane {} of the same workgroup", other_lane)
                                 : std::string("a lane of another workgroup");

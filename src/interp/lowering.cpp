@@ -156,7 +156,7 @@ class Lowering {
   void lay_out_shared() {
     for (const auto& array : module_.shared) {
       out_.shared_bytes = (out_.shared_bytes + 63) / 64 * 64;
-      out_.shared.push_back({out_.shared_bytes, array.count, array.type});
+      out_.shared.push_back({array.name, out_.shared_bytes, array.count, array.type});
       out_.shared_bytes += array.count * static_cast<uint32_t>(size_of(array.type));
     }
   }

@@ -20,6 +20,7 @@ class Cutter {
     for (const BufferParam& b : from_.buffers)
       bases_.push_back(b.access == Access::Out ? add_scalar("base_" + b.name) : kNone);
     for (BufferParam& b : to_.buffers) b.dims.clear();
+    for (ScalarParam& s : to_.scalars) s.dimension = false;
     to_.buffers.push_back({unused_name("missed"), DType::U32, Access::Atomic, {}});
     for (const Inst& inst : from_.body.insts) rewrite(inst);
     return std::move(to_);

@@ -84,12 +84,10 @@ class Machine {
     bool constant;  // nobody writes it during the launch
   };
   Target target(const Step& s) const;
-  DType index_type(const Step& s) const { return s.from; }
   void load(const Step& s);
   void store(const Step& s);
   void atomic(const Step& s);
   bool fused_store(const Step& s, const Step& store, const Operand* operands);
-  const Register& wide_index(Register& index, DType type, uint64_t length);
   void check_access(const Step& s, bool write, bool is_atomic);
 
   // machine_group.cpp

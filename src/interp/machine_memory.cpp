@@ -71,18 +71,6 @@ Machine::Target Machine::target(const Step& s) const {
   return {shared_ + array.offset, array.count, array.type, false};
 }
 
-// A u32 index beyond 2^31 is negative as an i32, and so outside of any buffer that short; a longer
-// one needs the true number.
-const Register& Machine::wide_index(Register& index, DType type, uint64_t length) {
-  if (type != DType::U32 || length <= (uint64_t{1} << 31) || index.form != Form::Row) return index;
-  thread_local Register wide;
-  auto* row = reinterpret_cast<int64_t*>(scratch_);
-  for (uint32_t l = 0; l < lanes_; l++) row[l] = reinterpret_cast<const uint32_t*>(index.data)[l];
-  wide.form = Form::Row;
-  wide.data = scratch_;
-  return wide;
-}
-
 void Machine::load(const Step& s) {
   if (state_.checker != nullptr) check_access(s, false, false);
   Register& out = registers_[s.out];
@@ -115,13 +103,12 @@ void Machine::load(const Step& s) {
   }
   const size_t index_size = size_of(s.from);
   if (index.form == Form::Affine) expand(index, index_size);
-  const Register& wide = wide_index(index, s.from, t.length);
   const uint64_t* mask = all ? nullptr : mask_.words;
-  if (index_size == 8 || &wide != &index)
-    access.gather64(out.row, t.data, t.length, reinterpret_cast<const int64_t*>(wide.data), mask,
+  if (index_size == 8)
+    access.gather64(out.row, t.data, t.length, reinterpret_cast<const int64_t*>(index.data), mask,
                     lanes_);
   else
-    access.gather32(out.row, t.data, t.length, reinterpret_cast<const int32_t*>(wide.data), mask,
+    access.gather32(out.row, t.data, t.length, reinterpret_cast<const int32_t*>(index.data), mask,
                     lanes_);
   out.set_row();
 }
@@ -153,12 +140,11 @@ void Machine::store(const Step& s) {
   }
   const size_t index_size = size_of(s.from);
   if (index.form == Form::Affine) expand(index, index_size);
-  const Register& wide = wide_index(index, s.from, t.length);
-  if (index_size == 8 || &wide != &index)
-    access.scatter64(t.data, t.length, reinterpret_cast<const int64_t*>(wide.data), value,
+  if (index_size == 8)
+    access.scatter64(t.data, t.length, reinterpret_cast<const int64_t*>(index.data), value,
                      mask_.words, lanes_);
   else
-    access.scatter32(t.data, t.length, reinterpret_cast<const int32_t*>(wide.data), value,
+    access.scatter32(t.data, t.length, reinterpret_cast<const int32_t*>(index.data), value,
                      mask_.words, lanes_);
 }
 
@@ -198,8 +184,7 @@ void Machine::atomic(const Step& s) {
   const auto one = [&](uint32_t lane) {
     const uint32_t w = where.step == 0 ? 0 : lane;
     uint64_t i = 0;
-    if (size_of(s.from) == 8) i = reinterpret_cast<const uint64_t*>(where.data)[w];
-    else if (s.from == DType::U32) i = reinterpret_cast<const uint32_t*>(where.data)[w];
+    if (s.from == DType::I64) i = reinterpret_cast<const uint64_t*>(where.data)[w];
     else i = static_cast<uint64_t>(int64_t{reinterpret_cast<const int32_t*>(where.data)[w]});
     const uint32_t v = reinterpret_cast<const uint32_t*>(value.data)[value.step == 0 ? 0 : lane];
     old[lane] = i < t.length ? combine(how, is_signed, data + i, v) : 0;
@@ -221,8 +206,7 @@ void Machine::check_access(const Step& s, bool write, bool is_atomic) {
     if (!mask_.test(lane)) continue;
     const uint32_t w = where.step == 0 ? 0 : lane;
     uint64_t i = 0;
-    if (size_of(s.from) == 8) i = reinterpret_cast<const uint64_t*>(where.data)[w];
-    else if (s.from == DType::U32) i = reinterpret_cast<const uint32_t*>(where.data)[w];
+    if (s.from == DType::I64) i = reinterpret_cast<const uint64_t*>(where.data)[w];
     else i = static_cast<uint64_t>(int64_t{reinterpret_cast<const int32_t*>(where.data)[w]});
     if (i >= t.length) continue;
     state_.checker->access({.shared = is_shared,

@@ -98,17 +98,22 @@ class Cutter {
                               .line = inst.line});
   }
 
-  // Any index type becomes i64: the true index, its distance from the strip's first element, and
-  // whether a store that the output would have taken is dropped.
+  // The index counts from the strip's first element; one outside of the output stays outside, and
+  // so does not wrap around. A store that the output would have taken but the strip does not is
+  // counted.
   void shift_store(const Inst& inst) {
-    const uint32_t index = wide(inst.args[0]);
-    const uint32_t length = wide(scalar(lengths_[inst.slot]));
-    const uint32_t base = wide(scalar(bases_[inst.slot]));
-    const uint32_t held = wide(emit({.op = Op::Length, .type = from_.index, .slot = inst.slot}));
-    const uint32_t local = binary(Op::Sub, index, base);
-    const uint32_t zero = constant(DType::I64, 0);
-    const uint32_t wanted =
-        binary(Op::And, binary(Op::Ge, index, zero), binary(Op::Lt, index, length));
+    const uint32_t index = inst.args[0];
+    const uint32_t zero = constant(from_.index, 0);
+    const uint32_t wanted = binary(Op::And, binary(Op::Ge, index, zero),
+                                   binary(Op::Lt, index, scalar(lengths_[inst.slot])));
+    const uint32_t nowhere =
+        constant(from_.index, from_.index == DType::I32 ? UINT32_MAX : UINT64_MAX);
+    const uint32_t local =
+        emit({.op = Op::Select,
+              .type = from_.index,
+              .from = from_.index,
+              .args = {wanted, binary(Op::Sub, index, scalar(bases_[inst.slot])), nowhere}});
+    const uint32_t held = emit({.op = Op::Length, .type = from_.index, .slot = inst.slot});
     const uint32_t outside =
         binary(Op::Or, binary(Op::Lt, local, zero), binary(Op::Ge, local, held));
     const uint32_t missed = binary(Op::And, wanted, outside);
@@ -117,18 +122,13 @@ class Cutter {
     store.proved = false;
     to_.body.insts.push_back(store);
     to_.body.insts.push_back({.op = Op::If, .args = {missed, kNone, kNone}});
+    const uint32_t first = constant(from_.index, 0), one = constant(DType::U32, 1);
     emit({.op = Op::Atomic,
           .type = DType::U32,
           .aux = static_cast<uint8_t>(Combine::Max),
           .slot = static_cast<uint32_t>(to_.buffers.size() - 1),
-          .args = {constant(DType::I32, 0), constant(DType::U32, 1), kNone}});
+          .args = {first, one, kNone}});
     to_.body.insts.push_back({.op = Op::End});
-  }
-
-  uint32_t wide(uint32_t value) {
-    const DType t = to_.body.values[value];
-    if (t == DType::I64) return value;
-    return emit({.op = Op::Cast, .type = DType::I64, .from = t, .args = {value, kNone, kNone}});
   }
 
   const Module& from_;

@@ -45,17 +45,18 @@ class StripRunner {
 
   void plan() {
     const auto params = program_.buffers();
-    uint64_t inputs = 0, outputs = 0;
+    uint64_t inputs = 0;
     for (size_t i = 0; i < params.size(); i++) {
       const uint64_t bytes = bound_.lengths[i] * size_of(params[i].type);
       total_ += bytes;
-      (params[i].access == Access::In ? inputs : outputs) += bytes;
+      if (params[i].access == Access::In) inputs += bytes;
     }
     plan_.axis = bound_.grid[2] > 1 ? 2 : bound_.grid[1] > 1 ? 1 : 0;
     const auto axis = static_cast<size_t>(plan_.axis);
     plan_.groups = bound_.grid[axis];
     const uint64_t group_lanes = program_.workgroup()[axis];
     plan_.lanes = bound_.lanes[axis] > 0 ? bound_.lanes[axis] : plan_.groups * group_lanes;
+    uint64_t a_group = 1;  // bytes of output that one workgroup along the axis stands for
     for (size_t i = 0; i < params.size(); i++) {
       if (params[i].access == Access::In) continue;
       if (params[i].access != Access::Out)
@@ -64,9 +65,9 @@ class StripRunner {
       if (shape.empty() || plan_.lanes == 0 || static_cast<uint64_t>(shape[0]) % plan_.lanes != 0)
         refuse(fmt::format("the {} rows of '{}' cannot be shared out among {} lanes",
                            shape.empty() ? 1 : shape[0], params[i].name, plan_.lanes));
+      a_group += bound_.lengths[i] / plan_.lanes * group_lanes * size_of(params[i].type);
     }
     const uint64_t limit = state_.memory_limit();
-    const uint64_t a_group = outputs / std::max<uint64_t>(1, plan_.groups) + 1;
     if (inputs >= limit || limit - inputs < a_group)
       refuse(
           fmt::format("its inputs and one strip need {} MiB", (inputs + a_group) / (1 << 20) + 1));

@@ -79,17 +79,22 @@ TEST_F(Files, NpyOfOtherWriters) {
 }
 
 TEST_F(Files, FortranOrderInTiles) {
-  const int64_t h = 67, m = 3, w = 41;
-  std::string data;
-  for (int64_t k = 0; k < w; k++)
-    for (int64_t j = 0; j < m; j++)
-      for (int64_t i = 0; i < h; i++) {
-        const auto v = static_cast<uint16_t>((i * m + j) * w + k);
-        data += {static_cast<char>(v >> 8), static_cast<char>(v & 255)};
-      }
-  const Array array =
-      read(put("a", npy("{'descr': '>u2', 'fortran_order': True, 'shape': (67, 3, 41)}", data)));
-  for (size_t i = 0; i < array.size(); i++) ASSERT_EQ(array.as<uint16_t>()[i], i);
+  for (const Shape& shape : {Shape{67, 3, 41}, {5, 3, 4, 2}, {40, 70}, {2, 3, 1, 4, 5}}) {
+    // Walks the elements as the file stores them, the first axis fastest.
+    std::string data, axes;
+    std::vector<int64_t> index(shape.size(), 0);
+    for (int64_t n = count_of(shape); n > 0; n--) {
+      int64_t value = 0;
+      for (size_t i = 0; i < shape.size(); i++) value = value * shape[i] + index[i];
+      data += {static_cast<char>(value >> 8), static_cast<char>(value & 255)};
+      for (size_t i = 0; i < shape.size() && ++index[i] == shape[i]; i++) index[i] = 0;
+    }
+    for (const int64_t n : shape) axes += std::to_string(n) + ",";
+    const Array array = read(
+        put("a", npy("{'descr': '>u2', 'fortran_order': True, 'shape': (" + axes + ")}", data)));
+    ASSERT_EQ(array.shape(), shape);
+    for (size_t i = 0; i < array.size(); i++) ASSERT_EQ(array.as<uint16_t>()[i], i);
+  }
 }
 
 TEST_F(Files, NpyRefusals) {
@@ -137,6 +142,10 @@ TEST_F(Files, MembersAreNamed) {
     EXPECT_TRUE(contains(unnamed, "holds 2 arrays") && contains(unnamed, "b, a")) << unnamed;
     EXPECT_TRUE(contains(message_of([&] { read(path(name + ":c")); }), "no array named 'c'"));
     EXPECT_EQ(inspect(path(name)).members.size(), 2u);
+    const FileInfo one = inspect(path(name + ":a"));
+    ASSERT_EQ(one.members.size(), 1u);
+    EXPECT_EQ(one.members[0].dtype, DType::U8);
+    EXPECT_THROW(inspect(path(name + ":c")), Error);
   }
   write(path("a.npy"), a);
   EXPECT_TRUE(contains(message_of([&] { read(path("a.npy"), {"x"}); }), "no array named 'x'"));
@@ -186,6 +195,11 @@ TEST_F(Files, DeflatedZip64) {
   const std::string good = zip64_deflated(content, "x.npy");
   const Array array = read(put("a.npz", good));
   for (int i = 0; i < 1000; i++) ASSERT_EQ(array.as<int16_t>()[static_cast<size_t>(i)], i);
+  // One bit of the last element of a stored member.
+  write(path("c.npz"), array);
+  std::string changed = get("c.npz");
+  changed[changed.find("PK\1\2") - 1] ^= 1;
+  EXPECT_TRUE(contains(message_of([&] { read(put("c.npz", changed)); }), "checksum"));
   // A bomb: the shape is not what the entry holds.
   const std::string bomb =
       npy("{'descr': '|u1', 'fortran_order': False, 'shape': (99000000000,)}", data);

@@ -33,8 +33,14 @@ Array read(const std::string& path, const ReadOptions& options) {
 }
 
 FileInfo inspect(const std::string& path) {
-  const Opened file = open(path);
-  return file.format->inspect(file.source);
+  const MemberPath place = split_member(path);
+  const Opened file = open(place.file);
+  FileInfo info = file.format->inspect(file.source);
+  if (place.member.empty()) return info;
+  std::vector<std::string> names;
+  for (const Member& member : info.members) names.push_back(member.name);
+  info.members = {info.members[choose_member(file.source, names, place.member)]};
+  return info;
 }
 
 }  // namespace hologram::files

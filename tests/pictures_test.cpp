@@ -153,6 +153,13 @@ TEST_F(Pictures, OrientationTurnsRowsToo) {
   }
 }
 
+TEST_F(Pictures, LittleEndianExif) {
+  std::string file = jpeg(6);
+  const std::string exif("II\x2a\0\x08\0\0\0\1\0\x12\1\3\0\1\0\0\0\6\0", 20);
+  file.replace(file.find("MM"), exif.size(), exif);
+  EXPECT_EQ(read(put("a.jpg", file)).shape(), (Shape{16, 8, 1}));
+}
+
 TEST_F(Pictures, CutShortOrCorruptJpegIsAnError) {
   EXPECT_TRUE(
       contains(message_of([&] { read(put("a.jpg", jpeg(0, "\xa8"))); }), "not a valid JPEG"));

@@ -1,0 +1,144 @@
+# Shared by ./run, ./test and .ci/run: the Debian packages that a build needs, and the build itself.
+# The current directory stays the caller's; messages and progress go to stderr, logs to build/*.log.
+set -euo pipefail
+
+root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." >/dev/null && pwd -P)
+build=$root/build
+export NINJA_STATUS='[%f/%t] '
+
+say() { printf '%s\n' "$*" >&2; }
+
+# fail LOG MESSAGE…: the end of a log, what went wrong, and where the rest stands.
+fail() {
+  local log=$1
+  shift
+  tail -n 60 -- "$log" >&2 || true
+  say "$*"
+  say "The whole log: $log"
+  exit 1
+}
+
+# Copies nothing; shows how far a build or a test run, read from standard input, has come.
+progress() {
+  local line done total shown=0 step='^\[([0-9]+)/([0-9]+)\]|^ *([0-9]+)/([0-9]+) Test '
+  while IFS= read -r line; do
+    [[ $line =~ $step ]] || continue
+    done=${BASH_REMATCH[1]}${BASH_REMATCH[3]} total=${BASH_REMATCH[2]}${BASH_REMATCH[4]}
+    if [[ -t 2 ]]; then
+      printf '\r\033[K%s %d of %d' "$1" "$done" "$total" >&2
+    elif ((done * 4 / total > shown)); then
+      shown=$((done * 4 / total))
+      say "$1 $done of $total"
+    fi
+  done
+  if [[ -t 2 ]]; then printf '\r\033[K' >&2; fi
+}
+
+# packages GROUP…: the names in these groups of scripts/packages.
+packages() {
+  awk -v groups=" $* " '/^# [a-z]+$/ { on = index(groups, " " $2 " ") } /^[^#]/ && on { print $1 }' \
+    "$root/scripts/packages"
+}
+
+# What apt would do; needs no root.
+plan() { LC_ALL=C apt-get -qq -y --no-install-recommends -o Debug::NoLocking=1 "$@"; }
+
+# Says what is about to be installed, how much it is and how long it takes.
+announce() {
+  local names size=0 installed=0
+  names=$(plan --simulate install "$@" | awk '$1 == "Inst" { print $2 }')
+  size=$(plan --print-uris install "$@" | awk '{ sum += $3 } END { print int(sum / 1e6) + 1 }')
+  installed=$(apt-cache show --no-all-versions $names |
+    awk '$1 == "Installed-Size:" { sum += $2 } END { print int(sum * 1024 / 1e6) + 1 }')
+  say "hologram needs these Debian packages: $*"
+  say "With what they need themselves: $(wc -w <<<"$names") packages, $size MB to download," \
+    "$installed MB on disk, about $((1 + size / 300 + installed / 900)) min."
+}
+
+# need GROUP…: installs what is missing of these groups; without root says how, and ends with 69.
+need() {
+  command -v dpkg-query >/dev/null || {
+    say "This is not Debian: scripts/packages lists what must be installed; going on with what is there."
+    return 0
+  }
+  local wanted have name log=$build/packages.log missing=()
+  wanted=$(packages "$@")
+  have=$(dpkg-query -W -f '${db:Status-Status}:${Package}\n' $wanted 2>/dev/null || true)
+  for name in $wanted; do
+    [[ $'\n'$have$'\n' == *$'\n'installed:$name$'\n'* ]] || missing+=("$name")
+  done
+  ((${#missing[@]})) || return 0
+
+  if ((EUID)); then
+    if ! announce "${missing[@]}" 2>/dev/null; then
+      say "hologram needs these Debian packages: ${missing[*]}"
+    fi
+    say "Installing them takes root. Run this one line, then this command again:"
+    say "  sudo sh -c 'apt-get update && apt-get install -y --no-install-recommends ${missing[*]}'"
+    exit 69
+  fi
+  mkdir -p "$build"
+  export DEBIAN_FRONTEND=noninteractive
+  if ! plan --simulate install "${missing[@]}" >"$log" 2>&1; then
+    say "Reading Debian's lists of packages."
+    apt-get -q update >>"$log" 2>&1 || fail "$log" "apt-get update failed: is the network there?"
+  fi
+  announce "${missing[@]}"
+  local started=$SECONDS
+  # Old lists may name packages that are gone: then once more with new ones.
+  apt-get -q -y --no-install-recommends install "${missing[@]}" >>"$log" 2>&1 </dev/null ||
+    { apt-get -q update && apt-get -q -y --no-install-recommends install "${missing[@]}"; } \
+      >>"$log" 2>&1 </dev/null ||
+    fail "$log" "The packages could not be installed."
+  say "Installed in $((SECONDS - started)) s."
+}
+
+# One build of a folder at a time: waits for another ./run or ./test.
+lock() {
+  mkdir -p "$1"
+  exec 9>"$1/.lock"
+  flock -n 9 || { say "Another command is building; waiting for it." && flock 9; }
+}
+
+# configure FOLDER OPTION…: once; ninja runs cmake again when a CMake file has changed.
+configure() {
+  local folder=$1 log=$1/configure.log
+  shift
+  # A build folder does not work at another place than where it was made.
+  if [[ -f $folder/CMakeCache.txt ]] &&
+    ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$folder/CMakeCache.txt"; then
+    say "The clone has moved: building anew."
+    find "$folder" -mindepth 1 -maxdepth 1 ! -name .lock ! -name '*.log' -exec rm -rf -- {} +
+  fi
+  [[ -f $folder/build.ninja ]] && return
+  cmake -S "$root" -B "$folder" -G Ninja "$@" >"$log" 2>&1 ||
+    fail "$log" "The build could not be configured."
+}
+
+# make_targets FOLDER [TARGET…]: builds with all cores; says something only if there is work.
+make_targets() {
+  local folder=$1 log=$1/build.log started=$SECONDS
+  shift
+  set -- ninja -C "$folder" -j "$(nproc)" "$@"
+  "$@" 2>&1 </dev/null 9>&- | tee "$log" | progress "Building:" || fail "$log" "The build failed."
+  if ((SECONDS - started > 2)); then say "Built in $((SECONDS - started)) s."; fi
+}
+
+# Configures and builds Release in build/: everything, or the targets given.
+release() {
+  lock "$build"
+  configure "$build" -DCMAKE_BUILD_TYPE=Release
+  make_targets "$build" "$@"
+  exec 9>&-
+}
+
+# run_tests FOLDER [CTEST ARGUMENT…]: all tests of a build, then their closing line.
+run_tests() {
+  local folder=$1 log=$1/tests.log status=0
+  shift
+  rm -f "$folder/tests.xml"
+  ctest --test-dir "$folder" --output-on-failure --no-tests=error --timeout 300 -j "$(nproc)" \
+    --output-junit tests.xml "$@" 2>&1 </dev/null | tee "$log" | progress "Testing:" || status=1
+  python3 "$root/scripts/test_summary.py" "$folder/tests.xml" "$log" || status=1
+  return "$status"
+}

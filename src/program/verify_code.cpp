@@ -195,7 +195,8 @@ class CodeVerifier {
     const auto combine = static_cast<Combine>(inst_->aux);
     if (combine > Combine::Exchange || !suits(combine, inst_->type))
       fail(Text::VerifyGroupCombine, name_, name_of(inst_->type));
-    if (!std::has_single_bit(m_.lanes())) fail(Text::VerifyPowerOfTwo, name_, m_.lanes());
+    if (inst_->op == Op::GroupReduce && !std::has_single_bit(m_.lanes()))
+      fail(Text::VerifyPowerOfTwo, name_, m_.lanes());
   }
 
   void check_for() {

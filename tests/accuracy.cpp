@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "function_oracle.hpp"
 #include "interp/targets.hpp"
-#include "oracle.hpp"
 
 namespace hologram::test {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "function_oracle.hpp"
 #include "interp/targets.hpp"
-#include "oracle.hpp"
 #include "program/expansions/evaluate.hpp"
 
 namespace hologram::test {

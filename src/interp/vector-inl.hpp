@@ -46,6 +46,34 @@ HWY_INLINE V fma_round_to_odd(DW d, V a, V b, V c) {
   return hn::IfThenElse(inexact, hn::BitCast(d, odd), s);
 }
 
+#if !HWY_NATIVE_FMA && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+// Rounding to double and then to float differs from rounding once only if the double lies half-way
+// between two floats or is a denormal float, which is rare.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V fma_through_double(D d, V a, V b, V c) {
+  const hn::Half<D> dh;
+  const hn::Repartition<double, D> dw;
+  const hn::RebindToUnsigned<decltype(dw)> du;
+  const auto a0 = hn::PromoteTo(dw, hn::LowerHalf(dh, a)),
+             a1 = hn::PromoteTo(dw, hn::UpperHalf(dh, a));
+  const auto b0 = hn::PromoteTo(dw, hn::LowerHalf(dh, b)),
+             b1 = hn::PromoteTo(dw, hn::UpperHalf(dh, b));
+  const auto c0 = hn::PromoteTo(dw, hn::LowerHalf(dh, c)),
+             c1 = hn::PromoteTo(dw, hn::UpperHalf(dh, c));
+  auto s0 = hn::Add(hn::Mul(a0, b0), c0), s1 = hn::Add(hn::Mul(a1, b1), c1);
+  const auto dropped = hn::Set(du, (uint64_t{1} << 29) - 1), half = hn::Set(du, uint64_t{1} << 28);
+  const auto half_way = hn::Or(hn::Eq(hn::And(hn::BitCast(du, s0), dropped), half),
+                               hn::Eq(hn::And(hn::BitCast(du, s1), dropped), half));
+  const auto smallest = hn::Set(dw, 0x1p-126);
+  const auto denormal = hn::Or(hn::Lt(hn::Abs(s0), smallest), hn::Lt(hn::Abs(s1), smallest));
+  if (HWY_UNLIKELY(!hn::AllFalse(dw, hn::Or(hn::RebindMask(dw, half_way), denormal)))) {
+    s0 = fma_round_to_odd(dw, a0, b0, c0);
+    s1 = fma_round_to_odd(dw, a1, b1, c1);
+  }
+  return hn::Combine(d, hn::DemoteTo(dh, s1), hn::DemoteTo(dh, s0));
+}
+#endif
+
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Fma(D d, V a, V b, V c) {
 #if HWY_NATIVE_FMA
@@ -54,17 +82,7 @@ HWY_INLINE V Fma(D d, V a, V b, V c) {
 #else
   using T = hn::TFromD<D>;
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  if constexpr (sizeof(T) == 4) {
-    const hn::Half<D> dh;
-    const hn::Repartition<double, D> dw;
-    const auto low = hn::DemoteTo(dh, fma_round_to_odd(dw, hn::PromoteTo(dw, hn::LowerHalf(dh, a)),
-                                                       hn::PromoteTo(dw, hn::LowerHalf(dh, b)),
-                                                       hn::PromoteTo(dw, hn::LowerHalf(dh, c))));
-    const auto high = hn::DemoteTo(dh, fma_round_to_odd(dw, hn::PromoteTo(dw, hn::UpperHalf(dh, a)),
-                                                        hn::PromoteTo(dw, hn::UpperHalf(dh, b)),
-                                                        hn::PromoteTo(dw, hn::UpperHalf(dh, c))));
-    return hn::Combine(d, high, low);
-  }
+  if constexpr (sizeof(T) == 4) return fma_through_double(d, a, b, c);
 #endif
   constexpr size_t kLanes = hn::MaxLanes(D());
   HWY_ALIGN T x[kLanes], y[kLanes], z[kLanes];

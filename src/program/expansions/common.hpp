@@ -14,35 +14,61 @@
 
 HOLOGRAM_EXPANSIONS_BEGIN
 
-// c[0] + c[1] x + c[2] x^2 + …, by Horner's rule.
-template <class F, size_t N>
-inline F polynomial(F x, const double (&c)[N]) {
-  F y = x.lit(c[N - 1]);
-  [&]<size_t... I>(std::index_sequence<I...>) { ((y = fma(y, x, x.lit(c[N - 2 - I]))), ...); }
-  (std::make_index_sequence<N - 1>());
+// The coefficients from c[first] on, every second one, of a polynomial in x^2.
+template <size_t first, class F, size_t N, size_t... I>
+HOLOGRAM_EXPANSIONS_INLINE F every_second(F square, const double (&c)[N],
+                                          std::index_sequence<I...>) {
+  constexpr size_t kLast = N - 1 - (N - 1 - first) % 2;
+  F y = square.lit(c[kLast]);
+  ((y = fma(y, square, square.lit(c[kLast - 2 - 2 * I]))), ...);
   return y;
 }
 
+// c[0] + c[1] x + c[2] x^2 + …, by Horner's rule.
+template <class F, size_t N>
+HOLOGRAM_EXPANSIONS_INLINE F horner(F x, const double (&c)[N]) {
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    F y = x.lit(c[N - 1]);
+    ((y = fma(y, x, x.lit(c[N - 2 - I]))), ...);
+    return y;
+  }
+  (std::make_index_sequence<N - 1>());
+}
+
+// The same; a long one as an even and an odd half, which do not wait for each other. Not where the
+// halves would cancel: signs that alternate for x up to 1.
+template <class F, size_t N>
+HOLOGRAM_EXPANSIONS_INLINE F polynomial(F x, const double (&c)[N]) {
+  if constexpr (N < 9) {
+    return horner(x, c);
+  } else {
+    const F square = x * x;
+    const F even = every_second<0>(square, c, std::make_index_sequence<(N + 1) / 2 - 1>());
+    const F odd = every_second<1>(square, c, std::make_index_sequence<N / 2 - 1>());
+    return fma(odd, x, even);
+  }
+}
+
 template <class F>
-inline auto is_nan(F x) {
+HOLOGRAM_EXPANSIONS_INLINE auto is_nan(F x) {
   return x != x;
 }
 
 // The magnitude of one number (not negative) with the sign of another.
 template <class F>
-inline F with_sign(F magnitude, F sign) {
+HOLOGRAM_EXPANSIONS_INLINE F with_sign(F magnitude, F sign) {
   return from_bits(bits(magnitude) | (bits(sign) & sign.uint_lit(Format<F::width>::sign)));
 }
 
 // x with its sign changed where `sign` is negative.
 template <class F>
-inline F flip_sign(F x, F sign) {
+HOLOGRAM_EXPANSIONS_INLINE F flip_sign(F x, F sign) {
   return from_bits(bits(x) ^ (bits(sign) & sign.uint_lit(Format<F::width>::sign)));
 }
 
 // 2^n for an integral n within the normal range.
 template <class F>
-inline F power_of_two(F n) {
+HOLOGRAM_EXPANSIONS_INLINE F power_of_two(F n) {
   using T = Format<F::width>;
   return from_bits(as_uint(shift_left<T::mantissa_bits>(to_int(n) + n.int_lit(T::bias))));
 }
@@ -55,7 +81,7 @@ struct Sum {
 
 // a + b without error (Knuth).
 template <class F>
-inline Sum<F> two_sum(F a, F b) {
+HOLOGRAM_EXPANSIONS_INLINE Sum<F> two_sum(F a, F b) {
   const F s = a + b;
   const F back = s - a;
   return {s, (a - (s - back)) + (b - back)};
@@ -63,14 +89,14 @@ inline Sum<F> two_sum(F a, F b) {
 
 // The same for |a| >= |b| or a = 0 (Dekker).
 template <class F>
-inline Sum<F> fast_two_sum(F a, F b) {
+HOLOGRAM_EXPANSIONS_INLINE Sum<F> fast_two_sum(F a, F b) {
   const F s = a + b;
   return {s, b - (s - a)};
 }
 
 // a * b without error.
 template <class F>
-inline Sum<F> two_product(F a, F b) {
+HOLOGRAM_EXPANSIONS_INLINE Sum<F> two_product(F a, F b) {
   const F p = a * b;
   return {p, fma(a, b, -p)};
 }

@@ -58,23 +58,23 @@ struct ExpConstants<64> {
 
 // expm1(r + c) for |r| <= ln(2)/2 and c of the size of r's rounding error.
 template <class F>
-inline F expm1_reduced(F r, F c) {
+HOLOGRAM_EXPANSIONS_INLINE F expm1_reduced(F r, F c) {
   return r + fma(r * r, polynomial(r, ExpConstants<F::width>::tail), c);
 }
 template <class F>
-inline F expm1_reduced(F r) {
+HOLOGRAM_EXPANSIONS_INLINE F expm1_reduced(F r) {
   return fma(r * r, polynomial(r, ExpConstants<F::width>::tail), r);
 }
 
 // p 2^n for p near 1 where the result is a normal number.
 template <class F>
-inline F scale(F p, F n) {
+HOLOGRAM_EXPANSIONS_INLINE F scale(F p, F n) {
   return from_bits(bits(p) + as_uint(shift_left<Format<F::width>::mantissa_bits>(to_int(n))));
 }
 
 // p 2^n rounded once, for |n| up to twice the exponent range: denormal, or infinite if too large.
 template <class F>
-inline F scale_far(F p, F n) {
+HOLOGRAM_EXPANSIONS_INLINE F scale_far(F p, F n) {
   const F half = round(n * n.lit(0.5));
   return p * power_of_two(half) * power_of_two(n - half);
 }
@@ -85,7 +85,7 @@ struct ExpArgument {
   F n, r;
 };
 template <class F>
-inline ExpArgument<F> reduce_exp(F x) {
+HOLOGRAM_EXPANSIONS_INLINE ExpArgument<F> reduce_exp(F x) {
   using T = ExpConstants<F::width>;
   const F n = round(x * x.lit(kLog2E));
   return {n, fma(n, x.lit(-T::ln2_lo), fma(n, x.lit(-T::ln2_hi), x))};
@@ -93,13 +93,13 @@ inline ExpArgument<F> reduce_exp(F x) {
 
 // exp(x) for |x| < usual.
 template <class F>
-inline F exp_usual(F x) {
+HOLOGRAM_EXPANSIONS_INLINE F exp_usual(F x) {
   const auto [n, r] = reduce_exp(x);
   return scale(x.lit(1) + expm1_reduced(r), n);
 }
 
 template <class F>
-inline F exp(F x) {
+HOLOGRAM_EXPANSIONS_INLINE F exp(F x) {
   using T = ExpConstants<F::width>;
   const auto a = reduce_exp(x);
   const F p = x.lit(1) + expm1_reduced(a.r);
@@ -110,7 +110,7 @@ inline F exp(F x) {
 }
 
 template <class F>
-inline F exp2(F x) {
+HOLOGRAM_EXPANSIONS_INLINE F exp2(F x) {
   using T = ExpConstants<F::width>;
   const F n = round(x);
   const F f = x - n;
@@ -124,7 +124,7 @@ inline F exp2(F x) {
 
 // 2^n (1 + expm1(r)) - 1, arranged so that nothing cancels more than half a bit.
 template <class F>
-inline F expm1(F x) {
+HOLOGRAM_EXPANSIONS_INLINE F expm1(F x) {
   using T = ExpConstants<F::width>;
   const F low = x.lit(T::minus_one);
   const F clamped = select(x < low, low, x);

@@ -104,7 +104,7 @@ struct LogArgument {
 };
 // For positive normal x.
 template <class F>
-inline LogArgument<F> reduce_log(F x) {
+HOLOGRAM_EXPANSIONS_INLINE LogArgument<F> reduce_log(F x) {
   using T = LogConstants<F::width>;
   constexpr int kBits = Format<F::width>::mantissa_bits;
   const auto base = x.uint_lit(T::sqrt_half);
@@ -115,7 +115,7 @@ inline LogArgument<F> reduce_log(F x) {
 
 // k log(2) + log(1 + f) in the base, where `lo` is to be added to f.
 template <class Base, class F>
-inline F log_sum(F k, F f, F lo) {
+HOLOGRAM_EXPANSIONS_INLINE F log_sum(F k, F f, F lo) {
   using B = typename Base::template Of<F::width>;
   const F tail = f * f * polynomial(f, LogConstants<F::width>::tail) + lo;
   const F whole = k * k.lit(B::two_hi);
@@ -131,7 +131,7 @@ inline F log_sum(F k, F f, F lo) {
 }
 
 template <class Base, class F>
-inline F log_in_base(F x) {
+HOLOGRAM_EXPANSIONS_INLINE F log_in_base(F x) {
   using T = LogConstants<F::width>;
   const auto smallest = x.uint_lit(T::smallest_normal);
   const auto usual = bits(x) - smallest < x.uint_lit(T::infinity - T::smallest_normal);
@@ -148,22 +148,22 @@ inline F log_in_base(F x) {
 }
 
 template <class F>
-inline F log(F x) {
+HOLOGRAM_EXPANSIONS_INLINE F log(F x) {
   return log_in_base<NaturalBase>(x);
 }
 template <class F>
-inline F log2(F x) {
+HOLOGRAM_EXPANSIONS_INLINE F log2(F x) {
   return log_in_base<Log2Base>(x);
 }
 template <class F>
-inline F log10(F x) {
+HOLOGRAM_EXPANSIONS_INLINE F log10(F x) {
   return log_in_base<Log10Base>(x);
 }
 
 // 1 + x = u + e exactly. For 1 + x near 1, f is x itself; elsewhere e / u is a correction of less
 // than an ulp, and 2^-k is near enough to 1 / u.
 template <class F>
-inline F log1p(F x) {
+HOLOGRAM_EXPANSIONS_INLINE F log1p(F x) {
   using T = Format<F::width>;
   const F zero = x.lit(0);
   const auto u = two_sum(x.lit(1), x);

@@ -44,11 +44,13 @@
 #define HOLOGRAM_EXPANSIONS_BEGIN \
   HWY_BEFORE_NAMESPACE();         \
   namespace hologram::program::expansions::HWY_NAMESPACE {
+#define HOLOGRAM_EXPANSIONS_INLINE HWY_INLINE
 #define HOLOGRAM_EXPANSIONS_END \
   }                             \
   HWY_AFTER_NAMESPACE();        \
   static_assert(true)
 #else
+#define HOLOGRAM_EXPANSIONS_INLINE inline
 #define HOLOGRAM_EXPANSIONS_BEGIN namespace hologram::program::expansions::portable {
 #define HOLOGRAM_EXPANSIONS_END \
   }                             \

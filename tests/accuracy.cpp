@@ -3,8 +3,10 @@
 //   accuracy --exhaustive | --sample [--function NAME] [--type f32|f64] [--markdown FILE]
 //
 // --exhaustive runs every f32 input of the functions of one operand; what has too many inputs for
-// that (f64, two operands) is sampled in both modes. The kernels are those of the best instruction
-// set of this processor; expansions_test proves that the others compute the same bits.
+// that (f64, two operands) is sampled in both modes. Results in f32 are first compared with those
+// of the f64 kernels, which are fast; every sixteenth, and every one that might be a new maximum,
+// is then compared with the C library, and only that counts. The kernels are those of the best
+// instruction set of this processor; expansions_test proves that the others compute the same bits.
 #include <algorithm>
 #include <bit>
 #include <cstdio>
@@ -82,22 +84,36 @@ Wide<T> exact(const Function& f, T a, T b) {
   else return f.widest != nullptr ? f.widest(a) : f.widest2(a, b);
 }
 
+template <class T>
+void apply(const Function& f, const std::vector<T>& a, const std::vector<T>& b,
+           std::vector<T>& out) {
+  const interp::KernelTable& table = interp::kernel_table(interp::supported_targets().front());
+  const interp::Operand in[2] = {
+      {reinterpret_cast<const std::byte*>(a.data()), interp::kGroup * sizeof(T)},
+      {reinterpret_cast<const std::byte*>(b.data()), interp::kGroup * sizeof(T)}};
+  table.at(f.op, dtype_of<T>)(reinterpret_cast<std::byte*>(out.data()), in,
+                              kBlock / interp::kGroup);
+}
+
 // Inputs number first, first + 1, … of `generate`, in blocks.
 template <class T, class Generate>
 Worst run(const Function& f, uint64_t first, uint64_t count, Generate generate) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  const interp::Target target = interp::supported_targets().front();
-  const interp::KernelTable& table = interp::kernel_table(target);
-  const interp::Kernel kernel = table.at(f.op, dtype_of<T>);
   std::vector<T> a(kBlock), b(kBlock), out(kBlock);
+  std::vector<double> wide_a(kBlock), wide_b(kBlock), near(kBlock);
   Worst worst;
   for (uint64_t n = first; n < first + count; n += kBlock) {
     for (size_t i = 0; i < kBlock; ++i) generate(n + i, a[i], b[i]);
-    const interp::Operand in[2] = {
-        {reinterpret_cast<const std::byte*>(a.data()), interp::kGroup * sizeof(T)},
-        {reinterpret_cast<const std::byte*>(b.data()), interp::kGroup * sizeof(T)}};
-    kernel(reinterpret_cast<std::byte*>(out.data()), in, kBlock / interp::kGroup);
+    apply(f, a, b, out);
+    if constexpr (sizeof(T) == 4) {
+      std::copy(a.begin(), a.end(), wide_a.begin());
+      std::copy(b.begin(), b.end(), wide_b.begin());
+      apply(f, wide_a, wide_b, near);
+    }
     for (size_t i = 0; i < kBlock; ++i) {
+      if (sizeof(T) == 4 && i % 16 != n / kBlock % 16 &&
+          ulp_error(out[i], near[i]) < worst.error - 1e-6)
+        continue;
       const double error = ulp_error(out[i], exact(f, a[i], b[i]));
       if (error > worst.error) {
         worst.error = error;
@@ -193,12 +209,15 @@ int main_program(int argc, char** argv) {
     std::ofstream out(markdown);
     out << "# Accuracy of the transcendental functions\n\n"
            "Written by `build/tests/accuracy --exhaustive --markdown docs/accuracy.md`.\n\n"
-           "The error is |result - exact| in units in the last place of the exact value rounded to "
-           "the type; those\nof denormal numbers are the smallest denormal. The exact value comes "
-           "from the C library in double for f32\nand in 80-bit extended precision for f64, so "
-           "that "
-           "an error of f64 is certain to about 0.001 ULP. Every\nexact device computes these same "
-           "bits; `sqrt` is an instruction and correctly rounded.\n\n"
+           "The error is |result - exact| in units in the last place of the exact value rounded "
+           "to\n"
+           "the type; those of denormal numbers are the smallest denormal. The exact value comes\n"
+           "from the C library: in double for f32, in 80-bit extended precision for f64, where "
+           "the\n"
+           "error is certain to about 0.002 ULP. Every f32 result is compared with hologram's own\n"
+           "f64 function, and every sixteenth and every new maximum with the C library. Each "
+           "exact\n"
+           "device computes these same bits. `sqrt` is an instruction and correctly rounded.\n\n"
            "| function | type | bound (ULP) | largest error found (ULP) | at | method |\n"
            "|---|---|---|---|---|---|\n"
         << rows;

@@ -192,6 +192,25 @@ TEST(Executor, StopsAnEndlessLoopAndGoesOn) {
   }
 }
 
+TEST(Executor, StopsAtItsBudget) {
+  const Executor executor;
+  RunOptions options;
+  options.budget = 1000;
+  expect_error(ErrorKind::Timeout, "1000", [&] {
+    executor.run(endless(), {{"n", 1000}}, options);
+  });
+}
+
+TEST(Executor, CountsItsProgress) {
+  Progress progress;
+  RunOptions options;
+  options.progress = &progress;
+  const Executor executor;
+  executor.run(coordinates(), {{"h", 37}, {"w", 123}}, options);
+  EXPECT_EQ(progress.total, 8u * 16 * 10 * 4);
+  EXPECT_EQ(progress.done, progress.total);
+}
+
 TEST(Executor, CanBeCancelled) {
   Executor executor;
   Progress progress;

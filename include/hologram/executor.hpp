@@ -48,7 +48,7 @@ struct Argument {
 // Workgroups along x, y and z.
 using Grid = std::array<uint64_t, 3>;
 
-// Shared with a running launch: read `done` of `total`, set `cancel`.
+// Shared with a running launch: read how many lanes are done of the total, set `cancel`.
 struct Progress {
   std::atomic<uint64_t> done{0};
   std::atomic<uint64_t> total{0};
@@ -69,6 +69,9 @@ using OutputSink =
 struct RunOptions {
   std::optional<Grid> grid;  // else from the program's lanes(…), else one lane an output element
   std::map<std::string, Shape> shapes;  // of outputs that cannot be derived
+  // The most loop rounds that a block of lanes may go; 0: any number. Unlike a time-out it stops a
+  // program at the same place on every machine. CPU only.
+  uint64_t budget = 0;
   Progress* progress = nullptr;
   RunReport* report = nullptr;
 };

@@ -80,7 +80,8 @@ struct Launch {
   std::span<const Binding> bindings;  // one a buffer parameter
   std::span<const uint64_t> scalars;  // bits, one a scalar parameter
   Deadline deadline;
-  Progress* progress = nullptr;
+  uint64_t budget = 0;           // RunOptions::budget
+  Progress* progress = nullptr;  // lanes that are done are added to `done`
 };
 
 // Work in order; one caller at a time. Failures of the work itself surface in wait.

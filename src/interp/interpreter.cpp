@@ -95,15 +95,13 @@ Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threa
   Pool pool(state);
   const Blocks blocks = cut(code, launch.grid, threads.count());
   const uint64_t count = blocks.count();
-  if (launch.progress != nullptr) launch.progress->total += count;
-
   const auto chunk = [&](uint64_t begin, uint64_t end) {
     std::unique_ptr<Machine> machine = pool.take();
     try {
       for (uint64_t i = begin; i < end; i++) {
         run_block(*machine, code, blocks, i, checker.get());
         if (launch.progress != nullptr)
-          launch.progress->done.fetch_add(1, std::memory_order_relaxed);
+          launch.progress->done.fetch_add(machine->lanes(), std::memory_order_relaxed);
       }
     } catch (...) {
       state.stop = true;

@@ -21,11 +21,12 @@ struct Launch {
   std::span<const uint64_t> scalars;
   Grid grid = {1, 1, 1};
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  uint64_t budget = 0;  // most loop rounds of a block; 0: any number
   Progress* progress = nullptr;
   bool check = false;  // look for races and unset workgroup memory; on one thread
 };
 
-enum class Outcome : uint8_t { Done, TimedOut, Cancelled };
+enum class Outcome : uint8_t { Done, TimedOut, OverBudget, Cancelled };
 
 // Returns when the work is done or was stopped. Throws InvalidProgram if `check` finds a fault.
 Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threads);

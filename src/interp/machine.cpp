@@ -86,6 +86,7 @@ void Machine::run(uint32_t lanes) {
   mask_.set_first(lanes, words_);
   returned_.clear(words_);
   any_returned_ = false;
+  rounds_ = 0;
   full_id_ = mask_id_ = ++next_mask_id_;
   check_stop();
   const auto n = static_cast<uint32_t>(code_.steps.size());
@@ -304,12 +305,13 @@ void Machine::blend(Register& to, Register& from, const Step& s) {
 void Machine::check_stop() {
   if (state_.stop.load(std::memory_order_relaxed)) throw Stopped{};
   const Launch& launch = state_.launch;
-  Outcome outcome = Outcome::Done;
   if (launch.progress != nullptr && launch.progress->cancel.load(std::memory_order_relaxed))
-    outcome = Outcome::Cancelled;
-  else if (launch.deadline && std::chrono::steady_clock::now() > *launch.deadline)
-    outcome = Outcome::TimedOut;
-  if (outcome == Outcome::Done) return;
+    stop(Outcome::Cancelled);
+  if (launch.deadline && std::chrono::steady_clock::now() > *launch.deadline)
+    stop(Outcome::TimedOut);
+}
+
+void Machine::stop(Outcome outcome) {
   Outcome none = Outcome::Done;
   state_.outcome.compare_exchange_strong(none, outcome);
   throw Stopped{};

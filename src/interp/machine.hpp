@@ -35,6 +35,8 @@ class Machine {
   void run_lanes(int64_t x, uint32_t count, int64_t y, int64_t z);
   // One whole workgroup.
   void run_group(int64_t x, int64_t y, int64_t z);
+  // How many the last block had.
+  uint32_t lanes() const { return lanes_; }
 
  private:
   struct Frame {
@@ -62,6 +64,7 @@ class Machine {
   void own_row(Register& r, DType type);     // any register's lanes into its row
   Operand operand(Register& r, size_t element);
   void check_stop();
+  [[noreturn]] void stop(Outcome outcome);
 
   // machine_control.cpp
   uint32_t begin_if(const Step& s, uint32_t pc);
@@ -116,8 +119,8 @@ class Machine {
   uint32_t lanes_ = 0, groups_ = 0, words_ = 0;
   int64_t first_[3] = {};  // global id of the first lane
   int64_t group_[3] = {};
-  uint32_t epoch_ = 0;  // barriers passed
-  uint32_t ticks_ = 0;
+  uint32_t epoch_ = 0;   // barriers passed
+  uint64_t rounds_ = 0;  // of loops in this block
 };
 
 // Sets `out` from affine (and uniform) operands, if the result is uniform or affine and inside the

@@ -7,6 +7,10 @@ namespace hologram::interp {
 using program::kNone;
 using program::Op;
 
+namespace {
+constexpr uint64_t kRoundsBetweenChecks = 128;  // of the clock
+}
+
 // Of the lanes of `mask`, those that left by break, continue or return go.
 void Machine::remove_gone(Mask& mask, uint32_t loop) const {
   if (any_returned_) mask.remove(returned_, words_);
@@ -165,7 +169,9 @@ uint32_t Machine::end_block(const Step& s, uint32_t pc) {
 
 uint32_t Machine::end_loop(const Step& s, const Step& opener, uint32_t pc) {
   Frame& frame = frames_[s.depth];
-  if ((++ticks_ & 127) == 0) check_stop();
+  rounds_++;
+  if (rounds_ % kRoundsBetweenChecks == 0) check_stop();
+  if (state_.launch.budget > 0 && rounds_ > state_.launch.budget) stop(Outcome::OverBudget);
   const bool counted = opener.op == Op::For;
   frame.round++;
   bool again = !counted || frame.round < frame.rounds;

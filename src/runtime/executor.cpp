@@ -93,6 +93,7 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
                      .bindings = bindings,
                      .scalars = scalars,
                      .deadline = {},
+                     .budget = options.budget,
                      .progress = options.progress};
   const auto start = hal::Clock::now();
   if (config.timeout_ms > 0) launch.deadline = start + std::chrono::milliseconds(config.timeout_ms);
@@ -110,6 +111,13 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
     stream->copy({&host, 0, bytes}, {buffers[i].get(), 0, bytes});
     stream->wait(stream->submit(), {});
   }
+}
+
+void Executor::State::announce(const Program& program, const Grid& grid,
+                               const RunOptions& options) {
+  if (options.progress == nullptr) return;
+  const auto size = program.workgroup();
+  options.progress->total = grid[0] * grid[1] * grid[2] * size[0] * size[1] * size[2];
 }
 
 uint64_t Executor::State::memory_limit() const {
@@ -130,6 +138,7 @@ std::map<std::string, Array> Executor::run(const Program& program,
   for (size_t i = 0; i < params.size(); i++)
     if (bound.missing[i]) bound.arrays[i] = Array(params[i].type, bound.shapes[i]);
   runtime::refuse_overlaps(program, bound.arrays);
+  State::announce(program, bound.grid, options);
   state_->launch(program, bound.arrays, bound.scalars, bound.grid, options);
 
   std::map<std::string, Array> written;

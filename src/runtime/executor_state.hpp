@@ -20,6 +20,9 @@ struct Executor::State {
   void refuse_if_too_large(const program::Program& program) const;
   void launch(const program::Program& program, std::vector<Array>& arrays,
               std::span<const uint64_t> scalars, const Grid& grid, const RunOptions& options);
+  // Tells the progress how many lanes there are in all.
+  static void announce(const program::Program& program, const Grid& grid,
+                       const RunOptions& options);
   uint64_t memory_limit() const;  // bytes of arrays
 
   const BackendConfig config;

@@ -32,6 +32,7 @@ class StripRunner {
 
   void run(const OutputSink& sink) {
     plan();
+    Executor::State::announce(program_, bound_.grid, options_);
     const Program cut = Program::from(program::strip(program_.source(), plan_.axis));
     for (uint64_t group = 0; group < plan_.groups; group += plan_.step)
       run_strip(cut, group, std::min(plan_.step, plan_.groups - group), sink);

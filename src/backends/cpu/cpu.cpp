@@ -71,11 +71,14 @@ class CpuStream : public hal::Stream {
                                                        .scalars = launch.scalars,
                                                        .grid = launch.grid,
                                                        .deadline = launch.deadline,
+                                                       .budget = launch.budget,
                                                        .progress = launch.progress,
                                                        .check = program.check},
                                                       *threads_);
       if (outcome == interp::Outcome::Cancelled)
         throw core::error(Text::ProgramCancelled, program.code.name);
+      if (outcome == interp::Outcome::OverBudget)
+        throw core::error(Text::ProgramBudget, program.code.name, launch.budget);
       if (outcome == interp::Outcome::TimedOut) {
         const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
             *launch.deadline - start + std::chrono::microseconds(500));

@@ -33,6 +33,18 @@ set(HOLOGRAM_SOURCES
     src/program/strip.cpp
     src/program/passes/optimize.cpp
     src/program/program.cpp
+    src/program/text/assembler.cpp
+    src/program/text/calls.cpp
+    src/program/text/control.cpp
+    src/program/text/declarations.cpp
+    src/program/text/disassembler.cpp
+    src/program/text/excerpt.cpp
+    src/program/text/expressions.cpp
+    src/program/text/lexer.cpp
+    src/program/text/memory.cpp
+    src/program/text/number.cpp
+    src/program/text/spelling.cpp
+    src/program/text/statements.cpp
     src/program/typing.cpp
     src/program/uniformity.cpp
     src/program/verify.cpp

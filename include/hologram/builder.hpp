@@ -61,6 +61,7 @@ class HOLOGRAM_API Builder {
   // Parameters, in the order of declaration. Dimensions are scalars by their name.
   Buf buffer(std::string name, DType type, Access access, std::vector<Dim> dims = {});
   Value scalar(std::string name, DType type, std::optional<double> otherwise = {});
+  Value scalar_with_bits(std::string name, DType type, std::optional<uint64_t> otherwise);
   Value dimension(std::string_view name);
 
   // Host clauses: a condition and the number of lanes along each axis, of scalars and lengths only.
@@ -96,6 +97,7 @@ class HOLOGRAM_API Builder {
   void store(Shared array, Value index, Value value);
   Value atomic(Combine combine, Shared array, Value index, Value value);
 
+  // Names are for readers: finish gives variables of one name different ones.
   Var var(Value initial, std::string name = {});
   Value get(Var variable);
   void set(Var variable, Value value);
@@ -117,6 +119,7 @@ class HOLOGRAM_API Builder {
 
   DType type_of(Value value) const;
   DType index_type() const;
+  size_t instruction_count() const;
   void set_line(uint32_t line);  // of a source text, for messages
 
   // Verifies, proves, optimises. The builder is empty afterwards.

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/messages.hpp"
 #include "program/ir.hpp"
+#include "program/text/lexer.hpp"
 #include "program/typing.hpp"
 
 namespace hologram::program {
@@ -29,6 +32,23 @@ uint32_t define(Code& code, Inst inst) {
   code.values.push_back(inst.type);
   code.insts.push_back(inst);
   return inst.id;
+}
+
+// Gives each variable a name that nothing else in the program has, so that its text can be read.
+void name_variables(Module& module) {
+  std::unordered_set<std::string> used;
+  std::unordered_map<std::string, uint32_t> next;
+  for (const auto& buffer : module.buffers) used.insert(buffer.name);
+  for (const auto& scalar : module.scalars) used.insert(scalar.name);
+  for (const auto& array : module.shared) used.insert(array.name);
+  for (Variable& variable : module.variables) {
+    const std::string base = is_identifier(variable.name) ? variable.name : "v";
+    variable.name = base;
+    while (!used.insert(variable.name).second) {
+      uint32_t& n = next.try_emplace(base, 1).first->second;
+      variable.name = base.substr(0, kMaxNameLength - 12) + "_" + std::to_string(++n);
+    }
+  }
 }
 
 }  // namespace
@@ -69,19 +89,26 @@ Builder::~Builder() = default;
 
 Buf Builder::buffer(std::string name, DType type, Access access, std::vector<Dim> dims) {
   Module& m = state_->module;
-  for (const Dim& dim : dims)
-    if (!dim.name.empty() && std::none_of(m.scalars.begin(), m.scalars.end(),
-                                          [&](const auto& s) { return s.name == dim.name; }))
-      m.scalars.push_back({dim.name, m.index, true, {}});
+  for (const Dim& dim : dims) {
+    if (dim.name.empty()) continue;
+    const auto known = std::find_if(m.scalars.begin(), m.scalars.end(),
+                                    [&](const auto& s) { return s.name == dim.name; });
+    if (known == m.scalars.end()) m.scalars.push_back({dim.name, m.index, true, {}});
+    else if (!known->dimension) throw core::error(Text::AtlasDimensionScalar, dim.name);
+  }
   m.buffers.push_back({std::move(name), type, access, std::move(dims)});
   return {number_of(m.buffers.size() - 1)};
 }
 
 Value Builder::scalar(std::string name, DType type, std::optional<double> otherwise) {
-  Module& m = state_->module;
   std::optional<uint64_t> bits;
   if (otherwise) bits = bits_of(type, *otherwise);
-  m.scalars.push_back({std::move(name), type, false, bits});
+  return scalar_with_bits(std::move(name), type, bits);
+}
+
+Value Builder::scalar_with_bits(std::string name, DType type, std::optional<uint64_t> otherwise) {
+  Module& m = state_->module;
+  m.scalars.push_back({std::move(name), type, false, otherwise});
   return scalar_value(number_of(m.scalars.size() - 1));
 }
 
@@ -141,17 +168,14 @@ Value Builder::emit(Op op, std::initializer_list<Value> args, DType to) {
     types[n++] = type_of(v);
   }
   const Typed typed = result_type(op, {types.data(), n}, to);
+  if ((op == Op::Cast || op == Op::Bitcast) && typed.result == typed.from) return *args.begin();
   Inst inst{.op = op, .type = typed.result, .from = typed.from};
   set_args(inst, args);
   return push(inst);
 }
 
-Value Builder::cast(Value value, DType to) {
-  return type_of(value) == to ? value : emit(Op::Cast, {value}, to);
-}
-Value Builder::bitcast(Value value, DType to) {
-  return type_of(value) == to ? value : emit(Op::Bitcast, {value}, to);
-}
+Value Builder::cast(Value value, DType to) { return emit(Op::Cast, {value}, to); }
+Value Builder::bitcast(Value value, DType to) { return emit(Op::Bitcast, {value}, to); }
 
 Value Builder::load(Buf buffer, Value index) {
   Inst inst{.op = Op::Load,
@@ -274,6 +298,11 @@ DType Builder::type_of(Value value) const {
 }
 
 DType Builder::index_type() const { return state_->module.index; }
+
+size_t Builder::instruction_count() const {
+  return state_->module.host.insts.size() + state_->module.body.insts.size();
+}
+
 void Builder::set_line(uint32_t line) { state_->line = line; }
 
 Program Builder::finish() { return Program::from(finish_unverified()); }
@@ -281,6 +310,7 @@ Program Builder::finish() { return Program::from(finish_unverified()); }
 Module Builder::finish_unverified() {
   Module module = std::move(state_->module);
   state_ = std::make_unique<State>();
+  name_variables(module);
   return module;
 }
 

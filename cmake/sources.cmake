@@ -31,7 +31,14 @@ set(HOLOGRAM_SOURCES
     src/program/needs.cpp
     src/program/op.cpp
     src/program/strip.cpp
+    src/program/passes/cse.cpp
+    src/program/passes/dce.cpp
+    src/program/passes/fold.cpp
+    src/program/passes/forward.cpp
+    src/program/passes/identities.cpp
+    src/program/passes/licm.cpp
     src/program/passes/optimize.cpp
+    src/program/passes/renumber.cpp
     src/program/program.cpp
     src/program/text/assembler.cpp
     src/program/text/calls.cpp

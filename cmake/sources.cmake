@@ -40,6 +40,7 @@ set(HOLOGRAM_SOURCES
     src/program/passes/optimize.cpp
     src/program/passes/renumber.cpp
     src/program/program.cpp
+    src/program/program_text.cpp
     src/program/text/assembler.cpp
     src/program/text/calls.cpp
     src/program/text/control.cpp

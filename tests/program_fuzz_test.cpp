@@ -2,7 +2,8 @@
 // makes of it when it is optimised.
 //
 // HOLOGRAM_TEST_SECONDS=600 runs for so long instead of a fixed number; HOLOGRAM_TEST_SEED=n starts
-// from another program; HOLOGRAM_TEST_PROGRAMS=n runs so many.
+// from another program; HOLOGRAM_TEST_PROGRAMS=n runs so many; HOLOGRAM_TEST_MINIMISE=0 shows a
+// program that differs as it is.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -28,10 +29,10 @@ TEST(ProgramFuzz, InterpretersAgree) {
     if (seconds > 0 && std::chrono::steady_clock::now() >= end) break;
     Choices choices(seed);
     const RandomCase c = random_case(choices);
-    const DifferentialOptions options{.naive_orders = seed % 16 == 0};
+    const DifferentialOptions options{.thorough = seed % 16 == 0};
     const std::string text = differences(c, options);
     if (text.empty()) continue;
-    const RandomCase small = minimised(c, {});
+    const RandomCase small = setting("HOLOGRAM_TEST_MINIMISE", 1) ? minimised(c, {}) : c;
     FAIL() << "seed " << seed << ": " << text << "\nminimised: " << differences(small, {}) << "\n"
            << to_text(small.module) << "grid " << small.grid[0] << " " << small.grid[1] << " "
            << small.grid[2];

@@ -28,7 +28,6 @@ class Threads {
 
  private:
   struct Arena;
-  class Arenas;
   int count_;
   std::unique_ptr<Arena> arena_;
 };

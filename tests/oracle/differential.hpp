@@ -9,8 +9,9 @@
 namespace hologram::oracle {
 
 struct DifferentialOptions {
-  bool naive_orders = false;  // also check that the order of lanes does not matter
-  bool one_target = false;    // the best instruction set only
+  bool thorough =
+      false;  // also check that neither the order of lanes nor a way through text matters
+  bool one_target = false;  // the best instruction set only
 };
 
 // Runs the module as written by the naive interpreter, and its optimised form by the real one: on

@@ -40,7 +40,15 @@ Value ProgramWriter::own_index(const SharedPlan& s) {
 // Near the lane's own, at the ends, or anywhere.
 Known ProgramWriter::any_index(Value length, int64_t known_length) {
   const auto count = static_cast<uint32_t>(known_length) + 3;
-  switch (choose_.below(10)) {
+  constexpr int64_t kSteps[] = {2, 3, -1, -2, 7};
+  switch (choose_.below(12)) {
+    case 10:
+    case 11: {
+      const int64_t step = choose_.of(kSteps);
+      const int64_t first = step < 0 ? known_length : 0;
+      const Value row = choose_.percent(50) ? lane_in_grid_ : b_.global_id(0);
+      return {row * step + (first + static_cast<int64_t>(choose_.below(9)) - 4), false};
+    }
     case 0: return {lane_in_grid_, false};
     case 1: return {lane_in_grid_ + (static_cast<int64_t>(choose_.below(9)) - 4), false};
     case 2: return {b_.global_id(0), false};
@@ -134,6 +142,19 @@ void ProgramWriter::write_store() {
       index = select(expression(DType::Bool, 1).value, index, choose_.percent(50) ? -1 : INT32_MAX);
     const Value value = expression(compute_type(b.type), 3).value;
     return guarded(index, b_.length(b.buffer), [&] { b_.store(b.buffer, index, value); });
+  }
+}
+
+// As at the end of a reduction: one lane writes, at an index that is the same in all lanes.
+void ProgramWriter::write_store_of_one_lane() {
+  const auto lanes = static_cast<uint32_t>(plan_.all_lanes());
+  for (const BufferPlan& b : plan_.buffers) {
+    if (b.access == Access::In || b.access == Access::Atomic || choose_.percent(40)) continue;
+    const int64_t lane = choose_.below(lanes);
+    const int64_t slot = b.reversed ? lanes - 1 - lane : lane;
+    const Value value = expression(compute_type(b.type), 2).value;
+    const Value index = index_constant(slot * b.per_lane + b.offset);
+    return b_.if_(lane_in_grid_ == lane, [&] { b_.store(b.buffer, index, value); });
   }
 }
 

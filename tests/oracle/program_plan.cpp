@@ -37,6 +37,8 @@ class Planner {
     plan_.workgroup = large ? choose_.of(kLargeWorkgroups) : choose_.of(kWorkgroups);
     plan_.grid = large ? kGrids[choose_.below(2)] : choose_.of(kGrids);
     if (plan_.lanes() < 40 && choose_.percent(8)) plan_.grid[0] = 30;
+    if (plan_.workgroup[1] * plan_.workgroup[2] == 1 && choose_.percent(4))
+      plan_.grid[0] = 2000 / plan_.workgroup[0] + choose_.below(60);  // more than a block in a row
     plan_.cooperative = choose_.percent(60);
     plan_.index = choose_.percent(25) ? DType::I64 : DType::I32;
     const Size w = plan_.workgroup;
@@ -69,7 +71,7 @@ class Planner {
 
   // A dimension's name is new, or one that stands for this length already.
   Dim dimension(int64_t length) {
-    if (choose_.percent(25)) return {{}, length};
+    if (length > 0 && choose_.percent(25)) return {{}, length};
     for (const ScalarPlan& s : plan_.scalars)
       if (s.name[0] == 'd' && s.bits == static_cast<uint64_t>(length)) return {s.name, 0};
     const std::string name = "d" + std::to_string(plan_.scalars.size());

@@ -13,6 +13,7 @@ using program::Op;
 using program::Value;
 
 void ProgramWriter::write() {
+  if (plan_.all_lanes() > 1500) budget_ = 30;
   sources();
   initialise_shared();
   statements(4 + static_cast<int>(choose_.below(10)), 3);
@@ -88,7 +89,7 @@ void ProgramWriter::statement(int depth) {
     case 13: return nests ? write_for(depth) : write_load();
     case 14: return nests ? write_loop(depth) : write_variable();
     case 15: return write_exit();
-    case 16: return write_atomic();
+    case 16: return choose_.percent(50) ? write_atomic() : write_store_of_one_lane();
     case 17: return write_group_operation();
     default: return write_exchange(depth);
   }

@@ -86,6 +86,7 @@ class ProgramWriter : public ExpressionWriter {
   void finish_load(DType type, program::Value index, program::Value length,
                    const std::function<program::Value()>& load);
   void write_store();
+  void write_store_of_one_lane();
   void write_atomic();
   void write_group_operation();
   void write_exchange(int depth);

@@ -14,8 +14,12 @@ RandomCase random_case(Choices& choices) {
   for (const BufferPlan& b : plan.buffers) {
     const size_t count = static_cast<size_t>(b.length()), size = size_of(b.type);
     Memory memory(count * size);
-    for (size_t i = 0; i < count; i++)
+    // Of bool every byte but 0 is true; it is 0 or 1 only when a program has written it.
+    for (size_t i = 0; i < count; i++) {
       store_element(b.type, &memory[i * size], random_value(compute_type(b.type), choices));
+      if (b.type == DType::Bool && choices.percent(30))
+        memory[i] = static_cast<uint8_t>(choices.below(256));
+    }
     c.buffers.push_back(std::move(memory));
     c.shapes.push_back(b.shape);
   }

@@ -2,6 +2,7 @@
 set(HOLOGRAM_SOURCES
     src/core/array.cpp
     src/core/dtype.cpp
+    src/core/dynamic_library.cpp
     src/core/log.cpp
     src/core/mapped_file.cpp
     src/core/messages.cpp

@@ -1,10 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "core/dynamic_library.hpp"
 #include "core/log.hpp"
 #include "core/messages.hpp"
+#include "core/nearest.hpp"
+#include "core/parallel.hpp"
 #include "hologram/array.hpp"
 #include "hologram/dtype.hpp"
 
@@ -55,6 +61,46 @@ TEST(Log, ReachesTheCallbackAtItsLevelOnly) {
   set_log_callback({});
   core::log(LogLevel::Error, "c");
   EXPECT_EQ(seen, "a");
+}
+
+TEST(DynamicLibrary, OpensTheFirstThatIsThereAndSaysWhyNot) {
+  const core::DynamicLibrary math({"libthere-is-no-such-thing.so.1", "libm.so.6"});
+  ASSERT_TRUE(math.loaded()) << math.reason();
+  EXPECT_EQ(math.name(), "libm.so.6");
+  auto* const cosine = math.get<double(double)>("cos");
+  ASSERT_NE(cosine, nullptr);
+  EXPECT_EQ(cosine(0.0), 1.0);
+  EXPECT_EQ(math.get<void()>("there_is_no_such_function"), nullptr);
+
+  const core::DynamicLibrary none({"libnone-of-these.so.1", "libnor-this.so.2"});
+  EXPECT_FALSE(none.loaded());
+  EXPECT_NE(none.reason().find("libnone-of-these.so.1"), std::string::npos) << none.reason();
+  EXPECT_NE(none.reason().find("libnor-this.so.2"), std::string::npos) << none.reason();
+  EXPECT_EQ(none.get<void()>("cos"), nullptr);
+}
+
+TEST(Threads, CoverTheRangeOnceAndPassExceptionsOn) {
+  for (const int count : {1, 2, 5}) {
+    core::Threads threads(count);
+    EXPECT_EQ(threads.count(), count);
+    for (const uint64_t n : {uint64_t{0}, uint64_t{1}, uint64_t{7}, uint64_t{10007}}) {
+      std::vector<std::atomic<int>> touched(n);
+      threads.run(n, 3, [&](uint64_t begin, uint64_t end) {
+        for (uint64_t i = begin; i < end; i++) touched[i]++;
+      });
+      for (const auto& t : touched) ASSERT_EQ(t, 1);
+    }
+    EXPECT_THROW(threads.run(1000, 1, [](uint64_t, uint64_t) { throw std::runtime_error("stop"); }),
+                 std::runtime_error);
+  }
+  EXPECT_GE(core::available_threads(), 1);
+}
+
+TEST(Nearest, FindsWhatWasMeant) {
+  constexpr std::string_view kNames[] = {"sigma_space", "sigma_range", "src"};
+  EXPECT_EQ(core::nearest("sigma_rang", kNames), "sigma_range");
+  EXPECT_EQ(core::nearest("sirc", kNames), "src");
+  EXPECT_EQ(core::nearest("completely_else", kNames), "");
 }
 
 TEST(Array, SharesItsMemoryAndChecksItsUse) {

@@ -69,6 +69,7 @@ set(HOLOGRAM_SOURCES
     src/interp/kernels_functions_f32.cpp
     src/interp/kernels_functions_f64.cpp
     src/interp/kernels_integer.cpp
+    src/interp/kernels_memory.cpp
     src/interp/lowering.cpp
     src/interp/machine.cpp
     src/interp/machine_control.cpp

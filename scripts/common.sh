@@ -45,12 +45,12 @@ plan() { LC_ALL=C apt-get -qq -y --no-install-recommends -o Debug::NoLocking=1 "
 
 # Says what is about to be installed, how much it is and how long it takes.
 announce() {
-  local names size=0 installed=0
-  names=$(plan --simulate install "$@" | awk '$1 == "Inst" { print $2 }')
+  say "hologram needs these Debian packages: $*"
+  local names size installed
+  names=$(plan --simulate install "$@" 2>/dev/null | awk '$1 == "Inst" { print $2 }') || return 0
   size=$(plan --print-uris install "$@" | awk '{ sum += $3 } END { print int(sum / 1e6) + 1 }')
   installed=$(apt-cache show --no-all-versions $names |
     awk '$1 == "Installed-Size:" { sum += $2 } END { print int(sum * 1024 / 1e6) + 1 }')
-  say "hologram needs these Debian packages: $*"
   say "With what they need themselves: $(wc -w <<<"$names") packages, $size MB to download," \
     "$installed MB on disk, about $((1 + size / 300 + installed / 900)) min."
 }
@@ -70,9 +70,7 @@ need() {
   ((${#missing[@]})) || return 0
 
   if ((EUID)); then
-    if ! announce "${missing[@]}" 2>/dev/null; then
-      say "hologram needs these Debian packages: ${missing[*]}"
-    fi
+    announce "${missing[@]}"
     say "Installing them takes root. Run this one line, then this command again:"
     say "  sudo sh -c 'apt-get update && apt-get install -y --no-install-recommends ${missing[*]}'"
     exit 69

@@ -8,11 +8,41 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <thread>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOLOGRAM_THREAD_SANITIZER 1
+#include <sanitizer/tsan_interface.h>
+#endif
+#endif
+
 namespace hologram::core {
 namespace {
+
+// oneTBB is not built with the thread sanitizer, so the sanitizer does not see the order that it
+// makes: all before a loop happens before its parts, and they before all after it. Told here.
+class LoopOrder {
+ public:
+#ifdef HOLOGRAM_THREAD_SANITIZER
+  LoopOrder() { __tsan_release(&begun_); }
+  ~LoopOrder() { __tsan_acquire(&ended_); }
+  struct Part {
+    explicit Part(LoopOrder& loop) : loop(loop) { __tsan_acquire(&loop.begun_); }
+    ~Part() { __tsan_release(&loop.ended_); }
+    LoopOrder& loop;
+  };
+
+ private:
+  char begun_ = 0, ended_ = 0;
+#else
+  struct Part {
+    explicit Part(const LoopOrder&) {}
+  };
+#endif
+};
 
 // The CPU quota of the process's cgroup (version 2, as the process sees its root), in CPUs; 0 if
 // there is none.
@@ -36,16 +66,49 @@ int available_threads() {
   return std::max(1, count);
 }
 
+// oneTBB loses some memory with every arena that was used and destroyed, so an arena waits for the
+// next Threads of its size instead.
 struct Threads::Arena {
   explicit Arena(int count) : arena(count) {}
   tbb::task_arena arena;
+  std::unique_ptr<Arena> next;  // in the list of those that wait
+};
+
+class Threads::Arenas {
+ public:
+  std::unique_ptr<Arena> take(int count) {
+    const std::lock_guard lock(mutex_);
+    for (std::unique_ptr<Arena>* at = &waiting_; *at; at = &(*at)->next)
+      if ((*at)->arena.max_concurrency() == count) {
+        std::unique_ptr<Arena> found = std::move(*at);
+        *at = std::move(found->next);
+        return found;
+      }
+    return std::make_unique<Arena>(count);
+  }
+  void give_back(std::unique_ptr<Arena> arena) {
+    const std::lock_guard lock(mutex_);
+    arena->next = std::move(waiting_);
+    waiting_ = std::move(arena);
+  }
+  // Never destroyed: worker threads may still be there when static objects go.
+  static Arenas& all() {
+    static auto* arenas = new Arenas;
+    return *arenas;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<Arena> waiting_;
 };
 
 Threads::Threads(int count) : count_(count > 0 ? count : available_threads()) {
-  if (count_ > 1) arena_ = std::make_unique<Arena>(count_);
+  if (count_ > 1) arena_ = Arenas::all().take(count_);
 }
 
-Threads::~Threads() = default;
+Threads::~Threads() {
+  if (arena_) Arenas::all().give_back(std::move(arena_));
+}
 
 void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_t)> body) {
   if (n == 0) return;
@@ -56,10 +119,12 @@ void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_
     return;
   }
   const uint64_t pieces = (n + size - 1) / size;
+  LoopOrder order;
   arena_->arena.execute([&] {
     tbb::parallel_for(
         tbb::blocked_range<uint64_t>(0, pieces, 1),
         [&](const tbb::blocked_range<uint64_t>& range) {
+          [[maybe_unused]] const LoopOrder::Part part(order);
           for (uint64_t p = range.begin(); p < range.end(); p++)
             body(p * size, std::min(n, (p + 1) * size));
         },

@@ -28,6 +28,7 @@ class Threads {
 
  private:
   struct Arena;
+  class Arenas;
   int count_;
   std::unique_ptr<Arena> arena_;
 };

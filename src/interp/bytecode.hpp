@@ -46,6 +46,7 @@ struct SharedLayout {
 
 struct Bytecode {
   std::string name;
+  const KernelTable* kernels = nullptr;
   // Run once a launch and thread: what depends on scalars and lengths alone. Then, for every block
   // of lanes, the steps.
   std::vector<Step> prelude;

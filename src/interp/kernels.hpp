@@ -23,12 +23,18 @@ struct Operand {
 // out may equal an operand exactly (same address, same step); any other overlap is not allowed.
 using Kernel = void (*)(std::byte* out, const Operand* in, size_t groups);
 
+// out[l] = data[step * l] for the lanes of whole groups of 4-byte elements; it reads step elements
+// a lane, those behind the last one too.
+using StridedLoad = void (*)(std::byte* out, const std::byte* data, size_t groups);
+
 // The kernels of one instruction set. Each fill_* function (one a translation unit, compiled once
 // for every target by Highway) enters its rows.
 struct KernelTable {
   // Indexed by instruction and operand type; null where the instruction has no such type.
   Kernel pure[program::kOpCount][kDTypeCount] = {};
   Kernel casts[kDTypeCount][kDTypeCount] = {};  // by operand and result type
+
+  StridedLoad strided[5] = {};  // by step; null for 0 and 1
 
   Kernel& at(program::Op op, DType operand) {
     return pure[static_cast<size_t>(op)][static_cast<size_t>(operand)];

@@ -39,6 +39,7 @@ class Lowering {
     find_aliases();
     find_intervals();
     out_.name = module_.name;
+    out_.kernels = &kernels_;
     out_.buffers = module_.buffers;
     out_.index = module_.index;
     out_.workgroup = module_.workgroup;

@@ -88,6 +88,8 @@ class Machine {
   };
   Target target(const Step& s) const;
   void load(const Step& s);
+  uint32_t load_strided(Register& out, const std::byte* origin, const Register& index,
+                        uint64_t length) const;
   void store(const Step& s);
   void atomic(const Step& s);
   bool fused_store(const Step& s, const Step& store, const Operand* operands);

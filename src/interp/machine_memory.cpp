@@ -98,7 +98,10 @@ void Machine::load(const Step& s) {
     if (last == first) return out.set_row();
     const std::byte* origin =
         t.data + static_cast<ptrdiff_t>(index.base) * static_cast<ptrdiff_t>(size);
-    access.load_run(out.row, origin, index.step, first, last);
+    uint32_t done = first;
+    if (first == 0 && last == lanes_ && t.type == s.type && size == 4)
+      done = load_strided(out, origin, index, t.length);
+    access.load_run(out.row, origin, index.step, done, last);
     return out.set_row();
   }
   const size_t index_size = size_of(s.from);
@@ -111,6 +114,18 @@ void Machine::load(const Step& s) {
     access.gather32(out.row, t.data, t.length, reinterpret_cast<const int32_t*>(index.data), mask,
                     lanes_);
   out.set_row();
+}
+
+// As many of the first lanes as go by whole groups; how many those are.
+uint32_t Machine::load_strided(Register& out, const std::byte* origin, const Register& index,
+                               uint64_t length) const {
+  if (index.step < 2 || index.step >= static_cast<int64_t>(std::size(code_.kernels->strided)))
+    return 0;
+  const auto step = static_cast<uint64_t>(index.step);
+  const uint64_t room = (length - static_cast<uint64_t>(index.base)) / (step * kGroup);
+  const auto groups = static_cast<uint32_t>(std::min<uint64_t>(lanes_ / kGroup, room));
+  code_.kernels->strided[step](out.row, origin, groups);
+  return groups * kGroup;
 }
 
 void Machine::store(const Step& s) {

@@ -14,6 +14,7 @@ namespace hologram::interp {
   ROW(fill_convert)         \
   ROW(fill_float)           \
   ROW(fill_integer)         \
+  ROW(fill_memory)          \
   ROW(fill_functions_f32)   \
   ROW(fill_functions_f64)
 

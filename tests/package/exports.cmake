@@ -1,0 +1,16 @@
+# Every symbol that LIBRARY shows is ours.
+execute_process(COMMAND ${NM} -D --defined-only -C ${LIBRARY} OUTPUT_VARIABLE symbols
+                COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE ";" "," symbols "${symbols}")
+string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
+list(TRANSFORM symbols REPLACE "^[0-9a-f]* *[A-Za-z] " "")
+set(foreign ${symbols})
+list(FILTER foreign EXCLUDE REGEX "^(typeinfo for |typeinfo name for |vtable for )?hologram::")
+if(foreign)
+  list(JOIN foreign "\n  " foreign)
+  message(FATAL_ERROR "The library shows names that are not ours:\n  ${foreign}")
+endif()
+list(FILTER symbols INCLUDE REGEX "^hologram::Executor::")
+if(NOT symbols)
+  message(FATAL_ERROR "The library does not show hologram::Executor")
+endif()

@@ -1,0 +1,35 @@
+// name=value on the command line, checked against what a program takes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "hologram/executor.hpp"
+
+namespace hologram::tool {
+
+// "name=value" as its two halves. UsageError, with `what` for the message, if there is no name.
+std::pair<std::string, std::string> split_assignment(const std::string& text,
+                                                     std::string_view remedy);
+
+// "480,640,3" as a shape; UsageError naming `option` if it is none.
+Shape parse_shape(std::string_view option, std::string_view text);
+
+// "x,y,z" with y and z 1 where left out.
+Grid parse_grid(std::string_view text);
+
+// --shape name=480,640,3 for buffers that are only written.
+std::map<std::string, Shape> parse_shapes(const program::Program& program,
+                                          const std::vector<std::string>& texts);
+
+// Reads what the command line names: numbers for scalars, files or "zeros:SHAPE" for buffers.
+// UsageError for anything missing, unknown, given twice or not a number; DTypeMismatch, naming file
+// and parameter, for a file of another element type; IoError and the others of files::read.
+std::vector<Argument> parse_arguments(const program::Program& program,
+                                      const std::vector<std::string>& texts,
+                                      const std::map<std::string, Shape>& shapes, bool linear);
+
+}  // namespace hologram::tool

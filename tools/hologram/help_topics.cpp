@@ -1,0 +1,167 @@
+#include "help_topics.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "errors.hpp"
+
+namespace hologram::tool {
+namespace {
+
+constexpr const char* kOverview =
+    R"(hologram runs Atlas programs, which are kernels in text files, on whatever device there is.
+
+  hologram devices                        what there is to run on
+  hologram run FILE.atlas name=value … -o out.png
+  hologram show FILE.atlas                what a program is, needs and costs
+  hologram help TOPIC                     one of: {topics}
+
+Try, in the folder of the sources:
+
+  hologram run examples/atlas/mandelbrot.atlas w=960 h=640 -o mandelbrot.png
+  hologram run examples/atlas/bilateral.atlas src=mandelbrot.png sigma_space=4 -o smooth.png
+)";
+
+constexpr const char* kRun = R"(hologram run FILE.atlas name=value … [-o FILE]
+
+Runs the program in FILE.atlas once. Each name is a parameter of the program:
+
+  sigma=3.5            a scalar: a number, 0x1f in hexadecimal, true or false
+  src=photo.jpg        a buffer: a file (see `hologram help files`)
+  w=model.npz:layer1   one array of an .npz or .safetensors file
+  hist=zeros:256       a buffer of zeros, of the shape given
+
+Parameters with a default may be left out, and so may outputs: their shapes follow from the
+dimensions that they share with the inputs. Where a dimension is in no input, give it as a
+number (w=640), or the whole shape: --shape dst=480,640,3.
+
+  -o out.png           the file for the output
+  -o sum=s.npy         where a program has several outputs: one -o for each that you want
+
+Files appear when everything has worked, all together, or not at all. An output without -o is
+summed up on the terminal: its type, shape, least, largest and mean value.
+
+  --profile            time, grid, GB/s and GFLOP/s
+  --linear             the program sees linear light; picture files are sRGB either way
+  --bits 16            16 bits per channel in a PNG
+  --grid 40,30,1       workgroups, instead of what the program's lanes(…) asks for
+  --json               results or error as JSON
+
+With HOLOGRAM_CACHE_SIZE_MB set, a job that does not fit runs by strips of rows where it can.
+Ctrl-C stops a run and leaves no files.
+)";
+
+constexpr const char* kAtlas = R"(Atlas, the language of the kernels. Save this as brighten.atlas:
+
+  // Makes a picture brighter.
+  program brighten(in src: f32[h, w, c], out dst: f32[h, w, c], gain: f32 = 1.5)
+      workgroup(64, 4) lanes(w, h) {
+    require gain >= 0
+    x = global_id.x
+    y = global_id.y
+    if x < w && y < h {
+      for k in 0..c {
+        dst[y, x, k] = min(src[y, x, k] * gain, 1.0)
+      }
+    }
+  }
+
+and run it: hologram run brighten.atlas src=photo.jpg gain=2 -o bright.png
+
+  parameters    in, out, inout or atomic buffers `name: type[dims]`; scalars `name: type = default`
+  lanes(w, h)   one lane, a run of the body, for each pixel, in workgroups of 64 x 4
+  require       checked before the launch
+  x = …         a binding: it keeps its value.   var s = 0.0 is a variable: s += 1
+  if, else      for i in 0..n step 2 { }   while c { }   loop { }   break   continue   return
+  unroll for    expanded; const R = 3 and fn luma(r: f32) -> f32 { return … } stand outside
+  types         bool i32 u32 i64 u64 f32 f64 compute; i8 u8 i16 u16 f16 bf16 are stored
+  convert       f32(i), i32(x), bits_u32(x): nothing is converted silently
+  functions     min max clamp abs floor sqrt fma select exp log sin cos pow … as in docs/atlas.md
+  workgroup     shared tile: f32[16, 17]; barrier(); group_reduce_add(v); group_scan_add(v)
+  atomics       atomic_add(hist[i], 1) on atomic buffers and `shared bins: atomic u32[64]`
+
+A load outside a buffer gives 0, a store outside is dropped. examples/atlas holds more.
+)";
+
+constexpr const char* kFiles = R"(Files that go in and out:
+
+  .png .jpg .jpeg   a picture: f32[height, width, channels], 0 to 1, channels grey, grey+alpha,
+                    RGB or RGBA. Values stay sRGB, as they are stored; --linear converts them.
+                    Written with 8 bits per channel, or 16 with --bits 16 (PNG).
+  .npy              an array of any type, as NumPy writes it
+  .npz              several: a.npz:weights is one of them
+  .safetensors      several: model.safetensors:layer1.weight
+
+What a file holds is told by its content when read, by its extension when written. Its element
+type must be the parameter's: nothing is converted silently.
+)";
+
+constexpr const char* kDevices =
+    R"(hologram devices lists every backend with its devices, or why it is missing. A tick means that
+a test program has just given the right answer there.
+
+A run takes the first backend that is there, in the order of that list, and a software device or
+the null backend only by name:
+
+  HOLOGRAM_BACKEND=cpu             this one, or an error
+  HOLOGRAM_BACKEND=cuda,cpu        the first of these that is there
+  HOLOGRAM_DEVICE_ID=1             the second device of the backend
+)";
+
+constexpr const char* kEnvironment =
+    R"(Variables that hologram reads; a bad value is an error that says what is good.
+
+  HOLOGRAM_BACKEND           auto, cpu, cuda, rocm, metal, opencl, webgpu, null; or a list
+  HOLOGRAM_DEVICE_ID         which device of the backend, from 0
+  HOLOGRAM_NUM_THREADS       threads of the CPU backend; 0: what affinity and cgroup allow
+  HOLOGRAM_CACHE_SIZE_MB     memory for arrays in MiB; 0: no limit. What does not fit runs by
+                             strips of rows where the program allows it
+  HOLOGRAM_TIMEOUT_MS        how long one launch may take in milliseconds; 0: no limit
+  HOLOGRAM_CHECK             1: find races and workgroup memory read before it is written; slow
+  HOLOGRAM_CPU_TARGET        the instruction set of the CPU backend, as in avx2; empty: the best
+  HOLOGRAM_ENABLE_PROFILING  1: let the backend measure its launches
+)";
+
+std::string errors_text() {
+  return "An error is two sentences on the standard error: what is wrong and where, then what to\n"
+         "do about it. With --json it is an object with kind, what, remedy and exit_code.\n\n"
+         "Exit codes:\n\n" +
+         exit_code_table();
+}
+
+struct Topic {
+  const char* name;
+  std::string text;
+};
+
+const std::array<Topic, 6>& topics() {
+  static const std::array<Topic, 6> all = {{{"run", kRun},
+                                            {"atlas", kAtlas},
+                                            {"files", kFiles},
+                                            {"devices", kDevices},
+                                            {"environment", kEnvironment},
+                                            {"errors", errors_text()}}};
+  return all;
+}
+
+}  // namespace
+
+std::string overview() {
+  return fmt::format(fmt::runtime(kOverview),
+                     fmt::arg("topics", fmt::format("{}", fmt::join(topic_names(), ", "))));
+}
+
+std::vector<std::string> topic_names() {
+  std::vector<std::string> names;
+  for (const Topic& topic : topics()) names.emplace_back(topic.name);
+  return names;
+}
+
+std::string topic_text(const std::string& name) {
+  for (const Topic& topic : topics())
+    if (name == topic.name) return topic.text;
+  return {};
+}
+
+}  // namespace hologram::tool

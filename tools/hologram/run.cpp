@@ -1,0 +1,224 @@
+// hologram run FILE.atlas name=value … -o out.png
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "arguments.hpp"
+#include "command.hpp"
+#include "errors.hpp"
+#include "interrupt.hpp"
+#include "outputs.hpp"
+#include "progress.hpp"
+#include "spelling.hpp"
+#include "summary.hpp"
+
+namespace hologram::tool {
+namespace {
+
+using program::Program;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string file;
+  std::vector<std::string> arguments, outputs, shapes;
+  std::string grid;
+  int bits = 8;
+  bool json = false, profile = false, linear = false;
+};
+
+// One `hologram run`, from the file to the report.
+class Job {
+ public:
+  explicit Job(const Options& options)
+      : options_(options), program_(Program::parse(read_text(options.file), options.file)) {}
+
+  int run() {
+    const Interrupt interrupt(progress_);
+    const auto given = parse_shapes(program_, options_.shapes);
+    const auto paths = parse_output_paths(program_, options_.outputs);
+    run_options_.shapes = given;
+    run_options_.progress = &progress_;
+    run_options_.report = &report_;
+    if (!options_.grid.empty()) run_options_.grid = parse_grid(options_.grid);
+    arguments_ = read_arguments(given);
+    Interrupt::check();
+    shapes_ = output_shapes(program_, arguments_, given);
+    Outputs outputs(program_, paths, shapes_, {.bits = options_.bits, .linear = options_.linear});
+    if (needs_strips() && outputs.streams()) run_by_strips(outputs);
+    else run_whole(outputs);
+    outputs.commit();
+    print(outputs);
+    return 0;
+  }
+
+ private:
+  std::vector<Argument> read_arguments(const std::map<std::string, Shape>& given) {
+    const ProgressBar bar("reading", [] { return -1.0; });
+    return parse_arguments(program_, options_.arguments, given, options_.linear);
+  }
+
+  // Whether the arrays together are more than HOLOGRAM_CACHE_SIZE_MB allows.
+  bool needs_strips() const {
+    const uint64_t limit = executor_.config().cache_size_mb;
+    uint64_t total = 0;
+    for (const Argument& a : arguments_)
+      if (const Array* array = std::get_if<Array>(&a.value)) total += array->bytes();
+    for (const auto& p : program_.buffers()) {
+      const bool passed = std::any_of(arguments_.begin(), arguments_.end(),
+                                      [&](const Argument& a) { return a.name == p.name; });
+      const auto shape = shapes_.find(p.name);
+      if (!passed && shape != shapes_.end())
+        total += static_cast<uint64_t>(count_of(shape->second)) * size_of(p.type);
+    }
+    return limit > 0 && total > limit << 20;
+  }
+
+  void take(Outputs& outputs, const std::string& name, const Array& rows) {
+    if (outputs.wanted(name)) outputs.write(name, rows);
+    else summaries_[name].add(rows);
+  }
+
+  void run_whole(Outputs& outputs) {
+    std::map<std::string, Array> results;
+    {
+      const ProgressBar bar(program_.name(), [this] {
+        const uint64_t total = progress_.total;
+        return total == 0 ? 0.0 : static_cast<double>(progress_.done) / static_cast<double>(total);
+      });
+      results = executor_.run(program_, arguments_, run_options_);
+    }
+    const ProgressBar bar("writing", [&] { return outputs.fraction(); });
+    for (const auto& [name, array] : results) {
+      shapes_[name] = array.shape();
+      take(outputs, name, array);
+    }
+  }
+
+  void run_by_strips(Outputs& outputs) {
+    std::atomic<double> fraction{0};
+    const ProgressBar bar(program_.name() + " by strips", [&] { return fraction.load(); });
+    executor_.run_by_strips(
+        program_, arguments_,
+        [&](const std::string& name, int64_t first_row, const Array& rows) {
+          take(outputs, name, rows);
+          const auto whole = static_cast<double>(std::max<int64_t>(1, shapes_.at(name)[0]));
+          fraction = static_cast<double>(first_row + rows.shape()[0]) / whole;
+        },
+        run_options_);
+  }
+
+  DType type_of(const std::string& output) const {
+    for (const auto& p : program_.buffers())
+      if (p.name == output) return p.type;
+    return DType::None;
+  }
+
+  void print(const Outputs& outputs) const {
+    if (options_.json) return print_json(outputs);
+    for (const std::string& name : output_names(program_)) {
+      if (outputs.wanted(name)) continue;
+      fmt::print("{}: {}{}, {}\n", name, name_of(type_of(name)), to_string(shapes_.at(name)),
+                 summaries_.at(name).text());
+    }
+    if (options_.profile) print_profile();
+  }
+
+  double lanes() const {
+    double lanes = 1;
+    for (size_t axis = 0; axis < 3; axis++)
+      lanes *=
+          static_cast<double>(report_.grid[axis]) * static_cast<double>(program_.workgroup()[axis]);
+    return lanes;
+  }
+
+  // Per second, in units of 10^9.
+  double rate(double per_lane) const {
+    return report_.seconds > 0 ? per_lane * lanes() / report_.seconds * 1e-9 : 0;
+  }
+
+  void print_profile() const {
+    const auto& g = report_.grid;
+    const auto w = program_.workgroup();
+    const auto cost = program_.cost();
+    const char* least = cost.has_unknown_loops ? " (loops of unknown length counted once)" : "";
+    fmt::print("device   {} ({})\n", executor_.device().name, name_of(executor_.device().backend));
+    fmt::print("time     {:.6f} s in {} launch{}\n", report_.seconds, report_.launches,
+               report_.launches == 1 ? "" : "es");
+    fmt::print("grid     {} x {} x {} workgroups of {} x {} x {} lanes\n", g[0], g[1], g[2], w[0],
+               w[1], w[2]);
+    fmt::print("memory   {:.3f} GB/s{}\n", rate(cost.bytes_read + cost.bytes_written), least);
+    fmt::print("compute  {:.3f} GFLOP/s{}\n", rate(cost.flops), least);
+  }
+
+  void print_json(const Outputs& outputs) const {
+    Json object = {{"program", program_.name()},
+                   {"backend", name_of(executor_.device().backend)},
+                   {"device", executor_.device().name},
+                   {"outputs", Json::array()}};
+    for (const std::string& name : output_names(program_)) {
+      Json o = {{"name", name}, {"dtype", name_of(type_of(name))}, {"shape", shapes_.at(name)}};
+      if (outputs.wanted(name)) {
+        o["file"] = outputs.paths().at(name);
+      } else {
+        const Summary& s = summaries_.at(name);
+        o["min"] = s.min();
+        o["max"] = s.max();
+        o["mean"] = s.mean();
+        o["nan"] = s.nans();
+      }
+      object["outputs"].push_back(std::move(o));
+    }
+    if (options_.profile) {
+      const auto cost = program_.cost();
+      object["profile"] = {{"seconds", report_.seconds},
+                           {"launches", report_.launches},
+                           {"grid", report_.grid},
+                           {"workgroup", program_.workgroup()},
+                           {"gigabytes_per_second", rate(cost.bytes_read + cost.bytes_written)},
+                           {"gigaflops_per_second", rate(cost.flops)},
+                           {"loops_counted_once", cost.has_unknown_loops}};
+    }
+    fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace));
+  }
+
+  const Options& options_;
+  Program program_;
+  Executor executor_;
+  Progress progress_;
+  RunReport report_;
+  RunOptions run_options_;
+  std::vector<Argument> arguments_;
+  std::map<std::string, Shape> shapes_;  // of the outputs
+  std::map<std::string, Summary> summaries_;
+};
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("run", "Run an Atlas program on files and numbers");
+  sub->add_option("file", options->file, "The program, an .atlas file")->required();
+  sub->add_option("arguments", options->arguments,
+                  "name=value: a number for a scalar; for a buffer a file (with :MEMBER for .npz "
+                  "and .safetensors) or zeros:SHAPE")
+      ->type_name("NAME=VALUE");
+  sub->add_option("-o,--output", options->outputs,
+                  "FILE for the output, or NAME=FILE where there are several; .npy .npz "
+                  ".safetensors .png .jpg")
+      ->type_name("[NAME=]FILE")
+      ->allow_extra_args(false);
+  sub->add_option("--shape", options->shapes, "The shape of an output that cannot be derived")
+      ->type_name("NAME=LENGTHS")
+      ->allow_extra_args(false);
+  sub->add_option("--grid", options->grid, "Workgroups along x, y, z instead of the derived grid")
+      ->type_name("X,Y,Z");
+  sub->add_option("--bits", options->bits, "Bits per channel of a PNG: 8 or 16")->type_name("N");
+  sub->add_flag("--linear", options->linear,
+                "Pictures hold linear light in the program; files stay sRGB");
+  sub->add_flag("--profile", options->profile, "Print time, grid, GB/s and GFLOP/s");
+  sub->add_flag("--json", options->json, "Print the results, or the error, as JSON");
+  sub->callback([options, &action] { action = [options] { return Job(*options).run(); }; });
+}
+
+}  // namespace hologram::tool

@@ -17,7 +17,7 @@ namespace hologram::program {
 
 inline constexpr size_t kMaxDepth = 100;             // of blocks with calls, and of expressions
 inline constexpr size_t kMaxInstructions = 1000000;  // after expansion
-inline constexpr size_t kMaxSteps = 4 * kMaxInstructions;  // of the assembler itself
+inline constexpr size_t kMaxSteps = 2 * kMaxInstructions;  // of the assembler itself
 
 // What an expression stands for: a value of the program, or a number without a type.
 struct Expr {
@@ -125,6 +125,7 @@ class Assembler {
 
   // Statements (statements.cpp).
   void block();
+  uint32_t opening();
   void statement();
   bool keyword_statement();
   void variable_statement();

@@ -9,9 +9,8 @@ using core::Text;
 
 void Assembler::if_statement() {
   const Value c = condition();
-  if (!at(Tok::LBrace)) expect(Tok::LBrace, "`{`", "Blocks stand in braces: if c { … }.");
   // Whether an else follows shows only behind the block.
-  size_t behind = peek().match + 1;
+  size_t behind = tokens_[opening()].match + 1;
   while (tokens_[behind].kind == Tok::Line) behind++;
   const bool otherwise =
       tokens_[behind].kind == Tok::Name && spelled(static_cast<uint32_t>(behind)) == "else";
@@ -66,9 +65,7 @@ void Assembler::unroll_statement() {
   expect(Tok::DotDot, "`..`", kForm);
   const int64_t end = constant_integer("a bound of unroll", INT32_MIN, INT32_MAX);
   const int64_t step_by = accept_word("step") ? constant_integer("a step", 1, INT32_MAX) : 1;
-  const uint32_t body = at_;
-  if (!at(Tok::LBrace)) expect(Tok::LBrace, "`{`", kForm);
-  const uint32_t behind = peek().match + 1;
+  const uint32_t body = opening(), behind = peek().match + 1;
   block_depth_++;
   const size_t loops = std::exchange(loops_, 0);
   for (int64_t k = begin; k < end; k += step_by) {

@@ -209,6 +209,7 @@ void Assembler::scalar(uint32_t name, DType t) {
 // [names and numbers] after the type of a buffer or workgroup array.
 std::vector<Dim> Assembler::dimensions(bool names) {
   std::vector<Dim> dims;
+  const int64_t most = names && index_ == DType::I64 ? int64_t{1} << 59 : INT32_MAX;
   expect(Tok::LBracket, "`[`", "Write the dimensions, as in f32[16, 16].");
   while (!at(Tok::RBracket)) {
     const bool alone = peek(1).kind == Tok::Comma || peek(1).kind == Tok::RBracket;
@@ -227,7 +228,7 @@ std::vector<Dim> Assembler::dimensions(bool names) {
       if (!known) declare(token, {.kind = Symbol::Kind::Scalar});
       dims.push_back({std::string(name), 0});
     } else {
-      dims.push_back({{}, constant_integer("a dimension", 1, INT32_MAX)});
+      dims.push_back({{}, constant_integer("a dimension", names ? 0 : 1, most)});
     }
     if (!at(Tok::RBracket)) expect(Tok::Comma, "`,` or `]`", "Separate dimensions with commas.");
   }

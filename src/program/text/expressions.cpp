@@ -320,8 +320,10 @@ void Assembler::wrong_type(Op op, uint32_t where, const Expr& e, DType t) const 
           op != Op::Ne))
       types.push_back(name_of(other));
   const std::string_view text = source(e.first, e.last);
+  const DType to =
+      accepts(info(op).typing, DType::I32) && t != DType::I32 ? DType::I32 : DType::F32;
   fail(where, Text::AtlasOperandType, spelled(where), name_of(t), fmt::join(types, ", "),
-       text.size() <= 40 ? text : std::string_view("…"), types.back());
+       text.size() <= 40 ? text : std::string_view("…"), name_of(to));
 }
 
 }  // namespace hologram::program

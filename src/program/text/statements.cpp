@@ -10,10 +10,20 @@ namespace hologram::program {
 
 using core::Text;
 
+// The brace of a block, which may stand on a line of its own; it is not consumed.
+uint32_t Assembler::opening() {
+  uint32_t brace = at_;
+  while (tokens_[brace].kind == Tok::Line) brace++;
+  if (tokens_[brace].kind != Tok::LBrace)
+    fail(at_, Text::AtlasExpected, "`{`", found(), "Blocks stand in braces, as in if c { … }.");
+  return at_ = brace;
+}
+
 // { statements }
 void Assembler::block() {
   const Nested nested(*this, nested_blocks_);
-  const uint32_t open = expect(Tok::LBrace, "`{`", "Blocks stand in braces: if c { … }.");
+  const uint32_t open = opening();
+  at_++;
   scopes_.emplace_back();
   for (skip_lines(); !at(Tok::RBrace); skip_lines()) statement();
   scopes_.pop_back();

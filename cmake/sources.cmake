@@ -28,6 +28,7 @@ set(HOLOGRAM_SOURCES
     src/program/cost.cpp
     src/program/evaluate.cpp
     src/program/expansions/evaluate.cpp
+    src/program/expansions/expand.cpp
     src/program/hash.cpp
     src/program/needs.cpp
     src/program/op.cpp

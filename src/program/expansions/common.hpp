@@ -39,7 +39,7 @@ HOLOGRAM_EXPANSIONS_INLINE F horner(F x, const double (&c)[N]) {
 // halves would cancel: signs that alternate for x up to 1.
 template <class F, size_t N>
 HOLOGRAM_EXPANSIONS_INLINE F polynomial(F x, const double (&c)[N]) {
-  if constexpr (N < 9) {
+  if constexpr (N < 11) {
     return horner(x, c);
   } else {
     const F square = x * x;

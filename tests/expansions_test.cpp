@@ -379,9 +379,7 @@ void check_special(const Special& s) {
 
 TEST(Expansions, SpecialValuesAreThoseOfAnnexF) {
   for (const Special& s : kSpecials) {
-    for (const Function& f : kFunctions)
-      if (f.op == s.op) SCOPED_TRACE(f.name);
-    SCOPED_TRACE("instruction " + std::to_string(static_cast<int>(s.op)));
+    SCOPED_TRACE(std::string(program::info(s.op).name));
     check_special<float>(s);
     check_special<double>(s);
   }

@@ -23,7 +23,6 @@ set(HOLOGRAM_SOURCES
     src/files/writer.cpp
     src/files/zip.cpp
 
-    src/program/bounds.cpp
     src/program/builder.cpp
     src/program/cost.cpp
     src/program/evaluate.cpp
@@ -43,6 +42,11 @@ set(HOLOGRAM_SOURCES
     src/program/passes/renumber.cpp
     src/program/program.cpp
     src/program/program_text.cpp
+    src/program/proofs/bounds.cpp
+    src/program/proofs/facts.cpp
+    src/program/proofs/inside.cpp
+    src/program/proofs/intervals.cpp
+    src/program/proofs/prover.cpp
     src/program/text/assembler.cpp
     src/program/text/calls.cpp
     src/program/text/control.cpp

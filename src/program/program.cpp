@@ -1,6 +1,7 @@
 #include "hologram/program.hpp"
 
 #include "program/ir.hpp"
+#include "program/passes/passes.hpp"
 #include "program/program_state.hpp"
 
 namespace hologram::program {
@@ -21,8 +22,9 @@ Program Program::from(Module module) {
   for (Inst& inst : module.body.insts) inst.proved = false;
   state->optimized = module;
   state->source = std::move(module);
-  prove_bounds(state->optimized);
   optimize(state->optimized);
+  prove_bounds(state->optimized);
+  simplify(state->optimized);
   state->needs = needs_of(state->optimized);
   state->hash = hash_of(state->optimized);
   return Program(std::move(state));

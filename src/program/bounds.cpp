@@ -1,7 +1,0 @@
-#include "program/ir.hpp"
-
-namespace hologram::program {
-
-void prove_bounds(Module&) {}
-
-}  // namespace hologram::program

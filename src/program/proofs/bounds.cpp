@@ -82,6 +82,11 @@ class Bounds {
       replace(0);
       replace(1);
     }
+    if (inst.type == DType::Bool && is_pure(inst.op))
+      if (const auto known = facts_.truth(node(inst.id))) {
+        facts_.set_truth(node(inst.id), *known);
+        inst = {.op = Op::Const, .type = DType::Bool, .id = inst.id, .imm = *known};
+      }
   }
 
   void open(const Inst& inst) {

@@ -33,8 +33,10 @@ Facts::Facts(const Module& module) : m_(module) {
   above_.resize(nodes);
   below_.resize(nodes);
   truths_.resize(nodes);
+  decided_.resize(nodes);
   same_.resize(nodes);
   std::iota(same_.begin(), same_.end(), 0u);
+  chosen_ = same_;
   add_code(m_.host, host_);
   add_code(m_.body, body_);
   name_lengths();
@@ -96,26 +98,22 @@ void Facts::name_lengths() {
   }
 }
 
-// Expressions of scalars and lengths alone are the same number in host code and in the body.
+// What the body computes from scalars and lengths as host code does is the same number.
 void Facts::unify() {
   using Key = std::tuple<Op, DType, DType, uint32_t, uint32_t, uint32_t, uint64_t>;
   std::map<Key, uint32_t> known;
-  std::vector<bool> global(definitions_.size(), false);
-  for (uint32_t node = 1; node < first_length_; node++) {
+  for (uint32_t node = host_; node < first_length_; node++) {
     const Inst* inst = definitions_[node];
-    if (inst == nullptr || !(is_pure(inst->op) || inst->op <= Op::Length)) continue;
+    if (inst == nullptr || !(is_pure(inst->op) || inst->op == Op::Const)) continue;
     std::array<uint32_t, 3> args = {kNone, kNone, kNone};
-    bool all = true;
-    for (size_t k = 0, n = arity(*inst); k < n; k++) {
-      const uint32_t arg = operand(node, k);
-      all = all && global[arg];
-      args[k] = same_[arg];
+    for (size_t k = 0, n = arity(*inst); k < n; k++) args[k] = root(operand(node, k));
+    const Key key = {inst->op, inst->type, inst->from, args[0], args[1], args[2], inst->imm};
+    if (node < body_) {
+      const auto [first, is_new] = known.emplace(key, node);
+      if (!is_new) same_[node] = first->second;
+    } else if (const auto found = known.find(key); found != known.end()) {
+      same_[node] = found->second;
     }
-    global[node] = all;
-    if (!all || inst->op == Op::Length || inst->op == Op::Scalar) continue;
-    const auto [first, is_new] = known.emplace(
-        Key{inst->op, inst->type, inst->from, args[0], args[1], args[2], inst->imm}, node);
-    if (!is_new) same_[node] = first->second;
   }
 }
 
@@ -129,6 +127,7 @@ std::optional<uint32_t> Facts::buffer_of(const Factors& factors) const {
 }
 
 uint32_t Facts::root(uint32_t node) const {
+  while (chosen_[node] != node) node = chosen_[node];
   while (same_[node] != node) node = same_[node];
   return node;
 }
@@ -210,6 +209,7 @@ void Facts::forget(size_t mark) {
 }
 
 std::optional<bool> Facts::truth(uint32_t condition, int depth) {
+  if (decided_[condition]) return decided_[condition];
   condition = root(condition);
   if (truths_[condition]) return truths_[condition];
   const Inst* inst = definitions_[condition];
@@ -232,16 +232,20 @@ std::optional<bool> Facts::truth(uint32_t condition, int depth) {
     return yes ? std::optional(true) : no ? std::optional(false) : std::nullopt;
   };
   switch (inst->op) {
-    case Op::Lt: return decide(at_most(a, b, -1), at_most(b, a, 0));
-    case Op::Le: return decide(at_most(a, b, 0), at_most(b, a, -1));
-    case Op::Gt: return decide(at_most(b, a, -1), at_most(a, b, 0));
-    case Op::Ge: return decide(at_most(b, a, 0), at_most(a, b, -1));
+    case Op::Lt: return decide(is_less(a, b), at_most(b, a, 0));
+    case Op::Le: return decide(at_most(a, b, 0), is_less(b, a));
+    case Op::Gt: return decide(is_less(b, a), at_most(a, b, 0));
+    case Op::Ge: return decide(at_most(b, a, 0), is_less(a, b));
     default: {
       const bool apart = at_most(a, b, -1) || at_most(b, a, -1);
       const bool equal = !apart && at_most(a, b, 0) && at_most(b, a, 0);
       return inst->op == Op::Eq ? decide(equal, apart) : decide(apart, equal);
     }
   }
+}
+
+bool Facts::is_less(uint32_t a, uint32_t b) {
+  return at_most(a, b, -1) || is_quotient_below(*this, a, b);
 }
 
 }  // namespace hologram::program

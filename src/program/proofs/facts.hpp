@@ -42,11 +42,15 @@ class Facts {
   size_t mark() const { return log_.size(); }
   void forget(size_t mark);
 
-  // The value is always the same as the other one, wherever it is in scope.
-  void set_same(uint32_t value, uint32_t other) { same_[value] = other; }
+  // The value is the same as the other one wherever it is in scope. (That is said of this value
+  // only: another one that is computed alike elsewhere may differ.)
+  void set_same(uint32_t value, uint32_t other) { chosen_[value] = other; }
 
   // Whether the condition is known to hold, or not to.
-  std::optional<bool> truth(uint32_t condition, int depth = 4);
+  std::optional<bool> truth(uint32_t condition, int depth = 12);
+
+  // The condition is what it is known to be here wherever it is in scope.
+  void set_truth(uint32_t condition, bool holds) { decided_[condition] = holds; }
 
   // a <= b + offset
   bool at_most(uint32_t a, uint32_t b, Wide offset);
@@ -86,14 +90,16 @@ class Facts {
   bool is_exact(const Inst& inst, uint32_t x, uint32_t y, int depth);
   bool not_negative(uint32_t node, int depth) { return prove(kZero, node, 0, depth); }
   void assume_comparison(Op op, uint32_t a, uint32_t b);
+  bool is_less(uint32_t a, uint32_t b);
 
   const Module& m_;
   uint32_t host_ = 1, body_ = 0, first_length_ = 0, first_scalar_ = 0;
   std::vector<const Inst*> definitions_;
   std::vector<Interval> intervals_;
-  std::vector<uint32_t> same_;                    // by node: itself, or the node it is the same as
-  std::vector<std::vector<Edge>> above_, below_;  // a <= node + offset; node + offset <= a
-  std::vector<std::optional<bool>> truths_;
+  std::vector<uint32_t> same_;    // by node: itself, or the node it is the same as everywhere
+  std::vector<uint32_t> chosen_;  // by node: itself, or the node it is the same as in its scope
+  std::vector<std::vector<Edge>> above_, below_;       // a <= node + offset; node + offset <= a
+  std::vector<std::optional<bool>> truths_, decided_;  // from here on; in the whole scope
   std::vector<Change> log_;
   std::vector<uint32_t> lengths_;
   std::vector<Factors> factors_;
@@ -105,5 +111,8 @@ class Facts {
 // Whether 0 <= index < the length of the buffer, or < count.
 bool is_inside(Facts& facts, uint32_t index, uint32_t buffer);
 bool is_below(Facts& facts, uint32_t index, Wide count);
+
+// Whether a < b where a is the quotient of an index into a product of which b is a factor.
+bool is_quotient_below(Facts& facts, uint32_t a, uint32_t b);
 
 }  // namespace hologram::program

@@ -148,4 +148,13 @@ bool is_below(Facts& facts, uint32_t index, Wide count) {
   return facts.at_most(Facts::kZero, index, 0) && facts.at_most(index, Facts::kZero, count - 1);
 }
 
+bool is_quotient_below(Facts& facts, uint32_t a, uint32_t b) {
+  const Inst* inst = facts.definition(facts.resolve(a));
+  if (inst == nullptr || inst->op != Op::Div) return false;
+  b = facts.resolve(b);
+  const Interval& range = facts.interval(b);
+  const Factor factor = range.low == range.high ? Factor{kNone, range.low} : Factor{b, 1};
+  return Inside(facts, facts.index_type()).shown({a}, {factor}, false, kDepth);
+}
+
 }  // namespace hologram::program

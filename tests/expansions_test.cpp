@@ -385,6 +385,30 @@ TEST(Expansions, SpecialValuesAreThoseOfAnnexF) {
   }
 }
 
+// Products half-way between two floats plus very little, and denormal results: where rounding twice
+// goes wrong.
+TEST(Targets, FusedMultiplyAddRoundsOnce) {
+  std::vector<float> a, b, c;
+  for (int i = 0; i < 4096; ++i) {
+    const float sign = i % 2 == 0 ? 1.f : -1.f;
+    const int shift = i % 3 == 2 ? -160 : 0;  // the result is denormal
+    a.push_back(std::ldexp(4097.f + 2 * static_cast<float>(i % 61), shift / 2));
+    b.push_back(std::ldexp(4097.f + 2 * static_cast<float>(i % 127), shift / 2));
+    c.push_back(i % 5 == 0 ? 0 : std::ldexp(sign, shift / 8 - i % 128));
+  }
+  for (const interp::Target& target : interp::supported_targets()) {
+    std::vector<float> out(a.size());
+    const interp::Operand in[3] = {{reinterpret_cast<const std::byte*>(a.data()), 64},
+                                   {reinterpret_cast<const std::byte*>(b.data()), 64},
+                                   {reinterpret_cast<const std::byte*>(c.data()), 64}};
+    interp::kernel_table(target).at(Op::Fma, DType::F32)(reinterpret_cast<std::byte*>(out.data()),
+                                                         in, a.size() / interp::kGroup);
+    for (size_t i = 0; i < a.size(); ++i)
+      ASSERT_TRUE(same(out[i], std::fma(a[i], b[i], c[i])))
+          << target.name << ": " << a[i] << " * " << b[i] << " + " << c[i];
+  }
+}
+
 TEST(Expansions, OtherInstructionsAndTypesAreRefused) {
   EXPECT_FALSE(program::evaluate_function(Op::Add, DType::F32, 0, 0));
   EXPECT_FALSE(program::evaluate_function(Op::Exp, DType::I32, 0, 0));

@@ -81,6 +81,13 @@ struct Format<64> {
   static constexpr uint64_t sign = 0x8000000000000000;
 };
 
+// Declared so that shift_left<3>(x) is read as a template; the one meant is found beside x's type.
+struct NoValue;
+template <int n>
+void shift_left(NoValue);
+template <int n>
+void shift_right(NoValue);
+
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 

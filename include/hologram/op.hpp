@@ -168,7 +168,7 @@ HOLOGRAM_API std::span<const OpInfo> all_ops();
 HOLOGRAM_API std::optional<Op> find_op(std::string_view name);
 
 // A function of its operands alone: no memory, no lane, no control flow.
-HOLOGRAM_API bool is_pure(Op op);
+constexpr bool is_pure(Op op) { return op >= Op::Add && op <= Op::Pow; }
 
 // How atomics, group_reduce and group_scan combine two values.
 enum class Combine : uint8_t { Add, Mul, Min, Max, And, Or, Xor, Exchange };

@@ -143,8 +143,6 @@ std::optional<Op> find_op(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_pure(Op op) { return op >= Op::Add && op <= Op::Pow; }
-
 std::string_view name_of(Combine combine) { return kCombines[static_cast<size_t>(combine)]; }
 
 std::optional<Combine> find_combine(std::string_view name) {

@@ -130,6 +130,20 @@ release() {
   exec 9>&-
 }
 
+clang=(-DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1)
+
+# sanitized address|thread [TARGET…]: builds with clang's sanitizers into build-address (which also
+# looks for undefined behaviour) or build-thread.
+sanitized() {
+  local folder=$root/build-$1 sanitizers=$1
+  [[ $1 == thread ]] || sanitizers=address,undefined
+  shift
+  lock "$folder"
+  configure "$folder" "${clang[@]}" -DHOLOGRAM_SANITIZE="$sanitizers"
+  make_targets "$folder" "$@"
+  exec 9>&-
+}
+
 # run_tests FOLDER [CTEST ARGUMENT…]: all tests of a build, then their closing line.
 run_tests() {
   local folder=$1 log=$1/tests.log status=0

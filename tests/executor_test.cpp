@@ -251,6 +251,7 @@ TEST(Executor, RunsByStripsBitForBit) {
       },
       options);
   EXPECT_EQ(rows, 1237);
+  EXPECT_EQ(report.grid, (Grid{70, 310, 1}));
   EXPECT_GT(report.launches, 4u);
 }
 

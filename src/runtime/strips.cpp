@@ -36,6 +36,7 @@ class StripRunner {
     const Program cut = Program::from(program::strip(program_.source(), plan_.axis));
     for (uint64_t group = 0; group < plan_.groups; group += plan_.step)
       run_strip(cut, group, std::min(plan_.step, plan_.groups - group), sink);
+    if (options_.report != nullptr) options_.report->grid = bound_.grid;  // not that of a strip
   }
 
  private:

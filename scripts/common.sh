@@ -98,7 +98,8 @@ lock() {
   flock -n 9 || { say "Another command is building; waiting for it." && flock 9; }
 }
 
-# configure FOLDER OPTION…: once; ninja runs cmake again when a CMake file has changed.
+# configure FOLDER OPTION…: once for the same options; ninja runs cmake again by itself when a CMake
+# file has changed.
 configure() {
   local folder=$1 log=$1/configure.log
   shift
@@ -108,9 +109,10 @@ configure() {
     say "The clone has moved: building anew."
     find "$folder" -mindepth 1 -maxdepth 1 ! -name .lock ! -name '*.log' -exec rm -rf -- {} +
   fi
-  [[ -f $folder/build.ninja ]] && return
+  [[ -f $folder/build.ninja && $(cat "$folder/.options" 2>/dev/null) == "$*" ]] && return
   cmake -S "$root" -B "$folder" -G Ninja "$@" >"$log" 2>&1 ||
     fail "$log" "The build could not be configured."
+  printf '%s\n' "$*" >"$folder/.options"
 }
 
 # make_targets FOLDER [TARGET…]: builds with all cores; says something only if there is work.
@@ -130,7 +132,11 @@ release() {
   exec 9>&-
 }
 
-clang=(-DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1)
+# Builds with clang are made to look for mistakes, and for one instruction set only: kernels for the
+# others are the same text with other vectors, and would take several times as long to compile.
+flags=-O1
+if grep -qw avx2 /proc/cpuinfo; then flags+=' -march=x86-64-v3 -DHWY_COMPILE_ONLY_STATIC'; fi
+clang=(-DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$flags")
 
 # sanitized address|thread [TARGET…]: builds with clang's sanitizers into build-address (which also
 # looks for undefined behaviour) or build-thread.

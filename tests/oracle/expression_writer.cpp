@@ -28,6 +28,14 @@ bool gives(const OpInfo& row, DType type) {
 DType ExpressionWriter::some_type() { return choose_.of(kTypes); }
 
 Known ExpressionWriter::constant(DType type) {
+  if (choose_.percent(20)) {  // neutral elements and their like
+    const uint64_t sign = uint64_t{1} << (8 * size_of(type) - 1);
+    const uint64_t one = type == DType::F64   ? 0x3ff0000000000000
+                         : type == DType::F32 ? 0x3f800000
+                                              : 1;
+    const uint64_t bits = choose_.of({uint64_t{0}, one, is_float(type) ? sign : one});
+    return {b_.constant_bits(type, bits), true};
+  }
   const uint64_t bits = choose_.percent(40) ? random_value(type, choose_)  //
                                             : moderate_value(type, choose_);
   return {b_.constant_bits(type, bits), true};

@@ -194,6 +194,9 @@ class Machine {
     const DType storage =
         in_group ? module_.shared[inst.slot].type : module_.buffers[inst.slot].type;
     uint8_t* place = element(lane, inst, memory, storage);
+    if (place == nullptr && inst.proved)
+      throw WrongProof(std::string(program::info(inst.op).name) +
+                       " is marked as proved, and lies outside");
     const uint64_t old = place == nullptr ? 0 : load_element(storage, place);
     const bool loads = inst.op == Op::Load || inst.op == Op::SharedLoad;
     const bool stores = inst.op == Op::Store || inst.op == Op::SharedStore;

@@ -34,6 +34,11 @@ struct NotUniform : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// An access that is marked as proved lies outside.
+struct WrongProof : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // The memory of a buffer parameter; its length is its number of bytes / element size.
 using Memory = std::vector<uint8_t>;
 

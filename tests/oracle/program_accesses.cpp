@@ -158,6 +158,18 @@ void ProgramWriter::write_store_of_one_lane() {
   }
 }
 
+void ProgramWriter::write_digest() {
+  if (!plan_.digest) return;
+  Value mixture = b_.constant(DType::U64, int64_t{1});
+  for (const Variable& v : variables()) {
+    Value value = b_.get(v.var);
+    if (is_float(v.type))
+      value = b_.bitcast(without_nan(value), v.type == DType::F32 ? DType::U32 : DType::U64);
+    mixture = (mixture * 31) ^ b_.cast(value, DType::U64);
+  }
+  b_.store(*plan_.digest, lane_in_grid_, mixture);
+}
+
 void ProgramWriter::write_atomic() {
   for (const BufferPlan& b : plan_.buffers) {
     if (b.access != Access::Atomic) continue;

@@ -49,6 +49,7 @@ class Planner {
     for (uint32_t i = 0; i < outputs; i++)
       add_buffer(choose_.percent(50) ? Access::InOut : Access::Out);
     if (choose_.percent(40)) add_buffer(Access::Atomic);
+    if (choose_.percent(70)) add_digest();
     for (uint32_t i = choose_.below(4); i > 0; i--) add_scalar();
     if (plan_.cooperative)
       for (uint32_t i = choose_.below(3); i > 0; i--) add_shared();
@@ -101,6 +102,16 @@ class Planner {
       for (const int64_t d : b.shape) dims.push_back(dimension(d));
     const std::string name = "b" + std::to_string(plan_.buffers.size());
     b.buffer = plan_.builder->buffer(name, b.type, access, dims);
+    plan_.buffers.push_back(b);
+  }
+
+  void add_digest() {
+    BufferPlan b;
+    b.access = Access::Out;
+    b.type = DType::U64;
+    b.shape = {plan_.all_lanes()};
+    b.buffer = plan_.builder->buffer("digest", b.type, b.access);
+    plan_.digest = b.buffer;
     plan_.buffers.push_back(b);
   }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,8 @@ struct ProgramPlan {
   bool cooperative = false;  // lanes of a group talk to each other
   std::unique_ptr<program::Builder> builder;
   std::vector<BufferPlan> buffers;
+  // One element a lane, for a mixture of its variables at the end, so that little is in vain.
+  std::optional<program::Buf> digest;
   std::vector<SharedPlan> shared;
   std::vector<ScalarPlan> scalars;  // dimensions among them
 

@@ -23,6 +23,7 @@ void ProgramWriter::write() {
     write_store();
   }
   write_store();
+  write_digest();
 }
 
 // What every program starts from; much of it is dead in the end.
@@ -72,7 +73,7 @@ void ProgramWriter::statements(int count, int depth) {
 
 void ProgramWriter::statement(int depth) {
   const bool nests = depth > 0;
-  switch (choose_.below(20)) {
+  switch (choose_.below(22)) {
     case 0:
     case 1: expression(some_type(), 3); return;
     case 2:
@@ -88,7 +89,9 @@ void ProgramWriter::statement(int depth) {
     case 12: return nests ? write_if(depth) : write_store();
     case 13: return nests ? write_for(depth) : write_load();
     case 14: return nests ? write_loop(depth) : write_variable();
-    case 15: return write_exit();
+    case 15:
+    case 18:
+    case 19: return loops_.empty() && choose_.percent(70) ? write_variable() : write_exit();
     case 16: return choose_.percent(50) ? write_atomic() : write_store_of_one_lane();
     case 17: return write_group_operation();
     default: return write_exchange(depth);
@@ -118,7 +121,6 @@ void ProgramWriter::write_for(int depth) {
   constexpr DType kCounters[] = {DType::I32, DType::I64, DType::U32, DType::U64};
   const DType type = choose_.percent(60) ? plan_.index : choose_.of(kCounters);
   const bool same = choose_.percent(50);
-  const uint64_t step = 1 + (choose_.percent(40) ? choose_.below(3) : 0);
   int64_t most = 1 + choose_.below(5);
   const auto number = [&](int64_t n) { return b_.constant(type, n); };
   const auto few = [&] {  // 0 … most
@@ -127,9 +129,16 @@ void ProgramWriter::write_for(int depth) {
                  any.uniform};
   };
   Known begin{number(choose_.below(3)), true}, end;
-  const uint32_t kind = choose_.below(5);
+  const uint32_t kind = choose_.below(6);
+  uint64_t step = 1 + (choose_.percent(40) ? choose_.below(3) : 0);
   if (kind == 0) {
     end = {number(most), true};
+  } else if (kind == 5) {  // anywhere, in steps of a quarter of the type's range
+    const int bits = static_cast<int>(8 * size_of(type));
+    step = (uint64_t{1} << (bits - 2)) + choose_.below(1000);
+    begin = expression(type, 1, same);
+    end = expression(type, 1, same);
+    most = 4;
   } else if (kind == 1) {  // up to the end of the type, and not around it
     const uint64_t top = (UINT64_MAX >> (64 - 8 * size_of(type))) >> is_signed_integer(type);
     end = {b_.constant_bits(type, top - choose_.below(2)), true};
@@ -155,7 +164,9 @@ void ProgramWriter::write_for(int depth) {
     loops_.push_back({divergent});
     block(!divergent, [&] {
       add({counter, even});
+      accumulate(counter);
       statements(1 + static_cast<int>(choose_.below(4)), depth - 1);
+      accumulate(counter);
     });
     loops_.pop_back();
   });
@@ -175,7 +186,11 @@ void ProgramWriter::write_loop(int depth) {
   rounds_ *= most;
   const auto body = [&] {
     loops_.push_back({divergent});
-    block(!divergent, [&] { statements(1 + static_cast<int>(choose_.below(4)), depth - 1); });
+    block(!divergent, [&] {
+      accumulate(b_.get(rounds));
+      statements(1 + static_cast<int>(choose_.below(4)), depth - 1);
+      accumulate(b_.get(rounds));
+    });
     loops_.pop_back();
   };
   if (choose_.percent(50)) {
@@ -193,6 +208,15 @@ void ProgramWriter::write_loop(int depth) {
     });
   }
   rounds_ = outside;
+}
+
+// Lets it show which rounds a lane takes part in.
+void ProgramWriter::accumulate(Value round) {
+  for (const Variable& v : variables()) {
+    if (v.uniform || !is_integer(v.type) || !choose_.percent(50)) continue;
+    const Value before = b_.get(v.var);
+    return b_.set(v.var, before * 5 + (b_.cast(round, v.type) ^ 1));
+  }
 }
 
 // break, continue or return, in some lanes, or in all.

@@ -28,6 +28,8 @@ class ExpressionWriter {
   Known constant(DType type);
   void add(Known known) { pool_.push_back(known); }
   DType some_type();
+  // Where the bits or the sign of a NaN would show, another number.
+  program::Value without_nan(program::Value value);
 
   // A variable that expressions may read.
   struct Variable {
@@ -54,8 +56,6 @@ class ExpressionWriter {
 
  private:
   Known operation(program::Op op, DType from, DType type, int depth, bool uniform);
-  // Where the bits or the sign of a NaN would show, another number.
-  program::Value without_nan(program::Value value);
 
   std::vector<Known> pool_;
   std::vector<Variable> variables_;
@@ -81,12 +81,14 @@ class ProgramWriter : public ExpressionWriter {
   void write_for(int depth);
   void write_loop(int depth);
   void write_exit();
+  void accumulate(program::Value round);
   void write_variable();
   void write_load();
   void finish_load(DType type, program::Value index, program::Value length,
                    const std::function<program::Value()>& load);
   void write_store();
   void write_store_of_one_lane();
+  void write_digest();
   void write_atomic();
   void write_group_operation();
   void write_exchange(int depth);

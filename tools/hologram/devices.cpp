@@ -116,8 +116,10 @@ int devices(bool json) {
     fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
     fmt::print("\n✓ means that a test program just gave the right answer there.\n");
+    // What was skipped stands in the list already.
+    const auto why = chosen["why"].get<std::string>();
     fmt::print("{}: {}.\n", chosen["backend"].is_null() ? "Programs cannot run" : "Programs run",
-               chosen["why"].get<std::string>());
+               why.substr(0, why.find("; ")));
   }
   return 0;
 }

@@ -256,16 +256,17 @@ class Binder {
 
   // "len(y) = 5, n = 4": what a host value was computed from.
   std::string leaves(uint32_t value) const {
-    std::vector<std::string> parts;
-    collect_leaves(value, parts);
-    std::string text;
-    for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-    return text.empty() ? "it is false for every argument" : text;
-  }
+    const auto& insts = module_.host.insts;
+    std::vector<bool> needed(module_.host.values.size(), false);
+    needed[value] = true;
+    for (auto inst = insts.rbegin(); inst != insts.rend(); ++inst)
+      if (inst->id != kNone && needed[inst->id])
+        for (const uint32_t arg : inst->args)
+          if (arg != kNone) needed[arg] = true;
 
-  void collect_leaves(uint32_t value, std::vector<std::string>& parts) const {
-    for (const Inst& inst : module_.host.insts) {
-      if (inst.id != value) continue;
+    std::vector<std::string> parts;
+    for (const Inst& inst : insts) {
+      if (inst.id == kNone || !needed[inst.id]) continue;
       std::string part;
       if (inst.op == Op::Length)
         part =
@@ -273,10 +274,10 @@ class Binder {
       if (inst.op == Op::Scalar)
         part = fmt::format("{} = {}", module_.scalars[inst.slot].name, show_scalar(inst.slot));
       if (!part.empty() && std::find(parts.begin(), parts.end(), part) == parts.end())
-        parts.push_back(part);
-      for (const uint32_t arg : inst.args)
-        if (arg != kNone) collect_leaves(arg, parts);
+        parts.push_back(std::move(part));
     }
+    return parts.empty() ? "it is false for every argument"
+                         : fmt::format("{}", fmt::join(parts, ", "));
   }
 
   std::string show_scalar(uint32_t slot) const {

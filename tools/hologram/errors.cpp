@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -29,6 +31,34 @@ constexpr auto kCodes = std::to_array<Row>({
     {130, "interrupted with Ctrl-C"},
 });
 
+// The length of the UTF-8 character at `at`; 0 if there is none.
+size_t character_length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0u; };
+  const unsigned lead = byte(at);
+  const size_t length = lead < 0x80                    ? 1
+                        : lead >= 0xC2 && lead < 0xE0  ? 2
+                        : lead >= 0xE0 && lead < 0xF0  ? 3
+                        : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                       : 0;
+  for (size_t i = 1; i < length; i++)
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+  return length;
+}
+
+// Names and excerpts may hold anything; a terminal gets text.
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = character_length(text, at);
+    const auto byte = static_cast<uint8_t>(text[at]);
+    const bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
+    if (length == 0 || control) shown += '?';
+    else shown += text.substr(at, length);
+    at += std::max<size_t>(1, length);
+  }
+  return shown;
+}
+
 void print(bool json, std::string_view kind, int code, const std::string& what,
            const std::string& remedy) {
   if (json) {
@@ -37,7 +67,7 @@ void print(bool json, std::string_view kind, int code, const std::string& what,
     fmt::print(stderr, "{}\n",
                object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    fmt::print(stderr, "hologram: {}\n  {}\n", what, remedy);
+    fmt::print(stderr, "hologram: {}\n  {}\n", printable(what), printable(remedy));
   }
 }
 

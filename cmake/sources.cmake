@@ -47,6 +47,7 @@ set(HOLOGRAM_SOURCES
     src/program/proofs/inside.cpp
     src/program/proofs/intervals.cpp
     src/program/proofs/prover.cpp
+    src/program/reference.cpp
     src/program/text/assembler.cpp
     src/program/text/calls.cpp
     src/program/text/control.cpp

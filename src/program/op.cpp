@@ -8,8 +8,8 @@ namespace {
 using enum Typing;
 using C = Category;
 
-constexpr const char* kWrap = "Wraps modulo the width";
-constexpr const char* kNanPropagates = "NaN gives NaN";
+constexpr const char* kWrap = "Integers wrap modulo the width.";
+constexpr const char* kNanPropagates = "NaN gives NaN.";
 
 // clang-format off
 constexpr auto kOps = std::to_array<OpInfo>({

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The command as its users meet it: what works, and above all what does not.
 
-Needs HOLOGRAM_COMMAND, the built command, and HOLOGRAM_EXAMPLES, the folder of the examples.
+Needs HOLOGRAM_COMMAND, the built command, and HOLOGRAM_SOURCE, the folder of the sources.
 """
 
 import json
@@ -18,7 +18,7 @@ import time
 import unittest
 
 COMMAND = os.environ["HOLOGRAM_COMMAND"]
-EXAMPLES = pathlib.Path(os.environ["HOLOGRAM_EXAMPLES"])
+EXAMPLES = pathlib.Path(os.environ["HOLOGRAM_SOURCE"]) / "examples"
 ATLAS = EXAMPLES / "atlas"
 
 OK, WRONG, USAGE, FILE, NO_DEVICE, TIMEOUT, MEMORY, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""What the README shows is what is there.
+
+Needs HOLOGRAM_COMMAND, the built command, and HOLOGRAM_SOURCE, the folder of the sources.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["HOLOGRAM_SOURCE"])
+README = (SOURCE / "README.md").read_text()
+LARGEST_PICTURE = 150_000
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
+
+
+class Readme(unittest.TestCase):
+    def test_the_cpp_program_is_the_one_that_is_built(self):
+        self.assertEqual(blocks("cpp"), [(SOURCE / "examples" / "saxpy.cpp").read_text()])
+
+    def test_the_atlas_programs_verify(self):
+        self.assertTrue(blocks("atlas"))
+        with tempfile.TemporaryDirectory() as folder:
+            for text in blocks("atlas"):
+                path = pathlib.Path(folder) / "program.atlas"
+                path.write_text(text)
+                subprocess.run([os.environ["HOLOGRAM_COMMAND"], "show", path], check=True,
+                               stdout=subprocess.DEVNULL)
+
+    def test_links_lead_somewhere(self):
+        for target in re.findall(r"\]\(([^)#:]+)\)", README):
+            self.assertTrue((SOURCE / target).exists(), target)
+
+    def test_commands_name_files_that_are_there(self):
+        for path in re.findall(r"\bexamples/[\w/]+\.atlas", README):
+            self.assertTrue((SOURCE / path).exists(), path)
+
+    def test_every_example_is_shown(self):
+        for path in (SOURCE / "examples" / "atlas").glob("*.atlas"):
+            self.assertIn(f"(examples/atlas/{path.name})", README)
+
+    def test_pictures_are_small(self):
+        for path in (SOURCE / "docs" / "images").iterdir():
+            self.assertLess(path.stat().st_size, LARGEST_PICTURE, path)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -63,8 +63,8 @@ struct FileInfo {
 // InvalidArgument, with a list of names, if the member is missing.
 HOLOGRAM_API Array read(const std::string& path, const ReadOptions& options = {});
 
-// What a file holds, or the one array that "file.npz:name" names, without reading the data. Errors as for read(), but element types that read()
-// refuses are listed with DType::None.
+// What a file holds, or the one array that "file.npz:name" names, without reading the data. Errors
+// as for read(), but element types that read() refuses are listed with DType::None.
 HOLOGRAM_API FileInfo inspect(const std::string& path);
 
 struct WriteOptions {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/nearest.hpp"
 #include "program/ir.hpp"
 #include "program/text/excerpt.hpp"
 
@@ -125,9 +126,9 @@ void Assembler::unknown_name(uint32_t token) const {
   for (const std::string_view word :
        {"lane_id", "group_id", "global_id", "group_count", "true", "false", "inf", "nan"})
     known.push_back(word);
-  std::string_view close = nearest(name, known);
+  std::string_view close = core::nearest(name, known);
   if (close.empty()) {
-    close = nearest(name, callable_names());
+    close = core::nearest(name, callable_names());
     if (close.empty()) fail(token, Text::AtlasUnknownName, name);
   }
   fail(token, Text::AtlasMisspelledName, name, close);
@@ -136,7 +137,7 @@ void Assembler::unknown_name(uint32_t token) const {
 void Assembler::unknown_function(uint32_t token) const {
   const std::string_view name = spelled(token);
   if (find(name)) fail(token, Text::AtlasNotFunction, name);
-  const std::string_view close = nearest(name, callable_names());
+  const std::string_view close = core::nearest(name, callable_names());
   if (close.empty()) fail(token, Text::AtlasUnknownFunction, name);
   fail(token, Text::AtlasMisspelledFunction, name, close);
 }

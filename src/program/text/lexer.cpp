@@ -213,22 +213,6 @@ bool parse_digits(std::string_view digits, unsigned base, Wide& value) {
   return !digits.empty();
 }
 
-// Letters to insert, remove, replace or swap with their neighbour.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> before, last, row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
-  for (size_t i = 1; i <= a.size(); i++) {
-    before = std::exchange(last, row);
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); j++) {
-      row[j] = std::min({last[j - 1] + (a[i - 1] != b[j - 1]), last[j] + 1, row[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 std::vector<Token> tokenize(std::string_view text, std::string_view file) {
@@ -288,19 +272,6 @@ bool is_reserved(std::string_view text) {
 bool is_identifier(std::string_view text) {
   return !text.empty() && text.size() <= kMaxNameLength && is_letter(text[0]) &&
          std::all_of(text.begin(), text.end(), is_word) && !is_reserved(text);
-}
-
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known) {
-  std::string_view best;
-  size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
-  for (const std::string_view candidate : known) {
-    const size_t longer = std::max(name.size(), candidate.size());
-    if (longer - std::min(name.size(), candidate.size()) >= best_distance) continue;
-    const size_t distance = edit_distance(name, candidate);
-    // A name of one letter is close to every other: that is no help.
-    if (distance < best_distance && distance < longer) best = candidate, best_distance = distance;
-  }
-  return best;
 }
 
 }  // namespace hologram::program

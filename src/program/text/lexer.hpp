@@ -92,7 +92,4 @@ std::string_view describe(Tok kind);
 bool is_identifier(std::string_view text);
 bool is_reserved(std::string_view text);
 
-// The closest of the known names, if one is close enough to be meant; else empty.
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& known);
-
 }  // namespace hologram::program

@@ -2,6 +2,8 @@
 
 #include <sched.h>
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -102,8 +104,30 @@ class Threads::Arenas {
   std::unique_ptr<Arena> waiting_;
 };
 
+namespace {
+
+// More threads than processors are rarely wanted, but asked for now and then. oneTBB would print a
+// warning and ignore them, unless its limit is raised first.
+void allow(int count) {
+  if (count <= tbb::info::default_concurrency()) return;
+  static std::mutex mutex;
+  static tbb::global_control* limit = nullptr;  // never destroyed, like the arenas
+  static int allowed = 0;
+  const std::lock_guard lock(mutex);
+  if (count <= allowed) return;
+  // The lowest of all limits holds, so the old one has to go first.
+  delete limit;
+  limit = new tbb::global_control(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<size_t>(count));
+  allowed = count;
+}
+
+}  // namespace
+
 Threads::Threads(int count) : count_(count > 0 ? count : available_threads()) {
-  if (count_ > 1) arena_ = Arenas::all().take(count_);
+  if (count_ < 2) return;
+  allow(count_);
+  arena_ = Arenas::all().take(count_);
 }
 
 Threads::~Threads() {

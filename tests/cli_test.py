@@ -7,8 +7,10 @@ Needs HOLOGRAM_COMMAND, the built command, and HOLOGRAM_SOURCE, the folder of th
 import json
 import os
 import pathlib
+import pty
 import random
 import re
+import select
 import shutil
 import signal
 import struct
@@ -112,6 +114,20 @@ class Works(Case):
     def test_sixteen_bits(self):
         self.hologram("run", ATLAS / "mandelbrot.atlas", "w=9", "h=5", "--bits", "16", "-o", "m.png")
         self.assertEqual((self.folder / "m.png").read_bytes()[24], 16)
+
+    def test_linear_light(self):
+        self.picture()
+        run = ["run", ATLAS / "box_blur.atlas", "src=in.png", "radius=0", "-o"]
+        self.hologram(*run, "same.png", "--linear")  # there and back again
+        self.hologram(*run, "stored.npy")
+        self.hologram(*run, "light.npy", "--linear")
+        self.hologram(*run, "again.png")
+        same, again = ((self.folder / n).read_bytes() for n in ("same.png", "again.png"))
+        self.assertEqual(same, again)
+        stored, light = (struct.unpack("<3f", (self.folder / n).read_bytes()[-12:])
+                         for n in ("stored.npy", "light.npy"))
+        for s, l in zip(stored, light):
+            self.assertAlmostEqual(l, s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4, places=5)
 
     def test_the_same_file_on_one_thread_and_on_two_and_by_strips(self):
         self.picture("in.npy", 700, 500)  # 4 MiB
@@ -240,6 +256,12 @@ class BadCommandLines(Case):
         self.refused(NO_DEVICE, "7", *run, environment={"HOLOGRAM_DEVICE_ID": "7"}, remedy="devices")
         self.hologram("devices", environment={"HOLOGRAM_BACKEND": "cuda"})
 
+    def test_a_full_standard_output(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([COMMAND, "help"], stdout=full, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, FILE, done.stderr)
+        self.assertIn(b"standard output", done.stderr)
+
     def test_errors_as_json(self):
         done = self.hologram("run", "none.atlas", "--json", code=FILE)
         error = json.loads(done.err)["error"]
@@ -359,6 +381,25 @@ class BadPrograms(Case):
             error = process.communicate(timeout=20)[1].decode()
             self.assertEqual(process.returncode, 128 + number, error)
             self.assertEqual([p.name for p in self.folder.iterdir()], ["endless.atlas"])
+
+    def test_progress_is_drawn_on_a_terminal_only(self):
+        self.file("endless.atlas", ENDLESS)
+        terminal, end = pty.openpty()
+        process = subprocess.Popen([COMMAND, "run", "endless.atlas", "n=100000"], cwd=self.folder,
+                                   stdout=subprocess.PIPE, stderr=end)
+        os.close(end)
+        shown = b""
+        deadline = time.monotonic() + 20
+        while b"%" not in shown and time.monotonic() < deadline:
+            if select.select([terminal], [], [], 0.1)[0]:
+                shown += os.read(terminal, 4096)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=20)[0], b"")
+        os.close(terminal)
+        self.assertIn("endless ─", shown.decode())
+        self.assertEqual(process.returncode, INTERRUPTED)
+        self.refused(TIMEOUT, "700 ms", "run", "endless.atlas", "n=100000",
+                     environment={"HOLOGRAM_TIMEOUT_MS": "700"})
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "core/output_file.hpp"
 #include "files_helpers.hpp"
 
@@ -32,6 +34,27 @@ TEST_F(Writing, StripsGiveTheSameFileAsTheWhole) {
     writer.commit();
     EXPECT_EQ(get(name), expected);
     EXPECT_THROW(writer.commit(), Error);
+  }
+}
+
+TEST_F(Writing, AFinishedFileWaitsForItsCommit) {
+  const Array whole = pattern(DType::U8, {4, 3, 3});
+  for (const char* name : kNames) {
+    Writer writer = Writer::create(path(name), DType::U8, whole.shape());
+    writer.write(rows_of(whole, 0, 3));
+    writer.write(rows_of(whole, 3, 1));
+    writer.finish();
+    EXPECT_FALSE(std::filesystem::exists(path(name)));
+    EXPECT_THROW(writer.finish(), Error);
+    EXPECT_TRUE(contains(message_of([&] { writer.write(rows_of(whole, 0, 1)); }), "was committed"));
+    write(path("expected-" + std::string(name)), whole);
+  }
+  for (const char* name : kNames) {
+    Writer writer = Writer::create(path(name), DType::U8, whole.shape());
+    writer.write(whole);
+    writer.finish();
+    writer.commit();
+    EXPECT_EQ(get(name), get("expected-" + std::string(name)));
   }
 }
 

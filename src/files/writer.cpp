@@ -57,6 +57,7 @@ struct Writer::State {
   uint64_t rows = 1;  // along axis 0; a single number is one row
   uint64_t row_bytes = 0;
   uint64_t written = 0;
+  bool finished = false;
   std::unique_ptr<Job> job;  // empty after the commit and after errors
 };
 
@@ -97,7 +98,7 @@ void Writer::write(const Array& rows) {
 void Writer::write_rows(const std::byte* data, size_t rows) {
   // Taken out for the duration, so that an error leaves nothing that could be committed.
   std::unique_ptr<Job> job = std::move(state_->job);
-  if (!job) throw core::error(core::Text::FileWriterDone, state_->path);
+  if (!job || state_->finished) throw core::error(core::Text::FileWriterDone, state_->path);
   if (rows > state_->rows - state_->written)
     throw core::error(core::Text::FileRowsExcess, state_->path, state_->rows,
                       state_->written + rows);
@@ -106,12 +107,20 @@ void Writer::write_rows(const std::byte* data, size_t rows) {
   state_->job = std::move(job);
 }
 
-void Writer::commit() {
+void Writer::finish() {
   std::unique_ptr<Job> job = std::move(state_->job);
-  if (!job) throw core::error(core::Text::FileWriterDone, state_->path);
+  if (!job || state_->finished) throw core::error(core::Text::FileWriterDone, state_->path);
   if (state_->written != state_->rows)
     throw core::error(core::Text::FileRowsMissing, state_->path, state_->rows, state_->written);
   job->finish();
+  state_->finished = true;
+  state_->job = std::move(job);
+}
+
+void Writer::commit() {
+  if (!state_->finished) finish();
+  const std::unique_ptr<Job> job = std::move(state_->job);
+  if (!job) throw core::error(core::Text::FileWriterDone, state_->path);
   job->commit();
 }
 

@@ -170,6 +170,7 @@ double Outputs::fraction() const {
 
 void Outputs::commit() {
   Interrupt::check();
+  for (auto& [name, writer] : writers_) writer.finish();
   if (!shared_.empty()) files::write_all(shared_, options_);
   for (auto& [name, writer] : writers_) writer.commit();
 }

@@ -74,6 +74,36 @@ Known ProgramWriter::any_index(Value length, int64_t known_length) {
   }
 }
 
+Value ProgramWriter::index_along(Value length) {
+  switch (choose_.below(6)) {
+    case 0: return b_.global_id(choose_.below(2) == 0 ? 0 : 1);
+    case 1: return b_.emit(Op::Rem, {lane_in_grid_, length});
+    case 2: return b_.emit(Op::Div, {lane_in_grid_, length});
+    case 3: return min(max(leaf(plan_.index).value, 0), length - 1);
+    case 4: return b_.global_id(0) + (static_cast<int64_t>(choose_.below(3)) - 1);
+    default: return leaf(plan_.index).value;
+  }
+}
+
+// (y * w + x) * c + k as the text form writes it: -1 where an index is not below its dimension. Or
+// without all of that, and so perhaps in another row, or outside.
+Known ProgramWriter::multi_index(const BufferPlan& buffer) {
+  Value flat, inside;
+  for (const program::Dim& dim : buffer.dims) {
+    const Value length = dim.name.empty() ? index_constant(dim.length) : b_.dimension(dim.name);
+    const Value index = index_along(length);
+    Value holds = (index >= 0) & (index < length);
+    if (choose_.percent(15)) holds = index < length;
+    const bool first = flat.builder() == nullptr;
+    inside = first ? holds : inside & holds;
+    if (first) flat = index;
+    else if (choose_.percent(50)) flat = fma(flat, length, index);
+    else flat = flat * length + index;
+  }
+  if (choose_.percent(10)) return {flat, false};
+  return {select(inside, flat, -1), false};
+}
+
 // The body, under a condition that promises something about the index, or as it is.
 void ProgramWriter::guarded(Value index, Value length, const std::function<void()>& body) {
   const uint32_t kind = choose_.below(10);
@@ -100,7 +130,10 @@ void ProgramWriter::write_load() {
     if (b.access == Access::Out || b.access == Access::Atomic) return write_store();
     type = compute_type(b.type);
     length = b_.length(b.buffer);
-    index = b.access == Access::InOut ? own_index(b) : any_index(length, b.length()).value;
+    const bool by_dims = !b.dims.empty() && choose_.percent(60);
+    index = b.access == Access::InOut ? own_index(b)
+            : by_dims                 ? multi_index(b).value
+                                      : any_index(length, b.length()).value;
     load = [&, index] { return b_.load(b.buffer, index); };
     return finish_load(type, index, length, load);
   }

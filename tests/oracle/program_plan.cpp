@@ -95,13 +95,12 @@ class Planner {
     b.offset = choose_.percent(25) ? static_cast<int64_t>(choose_.below(9)) - 4 : 0;
     b.reversed = choose_.percent(20);
     b.shape = {some_length()};
-    if (choose_.percent(20)) b.shape = {1 + choose_.below(12), 1 + choose_.below(30)};
-    if (choose_.percent(5)) b.shape = {3, 1 + choose_.below(5), 4};
-    std::vector<Dim> dims;
+    if (choose_.percent(25)) b.shape = {1 + choose_.below(12), 1 + choose_.below(30)};
+    if (choose_.percent(7)) b.shape = {3, 1 + choose_.below(5), 4};
     if (b.shape.size() > 1 || choose_.percent(60))
-      for (const int64_t d : b.shape) dims.push_back(dimension(d));
+      for (const int64_t d : b.shape) b.dims.push_back(dimension(d));
     const std::string name = "b" + std::to_string(plan_.buffers.size());
-    b.buffer = plan_.builder->buffer(name, b.type, access, dims);
+    b.buffer = plan_.builder->buffer(name, b.type, access, b.dims);
     plan_.buffers.push_back(b);
   }
 

@@ -20,6 +20,7 @@ struct BufferPlan {
   DType type = DType::None;
   program::Access access = program::Access::In;
   std::vector<int64_t> shape;
+  std::vector<program::Dim> dims;  // as declared; empty if it was not
   int64_t per_lane = 1;
   int64_t offset = 0;     // of the first slot; some slots may lie outside the buffer
   bool reversed = false;  // the last lane has the first slot

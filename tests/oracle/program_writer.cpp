@@ -129,7 +129,7 @@ void ProgramWriter::write_for(int depth) {
                  any.uniform};
   };
   Known begin{number(choose_.below(3)), true}, end;
-  const uint32_t kind = choose_.below(6);
+  const uint32_t kind = choose_.below(7);
   uint64_t step = 1 + (choose_.percent(40) ? choose_.below(3) : 0);
   if (kind == 0) {
     end = {number(most), true};
@@ -139,6 +139,12 @@ void ProgramWriter::write_for(int depth) {
     begin = expression(type, 1, same);
     end = expression(type, 1, same);
     most = 4;
+  } else if (kind == 6 && type == plan_.index) {  // the last elements of a buffer
+    const auto count = static_cast<uint32_t>(plan_.buffers.size());
+    const BufferPlan& b = plan_.buffers[choose_.below(count)];
+    end = {b_.length(b.buffer), true};
+    begin = {end.value - most, true};
+    if (choose_.percent(70)) begin.value = max(begin.value, 0);
   } else if (kind == 1) {  // up to the end of the type, and not around it
     const uint64_t top = (UINT64_MAX >> (64 - 8 * size_of(type))) >> is_signed_integer(type);
     end = {b_.constant_bits(type, top - choose_.below(2)), true};

@@ -99,6 +99,8 @@ class ProgramWriter : public ExpressionWriter {
   program::Value own_index(const BufferPlan& buffer);
   program::Value own_index(const SharedPlan& array);
   Known any_index(program::Value length, int64_t known_length);
+  program::Value index_along(program::Value length);
+  Known multi_index(const BufferPlan& buffer);
   program::Value slot_number(int64_t per_lane);
   program::Value index_constant(int64_t value) { return b_.constant(plan_.index, value); }
   void guarded(program::Value index, program::Value length, const std::function<void()>& body);

@@ -47,6 +47,7 @@ void bilateral(const float* src, float* dst, int h, int w, float sigma_space, fl
                int threads) {
   std::atomic<int> next{0};
   std::vector<std::thread> workers;
+  workers.reserve(static_cast<size_t>(threads));
   for (int i = 0; i < threads; i++)
     workers.emplace_back([&] {
       for (int y = next++; y < h; y = next++)

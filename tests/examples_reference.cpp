@@ -88,13 +88,13 @@ Doubles sobel(const Picture& src, float gain) {
   return out;
 }
 
-Doubles matmul(const std::vector<float>& a, const std::vector<float>& b, int m, int k, int n) {
+Doubles matmul(const std::vector<float>& a, const std::vector<float>& b, size_t m, size_t k,
+               size_t n) {
   Doubles out;
-  for (int row = 0; row < m; row++)
-    for (int column = 0; column < n; column++) {
+  for (size_t row = 0; row < m; row++)
+    for (size_t column = 0; column < n; column++) {
       double sum = 0;
-      for (int i = 0; i < k; i++)
-        sum += double{a[static_cast<size_t>(row * k + i)]} * b[static_cast<size_t>(i * n + column)];
+      for (size_t i = 0; i < k; i++) sum += double{a[row * k + i]} * b[i * n + column];
       out.push_back(sum);
     }
   return out;

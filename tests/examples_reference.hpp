@@ -27,7 +27,8 @@ Doubles bilateral(const Picture& src, float sigma_space, float sigma_range, int 
 Doubles box_blur(const Picture& src, int radius);
 Doubles gaussian_blur(const Picture& src, float sigma);
 Doubles sobel(const Picture& src, float gain);
-Doubles matmul(const std::vector<float>& a, const std::vector<float>& b, int m, int k, int n);
+Doubles matmul(const std::vector<float>& a, const std::vector<float>& b, size_t m, size_t k,
+               size_t n);
 std::vector<uint32_t> histogram(const std::vector<float>& src, int bins);
 
 // Rounds are counted in f32, whose arithmetic is the same everywhere; a pixel on the border of the

@@ -139,15 +139,16 @@ TEST(Examples, Reduce) {
 
 TEST(Examples, Matmul) {
   const Program program = example("atlas/matmul.atlas");
-  const std::vector<std::array<int, 3>> sizes = {{1, 1, 1},    {16, 16, 16}, {17, 5, 31},
-                                                 {37, 23, 41}, {1, 100, 3},  {64, 1, 33}};
-  for (const auto [m, k, n] : sizes) {
-    auto a = numbers(static_cast<size_t>(m * k), 1), b = numbers(static_cast<size_t>(k * n), 2);
+  const std::vector<std::array<size_t, 3>> sizes = {{1, 1, 1},    {16, 16, 16}, {17, 5, 31},
+                                                    {37, 23, 41}, {1, 100, 3},  {64, 1, 33}};
+  for (const auto& [m, k, n] : sizes) {
+    auto a = numbers(m * k, 1), b = numbers(k * n, 2);
     for (float& v : a) v -= 0.5f;
-    const auto out =
-        Executor().run(program, {{"a", Array::from(a, {m, k})}, {"b", Array::from(b, {k, n})}});
+    const auto length = [](size_t l) { return static_cast<int64_t>(l); };
+    const auto out = Executor().run(program, {{"a", Array::from(a, {length(m), length(k)})},
+                                              {"b", Array::from(b, {length(k), length(n)})}});
     EXPECT_LT(largest_error(out.at("c").as<float>(), reference::matmul(a, b, m, k, n)),
-              0x1p-24 * k + 1e-30)
+              0x1p-24 * static_cast<double>(k) + 1e-30)
         << m << " " << k << " " << n;
   }
   // Nothing to add up.

@@ -14,6 +14,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::vector<const CLI::App*>& apps) {
   std::vector<std::string> names;
+  names.reserve(apps.size());
   for (const CLI::App* a : apps) names.push_back(a->get_name());
   return names;
 }

@@ -50,6 +50,8 @@ bool mapped(const std::string& path) {
   return false;
 }
 
+constexpr int kSeries = 3;
+
 using Run = int (*)(int);
 
 struct Plugin {
@@ -84,20 +86,29 @@ int main(int count, char** words) {
   if (count != 3) return 2;
   const bool again = std::strcmp(words[2], "reopen") == 0;
   const int rounds = again ? 100 : 1000, warm = rounds / 10;
-  long before = 0;
-  std::string wrong;
+  std::string wrong, pages;
+  bool grew = true;
   Silence silence;
-  for (int i = 0; i < rounds && wrong.empty(); i++) {
-    if (i == warm) before = resident_pages();
-    wrong = again ? reopen(words[1]) : recreate(words[1]);
-    if (!wrong.empty()) wrong = "round " + std::to_string(i) + ": " + wrong;
+  const auto run = [&](int n) {
+    for (int i = 0; i < n && wrong.empty(); i++) {
+      wrong = again ? reopen(words[1]) : recreate(words[1]);
+      if (!wrong.empty()) wrong = "round " + std::to_string(i) + ": " + wrong;
+    }
+  };
+  run(warm);
+  // What leaks grows in every series of rounds. What a busy machine puts off, such as the first
+  // steps of a worker thread, grows in one of them.
+  for (int series = 0; series < kSeries && grew && wrong.empty(); series++) {
+    const long before = resident_pages();
+    run(rounds);
+    const long after = resident_pages();
+    pages += " " + std::to_string(before) + " -> " + std::to_string(after);
+    grew = static_cast<double>(after) > 1.02 * static_cast<double>(before);
   }
-  const long after = resident_pages();
   const std::string printed = silence.end();
-  std::printf("%d rounds, resident pages %ld -> %ld\n", rounds, before, after);
+  std::printf("%d rounds, resident pages%s\n", rounds, pages.c_str());
   if (!wrong.empty()) return std::printf("%s\n", wrong.c_str()), 1;
   if (!printed.empty()) return std::printf("printed: %s\n", printed.c_str()), 1;
-  if (static_cast<double>(after) > 1.02 * static_cast<double>(before))
-    return std::printf("grew by more than 2 %%\n"), 1;
+  if (grew) return std::printf("grew by more than 2 %% in every one of %d series\n", kSeries), 1;
   return 0;
 }

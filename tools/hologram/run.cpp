@@ -141,14 +141,16 @@ class Job {
     const auto& g = report_.grid;
     const auto w = program_.workgroup();
     const auto cost = program_.cost();
-    const char* least = cost.has_unknown_loops ? " (loops of unknown length counted once)" : "";
+    const char* least = cost.has_unknown_loops ? "at least " : "";
     fmt::print("device   {} ({})\n", executor_.device().name, name_of(executor_.device().backend));
     fmt::print("time     {:.6f} s in {} launch{}\n", report_.seconds, report_.launches,
                report_.launches == 1 ? "" : "es");
     fmt::print("grid     {} x {} x {} workgroups of {} x {} x {} lanes\n", g[0], g[1], g[2], w[0],
                w[1], w[2]);
-    fmt::print("memory   {:.3f} GB/s{}\n", rate(cost.bytes_read + cost.bytes_written), least);
-    fmt::print("compute  {:.3f} GFLOP/s{}\n", rate(cost.flops), least);
+    fmt::print("memory   {}{:.3f} GB/s\n", least, rate(cost.bytes_read + cost.bytes_written));
+    fmt::print("compute  {}{:.3f} GFLOP/s\n", least, rate(cost.flops));
+    if (cost.has_unknown_loops)
+      fmt::print("         (a loop counts as one round where its length is not in the program)\n");
   }
 
   void print_json(const Outputs& outputs) const {

@@ -135,7 +135,7 @@ release() {
 # Builds with clang are made to look for mistakes, and for one instruction set only: kernels for the
 # others are the same text with other vectors, and would take several times as long to compile.
 flags=-O1
-if grep -qw avx2 /proc/cpuinfo; then flags+=' -march=x86-64-v3 -DHWY_COMPILE_ONLY_STATIC'; fi
+if grep -qw avx2 /proc/cpuinfo; then flags+=' -march=x86-64-v3 -maes -mpclmul -DHWY_COMPILE_ONLY_STATIC'; fi
 clang=(-DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$flags")
 
 # sanitized address|thread [TARGET…]: builds with clang's sanitizers into build-address (which also

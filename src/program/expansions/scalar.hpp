@@ -59,8 +59,8 @@ struct ScalarValue {
   // Through double: the sum is exact whatever the rounding of T, and no input is undefined.
   friend Int to_int(ScalarValue a) {
     constexpr double anchor = 0x1.8p52;
-    return {static_cast<Signed>(std::bit_cast<int64_t>(static_cast<double>(a.value) + anchor) -
-                                std::bit_cast<int64_t>(anchor))};
+    return {static_cast<Signed>(std::bit_cast<uint64_t>(static_cast<double>(a.value) + anchor) -
+                                std::bit_cast<uint64_t>(anchor))};
   }
 };
 

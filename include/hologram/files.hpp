@@ -108,8 +108,8 @@ class HOLOGRAM_API Writer {
   // The same for `rows` rows, dense in memory.
   void write_rows(const std::byte* data, size_t rows);
 
-  // Completes the file, which stays invisible: the last that can go wrong with its data. Only needed
-  // where several files are to appear together. ShapeMismatch if rows are missing.
+  // Completes the file, which stays invisible: the last that can go wrong with its data. Only
+  // needed where several files are to appear together. ShapeMismatch if rows are missing.
   void finish();
 
   // Makes the file visible, after finish() if that was not called.

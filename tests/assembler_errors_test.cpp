@@ -1,4 +1,5 @@
 // Every error of the text: where it points, what it says, what it tells the writer to do.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -275,8 +276,8 @@ TEST(AssemblerErrors, Limits) {
        "instructions");
   std::string doubling = "fn twice0(x: f32) -> f32 { return x + x }\n";
   for (int i = 1; i < 60; i++) {
-    const std::string n = std::to_string(i), last = "twice" + std::to_string(i - 1);
-    doubling += "fn twice" + n + "(x: f32) -> f32 { return " + last + "(x) * " + last + "(x) }\n";
+    doubling += fmt::format("fn twice{0}(x: f32) -> f32 {{ return twice{1}(x) * twice{1}(x) }}\n",
+                            i, i - 1);
   }
   says(doubling + "program p(a: f32) { v = twice59(a) }", "more than");
   says(std::string(kMaxTextBytes + 1, ' '), "bytes");

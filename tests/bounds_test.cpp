@@ -224,7 +224,7 @@ bool misses(const Program& program, const std::array<uint64_t, 3>& grid,
             std::span<const uint64_t> scalars, std::vector<Memory> buffers) {
   const Module module = checked(program.optimized());
   verify(module);
-  buffers.push_back(Memory(4, 0));
+  buffers.emplace_back(4, 0);
   oracle::run_naively(module, grid, scalars, buffers);
   return buffers.back()[0] != 0;
 }

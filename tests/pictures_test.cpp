@@ -230,10 +230,11 @@ TEST_F(Pictures, IntegersAreStoredAsTheyAre) {
 
 TEST_F(Pictures, JpegIsCloseAndTheSameEachTime) {
   Array smooth(DType::F32, {33, 47, 3});
-  for (size_t i = 0; i < smooth.size(); i++)
+  for (size_t i = 0; i < smooth.size(); i++) {
+    const size_t channel = i % 3, x = i / 3 % 47, y = i / 141;
     smooth.mutable_as<float>()[i] =
-        0.5f + 0.4f * std::sin(static_cast<float>(i / 3 % 47 + i / 141) * 0.05f +
-                               static_cast<float>(i % 3));
+        0.5f + 0.4f * std::sin(static_cast<float>(x + y) * 0.05f + static_cast<float>(channel));
+  }
   for (const char* name : {"a.jpg", "b.JPEG"})
     for (const int quality : {80, 92, 100}) {
       write(path(name), smooth, {.quality = quality});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <ranges>
 
 #include "core/messages.hpp"
 #include "core/nearest.hpp"
@@ -259,9 +260,9 @@ class Binder {
     const auto& insts = module_.host.insts;
     std::vector<bool> needed(module_.host.values.size(), false);
     needed[value] = true;
-    for (auto inst = insts.rbegin(); inst != insts.rend(); ++inst)
-      if (inst->id != kNone && needed[inst->id])
-        for (const uint32_t arg : inst->args)
+    for (const Inst& inst : std::views::reverse(insts))
+      if (inst.id != kNone && needed[inst.id])
+        for (const uint32_t arg : inst.args)
           if (arg != kNone) needed[arg] = true;
 
     std::vector<std::string> parts;

@@ -341,8 +341,7 @@ void Writer::merge_else_if(const Block& block) {
   const size_t inner = block.opened + 1, deep = blocks_.size() + 2;
   if (inner + 1 >= lines_.size() || !lines_[inner].text.starts_with("if ")) return;
   for (size_t i = inner + 1; i + 2 < lines_.size(); i++)
-    if (lines_[i].indent == deep && !lines_[i].text.starts_with("}")) return;
-    else if (lines_[i].indent == deep && lines_[i].text == "}") return;
+    if (lines_[i].indent == deep && !lines_[i].text.starts_with("} ")) return;
   lines_[block.opened].text = "} else " + lines_[inner].text;
   lines_.erase(lines_.begin() + static_cast<long>(inner));
   lines_.pop_back();

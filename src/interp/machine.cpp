@@ -137,7 +137,8 @@ bool Machine::pure(const Step& s) {
     return false;
   }
   if (s.op == Op::Select && in[0]->form == Form::Uniform && !uniform) {
-    copy_register(out, first_value(*in[0], DType::Bool) ? *in[1] : *in[2], s.type);
+    const size_t chosen = first_value(registers_[s.in[0]], DType::Bool) ? 1 : 2;
+    copy_register(out, registers_[s.in[chosen]], s.type);
     return false;
   }
   Operand operands[3];

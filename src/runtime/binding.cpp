@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <ranges>
 
 #include "core/messages.hpp"
 #include "core/nearest.hpp"
@@ -260,10 +259,11 @@ class Binder {
     const auto& insts = module_.host.insts;
     std::vector<bool> needed(module_.host.values.size(), false);
     needed[value] = true;
-    for (const Inst& inst : std::views::reverse(insts))
-      if (inst.id != kNone && needed[inst.id])
-        for (const uint32_t arg : inst.args)
-          if (arg != kNone) needed[arg] = true;
+    for (size_t i = insts.size(); i-- > 0;) {
+      if (insts[i].id == kNone || !needed[insts[i].id]) continue;
+      for (const uint32_t arg : insts[i].args)
+        if (arg != kNone) needed[arg] = true;
+    }
 
     std::vector<std::string> parts;
     for (const Inst& inst : insts) {

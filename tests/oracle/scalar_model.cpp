@@ -212,7 +212,7 @@ std::optional<uint64_t> integer_op(Op op, DType t, const Args& args) {
     case Op::Clz: {
       int ones = 0, zeros = 0;
       for (int i = width - 1; i >= 0; i--) {
-        ones += args[0] >> i & 1;
+        ones += static_cast<int>(args[0] >> i & 1);
         if (ones == 0) zeros++;
       }
       return result(op == Op::PopCount ? ones : zeros);

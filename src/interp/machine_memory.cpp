@@ -40,8 +40,8 @@ Part lanes_inside(int64_t base, int64_t step, uint64_t length, uint32_t lanes) {
 size_t element_of(DType type) { return type == DType::Bool ? 0 : size_of(type); }
 size_t group_bytes(DType type) { return type == DType::Bool ? kGroup / 8 : kGroup * size_of(type); }
 
-uint32_t combine(program::Combine how, bool is_signed, uint32_t* where, uint32_t v) {
-  const std::atomic_ref<uint32_t> ref(*where);
+uint32_t combine(program::Combine how, bool is_signed, uint32_t& where, uint32_t v) {
+  const std::atomic_ref<uint32_t> ref(where);
   constexpr auto kRelaxed = std::memory_order_relaxed;
   switch (how) {
     case program::Combine::Add: return ref.fetch_add(v, kRelaxed);
@@ -202,7 +202,7 @@ void Machine::atomic(const Step& s) {
     if (s.from == DType::I64) i = reinterpret_cast<const uint64_t*>(where.data)[w];
     else i = static_cast<uint64_t>(int64_t{reinterpret_cast<const int32_t*>(where.data)[w]});
     const uint32_t v = reinterpret_cast<const uint32_t*>(value.data)[value.step == 0 ? 0 : lane];
-    old[lane] = i < t.length ? combine(how, is_signed, data + i, v) : 0;
+    old[lane] = i < t.length ? combine(how, is_signed, data[i], v) : 0;
   };
   // The result's row may be that of an operand: each lane reads its own before it writes.
   for (uint32_t n = 0; n < lanes_; n++) {

@@ -96,8 +96,8 @@ class ProgramWriter : public ExpressionWriter {
   // Indices: of a slot of this lane's own; of anything.
   program::Value own_index(int64_t per_lane, program::Value lane, int64_t lanes, bool reversed,
                            int64_t offset);
-  program::Value own_index(const BufferPlan& buffer);
-  program::Value own_index(const SharedPlan& array);
+  program::Value own_index(const BufferPlan& b);
+  program::Value own_index(const SharedPlan& s);
   Known any_index(program::Value length, int64_t known_length);
   program::Value index_along(program::Value length);
   Known multi_index(const BufferPlan& buffer);

@@ -186,8 +186,8 @@ class Assembler {
   Expr reinterpret(uint32_t name, DType to);
   Expr length(uint32_t name);
   Expr clamp(uint32_t name, DType hint);
-  Expr atomic(uint32_t name, std::string_view combine);
-  Expr group(uint32_t name, Op op, std::string_view combine);
+  Expr atomic(uint32_t name, std::string_view word);
+  Expr group(uint32_t name, Op op, std::string_view word);
   Expr operation(uint32_t name, Op op, DType hint);
   std::vector<Expr> inline_call();
   std::vector<Expr> inline_body(Function& f, std::vector<Value> arguments, uint32_t call);

@@ -228,8 +228,9 @@ Expr Assembler::id_source(Op op) {
   constexpr std::string_view kForm = "Name the axis: global_id.x, .y or .z.";
   expect(Tok::Dot, "`.x`, `.y` or `.z`", kForm);
   constexpr std::string_view kAxes = "xyz";
-  const size_t axis = at(Tok::Name) && peek().length == 1 ? kAxes.find(spelled(at_)) : kAxes.npos;
-  if (axis == kAxes.npos) fail(at_, Text::AtlasExpected, "`x`, `y` or `z`", found(), kForm);
+  constexpr size_t kNoAxis = std::string_view::npos;
+  const size_t axis = at(Tok::Name) && peek().length == 1 ? kAxes.find(spelled(at_)) : kNoAxis;
+  if (axis == kNoAxis) fail(at_, Text::AtlasExpected, "`x`, `y` or `z`", found(), kForm);
   at_++;
   const int a = static_cast<int>(axis);
   switch (op) {

@@ -7,7 +7,6 @@
 
 namespace hologram::oracle {
 
-using program::Access;
 using program::Combine;
 using program::Op;
 using program::Value;

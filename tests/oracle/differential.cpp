@@ -186,21 +186,28 @@ size_t end_of(const std::vector<Inst>& code, size_t at) {
   return at;
 }
 
-// Still well formed and without races, and still different.
-bool still_differs(const RandomCase& c, const DifferentialOptions& options) {
+// What kind of difference it is, without the places and numbers.
+std::string kind_of(const std::string& difference) {
+  return difference.substr(0, difference.find(':'));
+}
+
+// Still well formed and without races, and still different in the same way.
+bool still_differs(const RandomCase& c, const DifferentialOptions& options,
+                   const std::string& kind) {
   try {
     program::verify(c.module);
   } catch (const Error&) {
     return false;
   }
-  return order_dependence(c).empty() && !differences(c, options).empty();
+  return order_dependence(c).empty() && kind_of(differences(c, options)) == kind;
 }
 
 }  // namespace
 
 RandomCase minimised(const RandomCase& original, const DifferentialOptions& options) {
   RandomCase best = original;
-  if (!still_differs(best, options)) return best;
+  const std::string kind = kind_of(differences(best, options));
+  if (kind.empty() || !still_differs(best, options, kind)) return best;
   for (bool smaller = true; smaller;) {
     smaller = false;
     for (size_t at = best.module.body.insts.size(); at-- > 0;) {
@@ -210,11 +217,11 @@ RandomCase minimised(const RandomCase& original, const DifferentialOptions& opti
       if (inst.op == Op::End || inst.op == Op::Else) continue;
       RandomCase candidate = best;
       candidate.module = without(best.module, at, end_of(code, at));
-      if (!still_differs(candidate, options)) {
+      if (!still_differs(candidate, options, kind)) {
         if (inst.id == program::kNone || inst.op == Op::Const || inst.op == Op::For) continue;
         candidate.module = best.module;
         candidate.module.body.insts[at] = {.op = Op::Const, .type = inst.type, .id = inst.id};
-        if (!still_differs(candidate, options)) continue;
+        if (!still_differs(candidate, options, kind)) continue;
       }
       best = candidate;
       smaller = true;

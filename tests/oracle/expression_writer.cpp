@@ -28,16 +28,20 @@ bool gives(const OpInfo& row, DType type) {
 DType ExpressionWriter::some_type() { return choose_.of(kTypes); }
 
 Known ExpressionWriter::constant(DType type) {
-  if (choose_.percent(20)) {  // neutral elements and their like
-    const uint64_t sign = uint64_t{1} << (8 * size_of(type) - 1);
-    const uint64_t one = type == DType::F64   ? 0x3ff0000000000000
-                         : type == DType::F32 ? 0x3f800000
-                                              : 1;
-    const uint64_t bits = choose_.of({uint64_t{0}, one, is_float(type) ? sign : one});
-    return {b_.constant_bits(type, bits), true};
-  }
+  if (choose_.percent(20)) return neutral(type);
   const uint64_t bits = choose_.percent(40) ? random_value(type, choose_)  //
                                             : moderate_value(type, choose_);
+  return {b_.constant_bits(type, bits), true};
+}
+
+Known ExpressionWriter::neutral(DType type) {
+  const bool wide = type == DType::F64;
+  const uint64_t sign = uint64_t{1} << (8 * size_of(type) - 1);
+  const uint64_t one = wide ? 0x3ff0000000000000 : type == DType::F32 ? 0x3f800000 : 1;
+  const uint64_t infinity = wide ? 0x7ff0000000000000 : 0x7f800000;
+  const uint64_t bits =
+      is_float(type) ? choose_.of({uint64_t{0}, uint64_t{0}, one, sign, infinity, infinity + 1})
+                     : choose_.below(2);
   return {b_.constant_bits(type, bits), true};
 }
 
@@ -55,6 +59,39 @@ Known ExpressionWriter::leaf(DType type, bool uniform) {
 
 Known ExpressionWriter::expression(DType type, int depth, bool uniform) {
   if (depth == 0 || choose_.percent(30)) return leaf(type, uniform);
+  if (!uniform && type != DType::Bool && choose_.percent(8)) return affine(type);
+  return composite(type, depth, uniform);
+}
+
+Known ExpressionWriter::affine(DType type) {
+  constexpr Op kOps[] = {Op::Div, Op::Rem, Op::Shl, Op::Shr, Op::Min,
+                         Op::Max, Op::Neg, Op::Sub, Op::Mul, Op::Fma};
+  const Value lane = choose_.percent(50) ? lane_in_grid_ : b_.global_id(0);
+  if (is_float(type)) {
+    const Value line = b_.cast(lane, type) * constant(type).value + constant(type).value;
+    add({line, false});
+    return {line, false};
+  }
+  const auto small = [&](int64_t least, uint32_t count) {
+    return b_.cast(b_.constant(DType::I64, least + choose_.below(count)), type);
+  };
+  const Value row = b_.cast(lane, type);
+  Value value = row * small(-3, 7) + (choose_.percent(60) ? small(-40, 80) : constant(type).value);
+  if (choose_.percent(60)) {
+    const Op op = choose_.of(kOps);
+    const Value other = choose_.percent(70) ? small(0, 9) : row;
+    const bool shifts = op == Op::Shl || op == Op::Shr;
+    if (op == Op::Neg) value = -value;
+    else if (op == Op::Fma) value = fma(value, small(-2, 6), other);
+    else if (shifts)
+      value = b_.emit(op, {value, b_.constant(DType::U32, int64_t{choose_.below(6)})});
+    else value = b_.emit(op, {value, other});
+  }
+  add({value, false});
+  return {value, false};
+}
+
+Known ExpressionWriter::composite(DType type, int depth, bool uniform) {
   const auto ops = program::all_ops();
   const OpInfo* row = nullptr;
   do {
@@ -66,7 +103,7 @@ Known ExpressionWriter::expression(DType type, int depth, bool uniform) {
   DType from = type;
   switch (row->typing) {
     case Typing::Compare:
-      do from = some_type();
+      do from = choose_.percent(30) ? DType::F32 : some_type();
       while (from == DType::Bool && row->op != Op::Eq && row->op != Op::Ne);
       break;
     case Typing::FloatTest: from = choose_.percent(50) ? DType::F64 : DType::F32; break;
@@ -80,7 +117,7 @@ Known ExpressionWriter::expression(DType type, int depth, bool uniform) {
     default: break;
   }
   const bool converts = row->typing == Typing::Cast || row->typing == Typing::Bitcast;
-  if (converts && from == type) return expression(type, depth - 1, uniform);
+  if (converts && from == type) return expression(type, std::max(0, depth - 1), uniform);
   const Known made = operation(row->op, from, type, depth - 1, uniform);
   pool_.push_back(made);
   return made;
@@ -91,12 +128,17 @@ Known ExpressionWriter::operation(Op op, DType from, DType type, int depth, bool
   if (op == Op::Mad && is_float(from)) op = Op::Fma;
   const OpInfo& row = program::info(op);
   const bool selects = row.typing == Typing::Select;
-  Known a = expression(selects ? DType::Bool : from, depth, uniform);
+  // What one instruction undoes of another is where rules for pairs of them are.
+  const DType first = selects ? DType::Bool : from;
+  Known a = row.arity == 1 && depth > 0 && choose_.percent(40) ? composite(first, depth, uniform)
+                                                               : expression(first, depth, uniform);
   if (op == Op::Bitcast && is_float(from)) a.value = without_nan(a.value);
   if (row.arity == 1) return {b_.emit(op, {a.value}, type), a.uniform};
   DType second = from;
   if (row.typing == Typing::Shift) second = choose_.percent(50) ? DType::I32 : DType::U32;
-  Known b = expression(second, depth, uniform);
+  Known b = second == first && choose_.percent(6)  ? a
+            : second == from && choose_.percent(8) ? neutral(second)
+                                                   : expression(second, depth, uniform);
   if (op == Op::CopySign) b.value = without_nan(b.value);
   if (row.arity == 2) return {b_.emit(op, {a.value, b.value}), a.uniform && b.uniform};
   const Known c = expression(from, depth, uniform);

@@ -41,7 +41,13 @@ Value ProgramWriter::own_index(const SharedPlan& s) {
 Known ProgramWriter::any_index(Value length, int64_t known_length) {
   const auto count = static_cast<uint32_t>(known_length) + 3;
   constexpr int64_t kSteps[] = {2, 3, -1, -2, 7};
-  switch (choose_.below(12)) {
+  switch (choose_.below(15)) {
+    case 12: return {leaf(plan_.index).value + (static_cast<int64_t>(choose_.below(5)) - 2), false};
+    case 13: return {leaf(plan_.index).value + constant(plan_.index).value, false};
+    case 14: {  // a number with a lower bound, and one added that may be too much
+      const int64_t high = plan_.index == DType::I32 ? INT32_MAX : INT64_MAX;
+      return {max(leaf(plan_.index).value, 0) + (high - choose_.below(3)), false};
+    }
     case 10:
     case 11: {
       const int64_t step = choose_.of(kSteps);
@@ -85,29 +91,39 @@ Value ProgramWriter::index_along(Value length) {
   }
 }
 
-// (y * w + x) * c + k as the text form writes it: -1 where an index is not below its dimension. Or
-// without all of that, and so perhaps in another row, or outside.
-Known ProgramWriter::multi_index(const BufferPlan& buffer) {
+// (y * w + x) * c + k, and whether each index lies in its dimension; not always asked from both
+// sides, so that it may be in another row, or outside.
+ProgramWriter::MultiIndex ProgramWriter::multi_index(const BufferPlan& buffer) {
   Value flat, inside;
   for (const program::Dim& dim : buffer.dims) {
     const Value length = dim.name.empty() ? index_constant(dim.length) : b_.dimension(dim.name);
     const Value index = index_along(length);
     Value holds = (index >= 0) & (index < length);
-    if (choose_.percent(15)) holds = index < length;
+    if (choose_.percent(10)) holds = index < length;
+    if (choose_.percent(10)) holds = index >= 0;
     const bool first = flat.builder() == nullptr;
     inside = first ? holds : inside & holds;
     if (first) flat = index;
     else if (choose_.percent(50)) flat = fma(flat, length, index);
     else flat = flat * length + index;
   }
-  if (choose_.percent(10)) return {flat, false};
-  return {select(inside, flat, -1), false};
+  return {flat, inside};
+}
+
+// As the text form does it, -1 for outside, or under an `if`.
+void ProgramWriter::load_by_dims(const BufferPlan& buffer) {
+  const auto [flat, inside] = multi_index(buffer);
+  if (choose_.percent(40)) return add({b_.load(buffer.buffer, select(inside, flat, -1)), false});
+  const DType type = compute_type(buffer.type);
+  const program::Var result = b_.var(leaf(type).value);
+  b_.if_(inside, [&] { b_.set(result, b_.load(buffer.buffer, flat)); });
+  add_variable({result, type, false});
 }
 
 // The body, under a condition that promises something about the index, or as it is.
 void ProgramWriter::guarded(Value index, Value length, const std::function<void()>& body) {
   const uint32_t kind = choose_.below(10);
-  if (kind > 3) return body();
+  if (kind > 5) return body();
   const Value limit = choose_.percent(60) ? length : leaf(plan_.index).value;
   const Value below = choose_.percent(80) ? index < limit : index <= limit;
   const auto inside = [&] { block(false, body); };
@@ -116,43 +132,50 @@ void ProgramWriter::guarded(Value index, Value length, const std::function<void(
   if (kind == 2)
     b_.if_(
         index >= limit, [&] { block(false, [] {}); }, inside);
+  if (kind == 4)
+    b_.if_(
+        index < 0, [] {}, [&] { b_.if_(below, inside); });
+  if (kind == 5) b_.if_((index < 0) | (index >= limit), [] {}, inside);
   if (kind == 3) b_.if_(index >= 0, [&] { b_.if_(below, inside); });
 }
 
 void ProgramWriter::write_load() {
   const auto all = static_cast<uint32_t>(plan_.buffers.size() + plan_.shared.size());
   const uint32_t which = choose_.below(all);
-  Value index, length;
-  std::function<Value()> load;
-  DType type = DType::None;
   if (which < plan_.buffers.size()) {
     const BufferPlan& b = plan_.buffers[which];
     if (b.access == Access::Out || b.access == Access::Atomic) return write_store();
-    type = compute_type(b.type);
-    length = b_.length(b.buffer);
-    const bool by_dims = !b.dims.empty() && choose_.percent(60);
-    index = b.access == Access::InOut ? own_index(b)
-            : by_dims                 ? multi_index(b).value
-                                      : any_index(length, b.length()).value;
-    load = [&, index] { return b_.load(b.buffer, index); };
-    return finish_load(type, index, length, load);
+    const bool own = b.access == Access::InOut;
+    if (!own && !b.dims.empty() && choose_.percent(50)) return load_by_dims(b);
+    const Value length = b_.length(b.buffer);
+    const Value index = own ? own_index(b) : any_index(length, b.length()).value;
+    return finish_load(compute_type(b.type), index, length, own,
+                       [&](Value at) { return b_.load(b.buffer, at); });
   }
   const SharedPlan& s = plan_.shared[which - plan_.buffers.size()];
-  length = index_constant(s.count);
-  index = section_ > 0 ? any_index(length, s.count).value : own_index(s);
+  const Value length = index_constant(s.count);
+  const bool own = section_ == 0;
+  const Value index = own ? own_index(s) : any_index(length, s.count).value;
   // Of an atomic array the old value is what there is to see; nothing is combined into it.
-  load = [&, index] {
-    return s.atomic ? b_.atomic(Combine::Or, s.array, index, b_.constant(s.type, int64_t{0}))
-                    : b_.load(s.array, index);
-  };
-  finish_load(s.type, index, length, load);
+  finish_load(s.type, index, length, own, [&](Value at) {
+    return s.atomic ? b_.atomic(Combine::Or, s.array, at, b_.constant(s.type, int64_t{0}))
+                    : b_.load(s.array, at);
+  });
 }
 
-void ProgramWriter::finish_load(DType type, Value index, Value length,
-                                const std::function<Value()>& load) {
-  if (choose_.percent(50)) return add({load(), false});
+// What guards an index is not always the index itself.
+void ProgramWriter::finish_load(DType type, Value index, Value length, bool own,
+                                const std::function<Value(Value)>& load) {
+  if (choose_.percent(40)) return add({load(index), false});
   const program::Var result = b_.var(leaf(type).value);
-  guarded(index, length, [&] { b_.set(result, load()); });
+  guarded(index, length, [&] {
+    if (own || !choose_.percent(30)) return b_.set(result, load(index));
+    const Value by = choose_.percent(60) ? index_constant(choose_.percent(50) ? 1 : -1)
+                                         : constant(plan_.index).value;
+    const Value at = index + by;
+    if (choose_.percent(50)) b_.if_(at >= 0, [&] { b_.set(result, load(at)); });
+    else b_.set(result, load(at));
+  });
   add_variable({result, type, false});
 }
 
@@ -223,19 +246,20 @@ void ProgramWriter::write_group_operation() {
   if (!uniform_flow() || !plan_.cooperative) return write_store();
   const uint32_t kind = choose_.below(5);
   DType type = some_type();
-  if (kind == 0) {
-    add({b_.group_uniform(expression(type, 2).value), true});
-    return;
-  }
+  const auto keep = [&](Value result, bool uniform) {
+    add({result, uniform});
+    if (choose_.percent(70)) add_variable({b_.var(result), result.type(), uniform});
+  };
+  if (kind == 0) return keep(b_.group_uniform(expression(type, 2).value), true);
   if (type == DType::Bool) type = DType::F32;
   constexpr Combine kNumbers[] = {Combine::Add, Combine::Max, Combine::Min, Combine::Mul};
   constexpr Combine kBits[] = {Combine::And, Combine::Or, Combine::Xor};
   const bool bits = is_integer(type) && choose_.percent(30);
   const Combine combine = bits ? choose_.of(kBits) : choose_.of(kNumbers);
-  const Value value = expression(type, 2).value;
+  const Value value = (choose_.percent(50) ? affine(type) : expression(type, 2)).value;
   const bool halves = std::has_single_bit(static_cast<uint64_t>(plan_.lanes()));
-  if (kind < 3 && halves) add({b_.group_reduce(combine, value), true});
-  else add({b_.group_scan(combine, value), false});
+  if (kind < 3 && halves) keep(b_.group_reduce(combine, value), true);
+  else keep(b_.group_scan(combine, value), false);
 }
 
 // Lanes show each other what is in their slots: nobody writes between the two barriers. Before

@@ -71,29 +71,39 @@ void ProgramWriter::statements(int count, int depth) {
 }
 
 void ProgramWriter::statement(int depth) {
+  enum Kind {
+    Expression,
+    Store,
+    Load,
+    Variable,
+    If,
+    For,
+    Loop,
+    Exit,
+    Atomic,
+    OneLane,
+    Group,
+    Exchange
+  };
+  constexpr Kind kKinds[] = {Expression, Store,    Store,   Store, Load,  Load,    Load, Variable,
+                             Variable,   Variable, If,      If,    For,   For,     Loop, Exit,
+                             Exit,       Atomic,   OneLane, Group, Group, Exchange};
   const bool nests = depth > 0;
-  switch (choose_.below(22)) {
-    case 0:
-    case 1: expression(some_type(), 3); return;
-    case 2:
-    case 3:
-    case 4: return write_store();
-    case 5:
-    case 6:
-    case 7: return write_load();
-    case 8:
-    case 9:
-    case 10: return write_variable();
-    case 11:
-    case 12: return nests ? write_if(depth) : write_store();
-    case 13: return nests ? write_for(depth) : write_load();
-    case 14: return nests ? write_loop(depth) : write_variable();
-    case 15:
-    case 18:
-    case 19: return loops_.empty() && choose_.percent(70) ? write_variable() : write_exit();
-    case 16: return choose_.percent(50) ? write_atomic() : write_store_of_one_lane();
-    case 17: return write_group_operation();
-    default: return write_exchange(depth);
+  Kind kind = choose_.of(kKinds);
+  if (may_exit() && choose_.percent(20)) kind = Exit;
+  switch (kind) {
+    case Expression: expression(some_type(), 3); return;
+    case Store: return write_store();
+    case Load: return write_load();
+    case Variable: return write_variable();
+    case If: return nests ? write_if(depth) : write_store();
+    case For: return nests ? write_for(depth) : write_load();
+    case Loop: return nests ? write_loop(depth) : write_variable();
+    case Exit: return loops_.empty() && choose_.percent(70) ? write_variable() : write_exit();
+    case Atomic: return write_atomic();
+    case OneLane: return write_store_of_one_lane();
+    case Group: return write_group_operation();
+    case Exchange: return write_exchange(depth);
   }
 }
 
@@ -135,8 +145,12 @@ void ProgramWriter::write_for(int depth) {
   } else if (kind == 5) {  // anywhere, in steps of a quarter of the type's range
     const int bits = static_cast<int>(8 * size_of(type));
     step = (uint64_t{1} << (bits - 2)) + choose_.below(1000);
-    begin = expression(type, 1, same);
-    end = expression(type, 1, same);
+    const auto anywhere = [&] {
+      return choose_.percent(50) ? expression(type, 1, same)
+                                 : Known{b_.constant_bits(type, random_value(type, choose_)), true};
+    };
+    begin = anywhere();
+    end = anywhere();
     most = 4;
   } else if (kind == 6 && type == plan_.index) {  // the last elements of a buffer
     const auto count = static_cast<uint32_t>(plan_.buffers.size());

@@ -26,6 +26,10 @@ class ExpressionWriter {
   // A value that is there already, or a constant.
   Known leaf(DType type, bool uniform = false);
   Known constant(DType type);
+  // 0, 1 and, of floats, -0, an infinity and NaN: what rules of arithmetic are about.
+  Known neutral(DType type);
+  // A number that goes up or down evenly from lane to lane, and what is often made of one.
+  Known affine(DType type);
   void add(Known known) { pool_.push_back(known); }
   DType some_type();
   // Where the bits or the sign of a NaN would show, another number.
@@ -53,8 +57,11 @@ class ExpressionWriter {
   Choices& choose_;
   ProgramPlan& plan_;
   program::Builder& b_;
+  program::Value lane_in_grid_;
 
  private:
+  // An instruction's result.
+  Known composite(DType type, int depth, bool uniform);
   Known operation(program::Op op, DType from, DType type, int depth, bool uniform);
 
   std::vector<Known> pool_;
@@ -84,8 +91,8 @@ class ProgramWriter : public ExpressionWriter {
   void accumulate(program::Value round);
   void write_variable();
   void write_load();
-  void finish_load(DType type, program::Value index, program::Value length,
-                   const std::function<program::Value()>& load);
+  void finish_load(DType type, program::Value index, program::Value length, bool own,
+                   const std::function<program::Value(program::Value)>& load);
   void write_store();
   void write_store_of_one_lane();
   void write_digest();
@@ -100,7 +107,11 @@ class ProgramWriter : public ExpressionWriter {
   program::Value own_index(const SharedPlan& s);
   Known any_index(program::Value length, int64_t known_length);
   program::Value index_along(program::Value length);
-  Known multi_index(const BufferPlan& buffer);
+  struct MultiIndex {
+    program::Value flat, inside;
+  };
+  MultiIndex multi_index(const BufferPlan& buffer);
+  void load_by_dims(const BufferPlan& buffer);
   program::Value slot_number(int64_t per_lane);
   program::Value index_constant(int64_t value) { return b_.constant(plan_.index, value); }
   void guarded(program::Value index, program::Value length, const std::function<void()>& body);
@@ -114,7 +125,7 @@ class ProgramWriter : public ExpressionWriter {
   std::vector<LoopState> loops_;
   int64_t budget_ = 120;  // instructions still to write, a loop's body counted by its rounds
   int64_t rounds_ = 1;    // of all loops around
-  program::Value lane_in_grid_, lane_in_group_, group_in_grid_;
+  program::Value lane_in_group_, group_in_grid_;
 };
 
 }  // namespace hologram::oracle

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "program/ir.hpp"
+#include "program/text/lexer.hpp"
 #include "program/text/spelling.hpp"
 
 namespace hologram::program {
@@ -64,7 +65,7 @@ class Writer {
   std::string fresh(std::string_view prefix, uint32_t& counter) {
     std::string name;
     do name = fmt::format("{}{}", prefix, counter++);
-    while (taken_.contains(name));
+    while (taken_.contains(name) || is_reserved(name));  // i8, i16, … are types
     return name;
   }
 

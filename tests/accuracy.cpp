@@ -132,6 +132,7 @@ Worst run_threads(const Function& f, uint64_t count, Generate generate) {
   const uint64_t share = count / kThreads / kBlock * kBlock;
   std::vector<Worst> worst(kThreads);
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t)
     threads.emplace_back([&, t] { worst[t] = run<T>(f, t * share, share, generate); });
   for (std::thread& thread : threads) thread.join();

@@ -23,10 +23,11 @@ Op opposite(Op op) {
 
 }  // namespace
 
-Facts::Facts(const Module& module) : m_(module) {
-  body_ = host_ + static_cast<uint32_t>(m_.host.values.size());
-  first_length_ = body_ + static_cast<uint32_t>(m_.body.values.size());
-  first_scalar_ = first_length_ + static_cast<uint32_t>(m_.buffers.size());
+Facts::Facts(const Module& module)
+    : m_(module),
+      body_(host_ + static_cast<uint32_t>(m_.host.values.size())),
+      first_length_(body_ + static_cast<uint32_t>(m_.body.values.size())),
+      first_scalar_(first_length_ + static_cast<uint32_t>(m_.buffers.size())) {
   const size_t nodes = first_scalar_ + m_.scalars.size();
   definitions_.assign(nodes, nullptr);
   intervals_.assign(nodes, {});
@@ -36,7 +37,7 @@ Facts::Facts(const Module& module) : m_(module) {
   decided_.resize(nodes);
   same_.resize(nodes);
   std::iota(same_.begin(), same_.end(), 0u);
-  chosen_ = same_;
+  chosen_.assign(same_.begin(), same_.end());
   add_code(m_.host, host_);
   add_code(m_.body, body_);
   name_lengths();

@@ -14,6 +14,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::interp::HWY_NAMESPACE {
+namespace {  // the files of kernels share names
 
 struct EqOp {
   template <class D, class V>
@@ -243,6 +244,8 @@ void fill_type(KernelTable& table) {
   table.cast(DType::Bool, kType) = from_bool<T>;
   table.cast(kType, DType::Bool) = test1<T, NotZeroOp>;
 }
+
+}  // namespace
 
 void fill_convert(KernelTable& table) {
   using program::Op;

@@ -10,6 +10,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::interp::HWY_NAMESPACE {
+namespace {  // the files of kernels share names
 
 struct AddOp {
   template <class D, class V>
@@ -139,6 +140,8 @@ void fill_type(KernelTable& table) {
   enter(Op::Round, map1<T, RoundOp>);
   enter(Op::CopySign, map2<T, CopySignOp>);
 }
+
+}  // namespace
 
 void fill_float(KernelTable& table) {
   fill_type<float>(table);

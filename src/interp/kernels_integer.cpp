@@ -13,6 +13,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::interp::HWY_NAMESPACE {
+namespace {  // the files of kernels share names
 
 struct AddOp {
   template <class D, class V>
@@ -243,6 +244,8 @@ void not_bits(std::byte* out, const Operand* in, size_t groups) {
     out += 2;
   }
 }
+
+}  // namespace
 
 void fill_integer(KernelTable& table) {
   using program::Op;

@@ -9,6 +9,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::interp::HWY_NAMESPACE {
+namespace {  // the files of kernels share names
 
 template <size_t kStep>
 void load_strided(std::byte* out, const std::byte* data, size_t groups) {
@@ -26,6 +27,8 @@ void load_strided(std::byte* out, const std::byte* data, size_t groups) {
     hn::StoreU(first, d, to + i);
   }
 }
+
+}  // namespace
 
 void fill_memory(KernelTable& table) {
   table.strided[2] = load_strided<2>;

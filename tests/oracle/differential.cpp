@@ -1,5 +1,7 @@
 #include "oracle/differential.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -125,9 +127,8 @@ std::string check_real(const RandomCase& c, const Module& module, const std::vec
       for (const bool check : {false, true}) {
         if (check && (threads == &two || target.name != targets[0].name)) continue;
         std::vector<Memory> got;
-        std::string where = std::string(target.name) +
-                            ", threads: " + std::to_string(threads->count()) +
-                            (check ? ", checked" : "");
+        const std::string where = fmt::format("{}, threads: {}{}", target.name, threads->count(),
+                                              check ? ", checked" : "");
         const std::string fault = run_really(c, module, target, *threads, check, got);
         if (!fault.empty()) return where + ": " + fault;
         if (auto text = compare(c, want, got, where); !text.empty()) return text;

@@ -23,6 +23,6 @@ std::string differences(const RandomCase& c, const DifferentialOptions& options)
 std::string order_dependence(const RandomCase& c);
 
 // A smaller module that still differs, made by leaving statements out.
-RandomCase minimised(const RandomCase& c, const DifferentialOptions& options);
+RandomCase minimised(const RandomCase& original, const DifferentialOptions& options);
 
 }  // namespace hologram::oracle

@@ -1,9 +1,9 @@
 // Files appear whole or not at all.
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "core/output_file.hpp"

@@ -112,8 +112,8 @@ ProgramWriter::MultiIndex ProgramWriter::multi_index(const BufferPlan& buffer) {
 
 // As the text form does it, -1 for outside, or under an `if`.
 void ProgramWriter::load_by_dims(const BufferPlan& buffer) {
-  const std::pair<Value, Value> index = multi_index(buffer);
-  const Value flat = index.first, inside = index.second;
+  const MultiIndex index = multi_index(buffer);
+  const Value flat = index.flat, inside = index.inside;
   if (choose_.percent(40)) return add({b_.load(buffer.buffer, select(inside, flat, -1)), false});
   const DType type = compute_type(buffer.type);
   const program::Var result = b_.var(leaf(type).value);

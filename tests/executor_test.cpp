@@ -185,7 +185,8 @@ TEST(Executor, StopsAnEndlessLoopAndGoesOn) {
     expect_error(ErrorKind::Timeout, "'endless'", [&] {
       executor.run(endless(), {{"n", 100000}});
     });
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(700));
+    // Generous: other tests may have the processor. An endless loop would not end at all.
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
     Array y = counting(100);
     executor.run(saxpy(), {{"x", counting(100)}, {"y", y}, {"a", 1}});
     EXPECT_EQ(y.as<float>()[99], 198.0f);

@@ -17,34 +17,14 @@
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define HOLOGRAM_THREAD_SANITIZER 1
-#include <sanitizer/tsan_interface.h>
+#include <atomic>
+#include <exception>
+#include <vector>
 #endif
 #endif
 
 namespace hologram::core {
 namespace {
-
-// oneTBB is not built with the thread sanitizer, so the sanitizer does not see the order that it
-// makes: all before a loop happens before its parts, and they before all after it. Told here.
-class LoopOrder {
- public:
-#ifdef HOLOGRAM_THREAD_SANITIZER
-  LoopOrder() { __tsan_release(&begun_); }
-  ~LoopOrder() { __tsan_acquire(&ended_); }
-  struct Part {
-    explicit Part(LoopOrder& loop) : loop(loop) { __tsan_acquire(&loop.begun_); }
-    ~Part() { __tsan_release(&loop.ended_); }
-    LoopOrder& loop;
-  };
-
- private:
-  char begun_ = 0, ended_ = 0;
-#else
-  struct Part {
-    explicit Part(const LoopOrder&) {}
-  };
-#endif
-};
 
 // The CPU quota of the process's cgroup (version 2, as the process sees its root), in CPUs; 0 if
 // there is none.
@@ -143,17 +123,44 @@ void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_
     return;
   }
   const uint64_t pieces = (n + size - 1) / size;
-  LoopOrder order;
+#ifdef HOLOGRAM_THREAD_SANITIZER
+  run_on_plain_threads(pieces, [&](uint64_t p) { body(p * size, std::min(n, (p + 1) * size)); });
+#else
   arena_->arena.execute([&] {
     tbb::parallel_for(
         tbb::blocked_range<uint64_t>(0, pieces, 1),
         [&](const tbb::blocked_range<uint64_t>& range) {
-          [[maybe_unused]] const LoopOrder::Part part(order);
           for (uint64_t p = range.begin(); p < range.end(); p++)
             body(p * size, std::min(n, (p + 1) * size));
         },
         tbb::simple_partitioner());
   });
+#endif
 }
+
+#ifdef HOLOGRAM_THREAD_SANITIZER
+// oneTBB is not built with the thread sanitizer, which then does not see the order that it makes
+// and reports races of its own. The parts of a loop are what is to be watched: here they run on
+// threads that the sanitizer knows.
+void Threads::run_on_plain_threads(uint64_t pieces, FunctionRef<void(uint64_t)> piece) const {
+  std::atomic<uint64_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    try {
+      for (uint64_t p = next++; p < pieces; p = next++) piece(p);
+    } catch (...) {
+      next = pieces;
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 1; t < count_; t++) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  if (failure) std::rethrow_exception(failure);
+}
+#endif
 
 }  // namespace hologram::core

@@ -29,6 +29,9 @@ class Threads {
  private:
   struct Arena;
   class Arenas;
+  // In builds with the thread sanitizer.
+  void run_on_plain_threads(uint64_t pieces, FunctionRef<void(uint64_t)> piece) const;
+
   int count_;
   std::unique_ptr<Arena> arena_;
 };

@@ -75,7 +75,8 @@ bool run_rows(const interp::KernelTable& kernels, const Signature& s, const RowL
     operands[k] = {nullptr, uniform ? 0 : group_bytes(s.operands[k])};
   }
   std::vector<std::vector<std::byte>> before;
-  for (const Row& row : rows) before.push_back({row.data, row.data + row.bytes});
+  before.reserve(rows.size());
+  for (const Row& row : rows) before.emplace_back(row.data, row.data + row.bytes);
   Row result(count / kGroup * group_bytes(s.type));
   for (size_t k = 0; k < s.arity; k++) operands[k].data = rows[k].data;
   std::byte* out = layout.replaced < 3 ? rows[layout.replaced].data : result.data;

@@ -33,6 +33,7 @@ Assembler::Place Assembler::place() {
 Value Assembler::flat_index(const Memory& memory, const std::vector<Expr>& indices) {
   if (indices.size() == 1) return as(indices[0], index_);
   std::vector<Value> values;
+  values.reserve(indices.size());
   for (const Expr& e : indices) values.push_back(as(e, index_));
   const auto dimension = [&](size_t k) {
     const Dim& dim = memory.dims[k];

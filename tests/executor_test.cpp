@@ -1,6 +1,7 @@
 // Launching programs: arguments, shapes, grids, outputs, errors, limits.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -225,6 +226,36 @@ TEST(Executor, CanBeCancelled) {
     executor.run(endless(), {{"n", 1000}}, options);
   });
   other.join();
+}
+
+// The same program and another one at once, from threads that share the executor or have their own.
+TEST(Executor, ServesManyThreads) {
+  const Executor shared;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 4; t++)
+    callers.emplace_back([&, t] {
+      const Executor own;
+      const Executor& executor = t == 3 ? own : shared;
+      const Program program = t % 2 == 0 ? saxpy() : coordinates();
+      for (int round = 0; round < 10; round++) {
+        if (t % 2 == 0) {
+          const int64_t n = 20000 + t;
+          const auto out =
+              executor.run(program, {{"x", counting(n)}, {"y", counting(n)}, {"a", t}});
+          const auto y = out.at("y").as<float>();
+          for (size_t i = 0; i < y.size(); i++)
+            wrong += y[i] != static_cast<float>(i) * static_cast<float>(t + 1);
+        } else {
+          const auto out = executor.run(program, {{"h", 200}, {"w", 100}});
+          const auto grid = out.at("out").as<float>();
+          for (size_t i = 0; i < grid.size(); i++)
+            wrong += grid[i] != static_cast<float>(i % 100 + i / 100 * 1000);
+        }
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Executor, RunsByStripsBitForBit) {

@@ -5,7 +5,6 @@
 
 namespace hologram::interp {
 
-using program::Op;
 
 void Machine::barrier() { epoch_++; }
 

@@ -5,7 +5,6 @@
 
 namespace hologram::interp {
 
-
 void Machine::barrier() { epoch_++; }
 
 // Every lane of a register whatever its form; that of a launch-uniform value has no row.

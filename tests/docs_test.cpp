@@ -34,7 +34,7 @@ TEST(Docs, ProgramsAreRight) {
   for (const auto& file : files) {
     const std::string text = contents(file);
     constexpr std::string_view kOpen = "```atlas\n";
-    for (size_t at = 0; (at = text.find(kOpen, at)) != text.npos; programs++) {
+    for (size_t at = 0; (at = text.find(kOpen, at)) != std::string::npos; programs++) {
       at += kOpen.size();
       const std::string program = text.substr(at, text.find("```", at) - at);
       try {

@@ -116,8 +116,17 @@ void ProgramWriter::block(bool uniform_flow, const std::function<void()>& body) 
   release(before);
 }
 
+Known ProgramWriter::condition(bool uniform) {
+  if (uniform || choose_.percent(50)) return expression(DType::Bool, 2, uniform);
+  constexpr int64_t kMasks[] = {1, 3, 7, 16, 21};
+  const Value some =
+      (choose_.percent(70) ? lane_in_grid_ : affine(plan_.index).value) & choose_.of(kMasks);
+  const auto limit = static_cast<int64_t>(choose_.below(4));
+  return {choose_.percent(50) ? some > limit : some <= limit, false};
+}
+
 void ProgramWriter::write_if(int depth) {
-  const Known condition = expression(DType::Bool, 2, uniform_flow() && choose_.percent(50));
+  const Known condition = this->condition(uniform_flow() && choose_.percent(50));
   const auto part = [&] {
     block(condition.uniform,
           [&] { statements(1 + static_cast<int>(choose_.below(4)), depth - 1); });
@@ -247,7 +256,7 @@ void ProgramWriter::write_exit() {
   const bool anyhow = returns ? divergent_loops : !loops_.empty() && loops_.back().divergent;
   if (returns ? section_ > 0 : loops_.empty() || !may_exit()) return write_load();
   if (!anyhow && !uniform_flow()) return write_store();
-  const Known condition = expression(DType::Bool, 2, !anyhow || choose_.percent(20));
+  const Known condition = this->condition(!anyhow || choose_.percent(20));
   const auto leave = [&] {
     if (choose_.percent(30)) block(condition.uniform, [&] { write_store(); });
     if (returns) b_.return_();

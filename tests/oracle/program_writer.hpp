@@ -84,6 +84,8 @@ class ProgramWriter : public ExpressionWriter {
   void statement(int depth);
   void block(bool uniform_flow, const std::function<void()>& body);
 
+  // Of an `if`; half the time some lanes are sure to differ, unless it has to be uniform.
+  Known condition(bool uniform);
   void write_if(int depth);
   void write_for(int depth);
   void write_loop(int depth);

@@ -50,8 +50,11 @@ Known ExpressionWriter::leaf(DType type, bool uniform) {
   // From the newest backwards, with a chance for each, so that old values live too.
   if (choose_.percent(30))
     for (const Variable& v : variables_)
-      if (v.type == type && (v.uniform || !uniform) && choose_.percent(50))
-        return {b_.get(v.var), v.uniform};
+      if (v.type == type && (v.uniform || !uniform) && choose_.percent(50)) {
+        const Known now{b_.get(v.var), v.uniform};
+        if (choose_.percent(50)) pool_.push_back(now);  // used again when the variable has changed
+        return now;
+      }
   for (auto k = pool_.rbegin(); k != pool_.rend(); ++k)
     if (k->value.type() == type && (k->uniform || !uniform) && choose_.percent(40)) return *k;
   return constant(type);
@@ -130,13 +133,13 @@ Known ExpressionWriter::operation(Op op, DType from, DType type, int depth, bool
   const bool selects = row.typing == Typing::Select;
   // What one instruction undoes of another is where rules for pairs of them are.
   const DType first = selects ? DType::Bool : from;
-  Known a = row.arity == 1 && depth > 0 && choose_.percent(40) ? composite(first, depth, uniform)
+  Known a = row.arity == 1 && depth > 0 && choose_.percent(60) ? composite(first, depth, uniform)
                                                                : expression(first, depth, uniform);
   if (op == Op::Bitcast && is_float(from)) a.value = without_nan(a.value);
   if (row.arity == 1) return {b_.emit(op, {a.value}, type), a.uniform};
   DType second = from;
   if (row.typing == Typing::Shift) second = choose_.percent(50) ? DType::I32 : DType::U32;
-  Known b = second == first && choose_.percent(6)  ? a
+  Known b = second == first && choose_.percent(12) ? a
             : second == from && choose_.percent(8) ? neutral(second)
                                                    : expression(second, depth, uniform);
   if (op == Op::CopySign) b.value = without_nan(b.value);

@@ -142,7 +142,10 @@ void ProgramWriter::guarded(Value index, Value length, const std::function<void(
 
 void ProgramWriter::write_load() {
   const auto all = static_cast<uint32_t>(plan_.buffers.size() + plan_.shared.size());
-  const uint32_t which = choose_.below(all);
+  uint32_t which = choose_.below(all);
+  if (choose_.percent(25))  // what changes is more telling
+    for (uint32_t i = 0; i < plan_.buffers.size(); i++)
+      if (plan_.buffers[i].access == Access::InOut) which = i;
   if (which < plan_.buffers.size()) {
     const BufferPlan& b = plan_.buffers[which];
     if (b.access == Access::Out || b.access == Access::Atomic) return write_store();

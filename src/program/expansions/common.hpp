@@ -51,7 +51,7 @@ HOLOGRAM_EXPANSIONS_INLINE F polynomial(F x, const double (&c)[N]) {
 
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE auto is_nan(F x) {
-  return x != x;
+  return x != x;  // NOLINT(misc-redundant-expression): only NaN differs from itself
 }
 
 // The magnitude of one number (not negative) with the sign of another.

@@ -218,6 +218,21 @@ void ProgramWriter::write_store_of_one_lane() {
   }
 }
 
+// y[i] = y[i] op v, always of the first slot, so that one sees what another wrote.
+void ProgramWriter::write_update() {
+  for (const BufferPlan& b : plan_.buffers) {
+    if (b.access != Access::InOut) continue;
+    const int64_t lanes = plan_.all_lanes();
+    const Value lane = b.reversed ? index_constant(lanes - 1) - lane_in_grid_ : lane_in_grid_;
+    const Value index = lane * b.per_lane + b.offset;
+    const Value old = b_.load(b.buffer, index);
+    const Value more = leaf(old.type()).value;
+    const Op op = old.type() == DType::Bool ? Op::Xor : Op::Sub;
+    add({old, false});
+    return b_.store(b.buffer, index, b_.emit(op, {old, more}));
+  }
+}
+
 void ProgramWriter::write_digest() {
   if (!plan_.digest) return;
   Value mixture = b_.constant(DType::U64, int64_t{1});

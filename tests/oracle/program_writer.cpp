@@ -92,7 +92,7 @@ void ProgramWriter::statement(int depth) {
   Kind kind = choose_.of(kKinds);
   if (may_exit() && choose_.percent(20)) kind = Exit;
   switch (kind) {
-    case Expression: expression(some_type(), 3); return;
+    case Expression: expression(some_type(), 3); return write_update();
     case Store: return write_store();
     case Load: return write_load();
     case Variable: return write_variable();
@@ -146,6 +146,7 @@ void ProgramWriter::write_for(int depth) {
     return Known{b_.emit(Op::Rem, {b_.emit(Op::And, {any.value, number(63)}), number(most + 1)}),
                  any.uniform};
   };
+  const BufferPlan* walked = nullptr;
   Known begin{number(choose_.below(3)), true}, end;
   const uint32_t kind = choose_.below(7);
   uint64_t step = 1 + (choose_.percent(40) ? choose_.below(3) : 0);
@@ -165,6 +166,7 @@ void ProgramWriter::write_for(int depth) {
     const auto count = static_cast<uint32_t>(plan_.buffers.size());
     const BufferPlan& b = plan_.buffers[choose_.below(count)];
     end = {b_.length(b.buffer), true};
+    if (b.access == program::Access::In) walked = &b;
     begin = {end.value - most, true};
     if (choose_.percent(70)) begin.value = max(begin.value, 0);
   } else if (kind == 1) {  // up to the end of the type, and not around it
@@ -192,6 +194,11 @@ void ProgramWriter::write_for(int depth) {
     loops_.push_back({divergent});
     block(!divergent, [&] {
       add({counter, even});
+      if (walked != nullptr) {  // with its neighbours
+        const Value at = counter + (static_cast<int64_t>(choose_.below(3)) - 1);
+        finish_load(compute_type(walked->type), at, end.value, true,
+                    [&](Value index) { return b_.load(walked->buffer, index); });
+      }
       accumulate(counter);
       statements(1 + static_cast<int>(choose_.below(4)), depth - 1);
       accumulate(counter);
@@ -240,6 +247,7 @@ void ProgramWriter::write_loop(int depth) {
 
 // Lets it show which rounds a lane takes part in.
 void ProgramWriter::accumulate(Value round) {
+  if (choose_.percent(25)) write_update();
   for (const Variable& v : variables()) {
     if (v.uniform || !is_integer(v.type) || !choose_.percent(50)) continue;
     const Value before = b_.get(v.var);
@@ -275,6 +283,12 @@ void ProgramWriter::write_variable() {
   if (choose_.percent(75))
     for (const Variable& v : std::vector<Variable>(variables())) {
       if ((v.uniform && !uniform_flow()) || !choose_.percent(50)) continue;
+      // a, b = f(a), a: the old value is needed behind the assignment.
+      if (!v.uniform && choose_.percent(30)) {
+        const Value old = b_.get(v.var);
+        b_.set(v.var, expression(v.type, 1).value);
+        return add_variable({b_.var(old), v.type, false});
+      }
       b_.set(v.var, expression(v.type, 2, v.uniform).value);
       return;
     }

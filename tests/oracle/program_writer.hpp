@@ -98,6 +98,7 @@ class ProgramWriter : public ExpressionWriter {
   void write_store();
   void write_store_of_one_lane();
   void write_digest();
+  void write_update();
   void write_atomic();
   void write_group_operation();
   void write_exchange(int depth);

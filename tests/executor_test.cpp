@@ -233,6 +233,7 @@ TEST(Executor, ServesManyThreads) {
   const Executor shared;
   std::atomic<int> wrong = 0;
   std::vector<std::thread> callers;
+  callers.reserve(4);
   for (int t = 0; t < 4; t++)
     callers.emplace_back([&, t] {
       const Executor own;
@@ -249,8 +250,10 @@ TEST(Executor, ServesManyThreads) {
         } else {
           const auto out = executor.run(program, {{"h", 200}, {"w", 100}});
           const auto grid = out.at("out").as<float>();
-          for (size_t i = 0; i < grid.size(); i++)
-            wrong += grid[i] != static_cast<float>(i % 100 + i / 100 * 1000);
+          for (size_t i = 0; i < grid.size(); i++) {
+            const size_t x = i % 100, y = i / 100;
+            wrong += grid[i] != static_cast<float>(x + y * 1000);
+          }
         }
       }
     });

@@ -55,8 +55,10 @@ Known ExpressionWriter::leaf(DType type, bool uniform) {
         if (choose_.percent(50)) pool_.push_back(now);  // used again when the variable has changed
         return now;
       }
-  for (auto k = pool_.rbegin(); k != pool_.rend(); ++k)
-    if (k->value.type() == type && (k->uniform || !uniform) && choose_.percent(40)) return *k;
+  for (size_t i = pool_.size(); i-- > 0;) {
+    const Known& k = pool_[i];
+    if (k.value.type() == type && (k.uniform || !uniform) && choose_.percent(40)) return k;
+  }
   return constant(type);
 }
 

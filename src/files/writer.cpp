@@ -148,6 +148,7 @@ void write_all(const std::map<std::string, Array>& arrays, const WriteOptions& o
       return size_of(a.second->dtype()) > size_of(b.second->dtype());
     });
     std::vector<Part> parts;
+    parts.reserve(order.size());
     for (const auto& [name, array] : order) parts.push_back({name, array->dtype(), array->shape()});
     auto job = std::make_unique<Job>(path, std::move(parts), options);
     for (const auto& [name, array] : order) job->write(array->data(), array->bytes());

@@ -162,7 +162,7 @@ std::string instruction_reference() {
 
 std::string with_instruction_reference(std::string_view document) {
   const size_t begin = document.find(kBegin), end = document.find(kEnd);
-  if (begin == document.npos || end == document.npos || end < begin)
+  if (begin == std::string::npos || end == std::string::npos || end < begin)
     throw core::error(core::Text::InternalError, "the document has no generated part");
   const size_t from = document.find('\n', begin) + 1;
   return fmt::format("{}\n{}{}", document.substr(0, from), instruction_reference(),

@@ -21,8 +21,8 @@ class Analysis {
 
   Uniformity run() {
     read_structure();
-    for (uint32_t i = 0; i < insts_.size(); i++)
-      if (is_divergent_source(insts_[i].op)) mark_value(insts_[i].id);
+    for (const Inst& inst : insts_)
+      if (is_divergent_source(inst.op)) mark_value(inst.id);
     while (!work_.empty()) {
       const Item item = work_.back();
       work_.pop_back();

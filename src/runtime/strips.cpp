@@ -13,7 +13,6 @@ namespace {
 
 using core::Text;
 using program::Access;
-using program::BufferParam;
 using program::Program;
 
 constexpr uint64_t kStripBytes = uint64_t{32} << 20;  // larger ones save no time

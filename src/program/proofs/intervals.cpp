@@ -108,7 +108,7 @@ class Intervals {
         if (a.low < 0) return full;
         return is_count(inst, b) ? Interval{a.low >> b.low, a.high >> b.low} : Interval{0, a.high};
       case Op::PopCount:
-      case Op::Clz: return {0, static_cast<Wide>(8 * size_of(inst.type))};
+      case Op::Clz: return {0, 8 * static_cast<Wide>(size_of(inst.type))};
       case Op::Select:
         return {std::min(b.low, operand(inst, 2).low), std::max(b.high, operand(inst, 2).high)};
       case Op::Cast:
@@ -123,7 +123,7 @@ class Intervals {
 
   // One known number of bits, below the width.
   static bool is_count(const Inst& inst, const Interval& b) {
-    return b.low == b.high && b.low >= 0 && b.low < static_cast<Wide>(8 * size_of(inst.type));
+    return b.low == b.high && b.low >= 0 && b.low < 8 * static_cast<Wide>(size_of(inst.type));
   }
 
   static Interval wrapped(const Interval& a, DType narrow) {

@@ -30,6 +30,6 @@ std::string weak_text(const Phrase& phrase);
 std::string typed_text(const Phrase& phrase);
 
 // A pure operation on its operands.
-Phrase operation(const Inst& inst, const std::array<Phrase, 3>& operands);
+Phrase operation(const Inst& inst, const std::array<Phrase, 3>& given);
 
 }  // namespace hologram::program

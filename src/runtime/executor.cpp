@@ -37,15 +37,16 @@ std::shared_ptr<hal::Executable> Executor::State::executable(const Program& prog
   const Key key{program.hash(), program.name()};
   const hal::CompileOptions options{.check = config.check};
   {
-    const std::lock_guard lock(mutex);
-    if (const auto found = executables.find(key); found != executables.end()) return found->second;
+    const std::lock_guard lock(mutex_);
+    if (const auto found = executables_.find(key); found != executables_.end())
+      return found->second;
   }
   refuse_if_too_large(program);
   // Compiled without the lock; if two threads do it at once, one result is dropped.
   std::shared_ptr<hal::Executable> made = device->compile(program, options);
-  const std::lock_guard lock(mutex);
-  if (executables.size() >= kMostExecutables) executables.clear();
-  return executables.emplace(key, std::move(made)).first->second;
+  const std::lock_guard lock(mutex_);
+  if (executables_.size() >= kMostExecutables) executables_.clear();
+  return executables_.emplace(key, std::move(made)).first->second;
 }
 
 void Executor::State::refuse_if_too_large(const Program& program) const {

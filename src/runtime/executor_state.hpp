@@ -41,8 +41,8 @@ struct Executor::State {
   struct KeyHash {
     size_t operator()(const Key& key) const { return key.hash.low; }
   };
-  std::mutex mutex;
-  std::unordered_map<Key, std::shared_ptr<hal::Executable>, KeyHash> executables;
+  std::mutex mutex_;
+  std::unordered_map<Key, std::shared_ptr<hal::Executable>, KeyHash> executables_;
 };
 
 }  // namespace hologram

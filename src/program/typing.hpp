@@ -15,10 +15,10 @@ struct Typed {
 
 // The types of a pure instruction; InvalidProgram if the operands do not suit it. `to` is the
 // result type of cast and bitcast.
-Typed result_type(Op op, std::span<const DType> operands, DType to);
+Typed result_type(Op op, std::span<const DType> types, DType to);
 
 // Whether the instruction exists for operands of this type.
-bool accepts(Typing typing, DType operand);
+bool accepts(Typing typing, DType t);
 
 // The number as bits of a compute type, zero-extended; InvalidProgram if an integer type cannot
 // hold it. Floats round to nearest.

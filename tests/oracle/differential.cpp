@@ -130,7 +130,7 @@ std::string check_real(const RandomCase& c, const Module& module, const std::vec
         const std::string where = fmt::format("{}, threads: {}{}", target.name, threads->count(),
                                               check ? ", checked" : "");
         const std::string fault = run_really(c, module, target, *threads, check, got);
-        if (!fault.empty()) return where + ": " + fault;
+        if (!fault.empty()) return fmt::format("{}: {}", where, fault);
         if (auto text = compare(c, want, got, where); !text.empty()) return text;
       }
     }

@@ -92,7 +92,7 @@ int main(int count, char** words) {
   const auto run = [&](int n) {
     for (int i = 0; i < n && wrong.empty(); i++) {
       wrong = again ? reopen(words[1]) : recreate(words[1]);
-      if (!wrong.empty()) wrong = "round " + std::to_string(i) + ": " + wrong;
+      if (!wrong.empty()) wrong.insert(0, "round " + std::to_string(i) + ": ");
     }
   };
   run(warm);

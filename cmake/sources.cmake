@@ -84,12 +84,15 @@ set(HOLOGRAM_SOURCES
     src/interp/targets.cpp
 
     src/backends/cpu/cpu.cpp
+    src/backends/cpu/memory.cpp
     src/backends/null/null.cpp
     src/backends/registry.cpp
 
     src/runtime/binding.cpp
     src/runtime/config.cpp
     src/runtime/executor.cpp
+    src/runtime/free_lists.cpp
+    src/runtime/pool.cpp
     src/runtime/selection.cpp
     src/runtime/strips.cpp
 )

@@ -8,6 +8,7 @@
 #include "hologram/device.hpp"
 #include "hologram/export.hpp"
 #include "hologram/log.hpp"
+#include "hologram/memory.hpp"
 
 namespace hologram {
 
@@ -21,6 +22,7 @@ struct HOLOGRAM_API BackendConfig {
   int num_threads = 0;         // HOLOGRAM_NUM_THREADS; 0: what affinity and cgroup allow
   bool check = false;          // HOLOGRAM_CHECK: find races and unset workgroup memory; slow
   std::string cpu_target;      // HOLOGRAM_CPU_TARGET: "avx2", …; empty: the best there is
+  PoolConfig pool;             // memory.hpp; code only
 
   // The defaults with what the environment says. InvalidConfig for a bad value.
   static BackendConfig from_environment();

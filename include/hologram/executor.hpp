@@ -19,6 +19,7 @@
 #include "hologram/array.hpp"
 #include "hologram/config.hpp"
 #include "hologram/device.hpp"
+#include "hologram/memory.hpp"
 #include "hologram/program.hpp"
 
 namespace hologram {
@@ -105,6 +106,10 @@ class HOLOGRAM_API Executor {
   // cut that way: a strip of the grid must write its own rows only.
   void run_by_strips(const program::Program& program, const std::vector<Argument>& arguments,
                      const OutputSink& sink, const RunOptions& options = {}) const;
+
+  PoolStatistics pool_statistics() const;
+  // Gives memory that is not in use back to the device; returns how many bytes.
+  uint64_t trim() const;
 
   struct State;  // the runtime's
 

@@ -10,6 +10,7 @@
 #include "hologram/executor.hpp"
 #include "hologram/files.hpp"
 #include "hologram/log.hpp"
+#include "hologram/memory.hpp"
 #include "hologram/op.hpp"
 #include "hologram/program.hpp"
 #include "hologram/shape.hpp"

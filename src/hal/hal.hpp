@@ -102,6 +102,7 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
   virtual std::optional<Refusal> refuses(const program::Program& program) const = 0;
+  // Memory for a slab of the pool, aligned to 256 bytes at least. OutOfMemory if there is none.
   virtual std::unique_ptr<Buffer> allocate(uint64_t bytes) = 0;
   // Host memory as a buffer without a copy, where the device can; null where it cannot.
   virtual std::unique_ptr<Buffer> adopt(std::byte* memory, uint64_t bytes) = 0;

@@ -1,5 +1,6 @@
 #include "hologram/executor.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 #include "core/messages.hpp"
@@ -32,6 +33,15 @@ Executor Executor::from_config(const BackendConfig& config) {
 const DeviceInfo& Executor::device() const { return state_->device->info(); }
 const BackendConfig& Executor::config() const { return state_->config; }
 std::string Executor::why() const { return state_->why; }
+PoolStatistics Executor::pool_statistics() const { return state_->pool->statistics(); }
+uint64_t Executor::trim() const { return state_->pool->trim(); }
+
+PoolConfig Executor::State::pool_config(const BackendConfig& config) {
+  PoolConfig pool = config.pool;
+  if (const uint64_t limit = config.cache_size_mb << 20; limit > 0)
+    pool.max_size = pool.max_size > 0 ? std::min(pool.max_size, limit) : limit;
+  return pool;
+}
 
 std::shared_ptr<hal::Executable> Executor::State::executable(const Program& program) {
   const Key key{program.hash(), program.name()};
@@ -70,23 +80,23 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
   const std::shared_ptr<hal::Executable> ready = executable(program);
   const auto params = program.buffers();
   const std::unique_ptr<hal::Stream> stream = device->stream();
-  std::vector<std::unique_ptr<hal::Buffer>> buffers;
+  std::vector<std::unique_ptr<hal::Buffer>> adopted;
+  std::vector<runtime::Block> blocks;
   std::vector<hal::Binding> bindings;
   std::vector<bool> copied(arrays.size(), false);
   for (size_t i = 0; i < arrays.size(); i++) {
     // A buffer that is only read is adopted through a pointer that nobody writes to.
     auto* memory = const_cast<std::byte*>(arrays[i].data());
     const uint64_t bytes = arrays[i].bytes();
-    std::unique_ptr<hal::Buffer> buffer = device->adopt(memory, bytes);
-    if (buffer == nullptr) {
-      buffer = device->allocate(bytes);
-      copied[i] = true;
-      hal::HostBuffer host(memory, bytes);
-      if (params[i].access != Access::Out)
-        stream->copy({buffer.get(), 0, bytes}, {&host, 0, bytes});
+    if (auto buffer = device->adopt(memory, bytes)) {
+      bindings.push_back({buffer.get(), 0, bytes});
+      adopted.push_back(std::move(buffer));
+      continue;
     }
-    bindings.push_back({buffer.get(), 0, bytes});
-    buffers.push_back(std::move(buffer));
+    copied[i] = true;
+    bindings.push_back(blocks.emplace_back(pool->allocate(bytes)).binding());
+    hal::HostBuffer host(memory, bytes);
+    if (params[i].access != Access::Out) stream->copy(bindings.back(), {&host, 0, bytes});
   }
 
   hal::Launch launch{.executable = ready.get(),
@@ -109,7 +119,7 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
     if (!copied[i] || params[i].access == Access::In) continue;
     const uint64_t bytes = arrays[i].bytes();
     hal::HostBuffer host(arrays[i].mutable_data(), bytes);
-    stream->copy({&host, 0, bytes}, {buffers[i].get(), 0, bytes});
+    stream->copy({&host, 0, bytes}, bindings[i]);
     stream->wait(stream->submit(), {});
   }
 }

@@ -9,12 +9,16 @@
 
 #include "hal/hal.hpp"
 #include "hologram/executor.hpp"
+#include "runtime/pool.hpp"
 
 namespace hologram {
 
 struct Executor::State {
   State(BackendConfig config, std::shared_ptr<hal::Device> device, std::string why)
-      : config(std::move(config)), device(std::move(device)), why(std::move(why)) {}
+      : config(std::move(config)),
+        device(std::move(device)),
+        why(std::move(why)),
+        pool(std::make_shared<runtime::Pool>(this->device, pool_config(this->config))) {}
 
   std::shared_ptr<hal::Executable> executable(const program::Program& program);
   void refuse_if_too_large(const program::Program& program) const;
@@ -28,8 +32,11 @@ struct Executor::State {
   const BackendConfig config;
   const std::shared_ptr<hal::Device> device;
   const std::string why;
+  const std::shared_ptr<runtime::Pool> pool;
 
  private:
+  static PoolConfig pool_config(const BackendConfig& config);
+
   static constexpr size_t kMostExecutables = 512;
 
   // Programs that differ in their name only do the same, but name different culprits in errors.

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <new>
 
+#include "backends/cpu/memory.hpp"
 #include "core/messages.hpp"
 #include "core/parallel.hpp"
 #include "interp/bytecode.hpp"
@@ -17,29 +18,6 @@ namespace hologram::backends::cpu {
 namespace {
 
 using core::Text;
-
-constexpr size_t kAlign = 256;
-
-class Memory : public hal::Buffer {
- public:
-  explicit Memory(uint64_t bytes)
-      : data_(static_cast<std::byte*>(::operator new(bytes, std::align_val_t(kAlign)))),
-        bytes_(bytes),
-        owned_(true) {}
-  Memory(std::byte* data, uint64_t bytes) : data_(data), bytes_(bytes), owned_(false) {}
-  ~Memory() override {
-    if (owned_) ::operator delete(data_, std::align_val_t(kAlign));
-  }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  uint64_t size() const override { return bytes_; }
-  std::byte* host() override { return data_; }
-
- private:
-  std::byte* data_;
-  uint64_t bytes_;
-  bool owned_;
-};
 
 class Interpreted : public hal::Executable {
  public:
@@ -162,13 +140,13 @@ class CpuDevice : public hal::Device {
 
   std::unique_ptr<hal::Buffer> allocate(uint64_t bytes) override {
     try {
-      return std::make_unique<Memory>(bytes);
+      return allocate_memory(bytes);
     } catch (const std::bad_alloc&) {
       throw core::error(Text::OutOfMemory, info_.name, bytes, std::string());
     }
   }
   std::unique_ptr<hal::Buffer> adopt(std::byte* memory, uint64_t bytes) override {
-    return std::make_unique<Memory>(memory, bytes);
+    return std::make_unique<hal::HostBuffer>(memory, bytes);
   }
   std::shared_ptr<hal::Executable> compile(const program::Program& program,
                                            const hal::CompileOptions& options) override {

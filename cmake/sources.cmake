@@ -3,6 +3,7 @@ set(HOLOGRAM_SOURCES
     src/core/array.cpp
     src/core/dtype.cpp
     src/core/dynamic_library.cpp
+    src/core/host_memory.cpp
     src/core/log.cpp
     src/core/mapped_file.cpp
     src/core/messages.cpp
@@ -90,9 +91,13 @@ set(HOLOGRAM_SOURCES
 
     src/runtime/binding.cpp
     src/runtime/config.cpp
+    src/runtime/discovery.cpp
     src/runtime/executor.cpp
+    src/runtime/executor_builder.cpp
     src/runtime/free_lists.cpp
     src/runtime/pool.cpp
     src/runtime/selection.cpp
+    src/runtime/settings.cpp
+    src/runtime/settings_reference.cpp
     src/runtime/strips.cpp
 )

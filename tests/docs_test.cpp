@@ -9,6 +9,7 @@
 #include "hologram/error.hpp"
 #include "hologram/program.hpp"
 #include "program/reference.hpp"
+#include "runtime/settings.hpp"
 
 namespace hologram::program {
 namespace {
@@ -24,6 +25,11 @@ std::string contents(const std::filesystem::path& path) {
 TEST(Docs, InstructionsAreFresh) {
   const std::string text = contents(kRoot / "docs/atlas.md");
   EXPECT_EQ(with_instruction_reference(text), text) << "run `ninja generate_docs`";
+}
+
+TEST(Docs, SettingsAreFresh) {
+  const std::string text = contents(kRoot / "docs/configuration.md");
+  EXPECT_EQ(runtime::with_settings_reference(text), text) << "run `ninja generate_docs`";
 }
 
 TEST(Docs, ProgramsAreRight) {

@@ -341,7 +341,8 @@ TEST(Executor, ReadsItsEnvironment) {
   EXPECT_EQ(with("HOLOGRAM_BACKEND", "cuda,cpu").preference.size(), 2u);
   EXPECT_EQ(with("HOLOGRAM_TIMEOUT_MS", "500").timeout_ms, 500u);
   EXPECT_EQ(with("HOLOGRAM_CACHE_SIZE_MB", "512").cache_size_mb, 512u);
-  expect_error(ErrorKind::InvalidConfig, "'cudaa'", [&] { with("HOLOGRAM_BACKEND", "cudaa"); });
+  expect_error(ErrorKind::InvalidConfig, "HOLOGRAM_BACKEND=cudaa",
+               [&] { with("HOLOGRAM_BACKEND", "cudaa"); });
   expect_error(ErrorKind::InvalidConfig, "HOLOGRAM_CHECK=yes",
                [&] { with("HOLOGRAM_CHECK", "yes"); });
   expect_error(ErrorKind::InvalidConfig, "HOLOGRAM_DEVICE_ID=-1",
@@ -354,7 +355,8 @@ TEST(Executor, ChoosesAndExplains) {
   const Executor executor = Executor::from_config(config);
   EXPECT_EQ(executor.device().backend, BackendType::Cpu);
   EXPECT_NE(executor.why().find("cuda skipped"), std::string::npos);
-  expect_error(ErrorKind::BackendUnavailable, "cuda", [] { Executor{BackendType::Cuda}; });
+  expect_error(ErrorKind::BackendUnavailable,
+               "CUDA backend not available: ", [] { Executor{BackendType::Cuda}; });
   config = {};
   config.device_id = 7;
   config.backend_type = BackendType::Cpu;

@@ -1,7 +1,10 @@
-// How an Executor is set up. Each field has an environment variable; code overrides it.
+// How an Executor is set up. What is not said in code comes from the environment, what is not said
+// there from the file that HOLOGRAM_CONFIG names, and the rest is as below. docs/configuration.md
+// lists every setting with its variable and its good values.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,20 +15,44 @@
 
 namespace hologram {
 
-struct HOLOGRAM_API BackendConfig {
-  BackendType backend_type = BackendType::Auto;  // HOLOGRAM_BACKEND: a name forces it
-  std::vector<BackendType> preference;           // HOLOGRAM_BACKEND=cuda,cpu: the first there is
-  int device_id = 0;                             // HOLOGRAM_DEVICE_ID
-  bool enable_backend_profiling = false;         // HOLOGRAM_ENABLE_PROFILING: 0 or 1
-  uint64_t cache_size_mb = 0;  // HOLOGRAM_CACHE_SIZE_MB: memory for arrays, MiB; 0: no limit
-  uint64_t timeout_ms = 0;     // HOLOGRAM_TIMEOUT_MS: of one launch; 0: none
-  int num_threads = 0;         // HOLOGRAM_NUM_THREADS; 0: what affinity and cgroup allow
-  bool check = false;          // HOLOGRAM_CHECK: find races and unset workgroup memory; slow
-  std::string cpu_target;      // HOLOGRAM_CPU_TARGET: "avx2", …; empty: the best there is
-  PoolConfig pool;             // memory.hpp; code only
+// One field of BackendConfig in words.
+struct SettingInfo {
+  std::string name;       // of the field, and the key in a file
+  std::string variable;   // HOLOGRAM_…
+  std::string good;       // what the variable may hold
+  std::string otherwise;  // the default, as a file spells it; empty if nothing is set
+  std::string meaning;    // a sentence
+};
 
-  // The defaults with what the environment says. InvalidConfig for a bad value.
+struct HOLOGRAM_API BackendConfig {
+  BackendType backend_type = BackendType::Auto;  // a name forces it
+  std::vector<BackendType> preference;           // where Auto: the first of these that is there
+  int device_id = 0;
+  int num_threads = 0;         // of the CPU; 0: what affinity and cgroup allow
+  uint64_t cache_size_mb = 0;  // memory for arrays, MiB; 0: no limit
+  uint64_t timeout_ms = 0;     // of one launch; 0: none
+  bool strict = false;         // every fallback is an error
+  bool allow_transfers = false;
+  bool fusion = true;
+  bool check = false;  // find races and unset workgroup memory; slow
+  bool enable_backend_profiling = false;
+  std::optional<LogLevel> log_level;  // of the process, where set_log_callback did not say
+  std::string cpu_target;             // "avx2", …; empty: the best there is
+  bool enable_simd = true;
+  bool enable_tensor_cores = true;
+  bool enable_cudnn = true;
+  std::string autotuning_cache_file;  // empty: in the folder for caches
+  PoolConfig pool;                    // memory.hpp; code only
+
+  // The defaults with what the environment says, over what the file named by HOLOGRAM_CONFIG says.
+  // InvalidConfig for a bad value, IoError if the file cannot be read.
   static BackendConfig from_environment();
+  // The defaults with what a TOML file says; the environment is not looked at. A key is the name of
+  // a field. InvalidConfig, with file and line, for unknown keys and bad values; IoError.
+  static BackendConfig from_file(const std::string& path);
+
+  // Every field but `pool`, in the order of docs/configuration.md.
+  static std::vector<SettingInfo> settings();
 };
 
 }  // namespace hologram

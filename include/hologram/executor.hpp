@@ -19,6 +19,7 @@
 #include "hologram/array.hpp"
 #include "hologram/config.hpp"
 #include "hologram/device.hpp"
+#include "hologram/executor_builder.hpp"
 #include "hologram/memory.hpp"
 #include "hologram/program.hpp"
 
@@ -85,7 +86,11 @@ class HOLOGRAM_API Executor {
   Executor();
   explicit Executor(BackendType backend);
   static Executor automatic() { return Executor(); }
+  // The first device with so many bytes free, among those that the environment allows. OutOfMemory
+  // says what each of them lacks.
+  static Executor automatic(uint64_t bytes);
   static Executor from_config(const BackendConfig& config);
+  static ExecutorBuilder builder() { return {}; }
 
   const DeviceInfo& device() const;
   const BackendConfig& config() const;

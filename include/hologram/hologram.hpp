@@ -8,6 +8,7 @@
 #include "hologram/dtype.hpp"
 #include "hologram/error.hpp"
 #include "hologram/executor.hpp"
+#include "hologram/executor_builder.hpp"
 #include "hologram/files.hpp"
 #include "hologram/log.hpp"
 #include "hologram/memory.hpp"

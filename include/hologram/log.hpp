@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string_view>
 
 #include "hologram/export.hpp"
@@ -14,7 +15,9 @@ enum class LogLevel { Off, Error, Warning, Info, Debug };
 // of hologram's is held. It must not throw.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 
-// Replaces the callback (none at first); an empty one silences everything.
-HOLOGRAM_API void set_log_callback(LogCallback callback, LogLevel level = LogLevel::Warning);
+// Replaces the callback (none at first); an empty one silences everything. Without a level that of
+// BackendConfig::log_level holds, as the last executor was made with it, or else Warning.
+HOLOGRAM_API void set_log_callback(LogCallback callback,
+                                   std::optional<LogLevel> level = std::nullopt);
 
 }  // namespace hologram

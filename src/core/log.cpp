@@ -10,7 +10,11 @@ namespace {
 struct Sink {
   std::mutex mutex;
   std::shared_ptr<const LogCallback> callback;
-  std::atomic<LogLevel> level{LogLevel::Off};
+  std::optional<LogLevel> told;                // by set_log_callback
+  LogLevel configured = LogLevel::Warning;     // by set_log_level
+  std::atomic<LogLevel> level{LogLevel::Off};  // what holds
+
+  void settle() { level = callback ? told.value_or(configured) : LogLevel::Off; }
 };
 
 // Never destroyed: messages may come from threads that outlive static destruction.
@@ -21,14 +25,22 @@ Sink& sink() {
 
 }  // namespace
 
-void set_log_callback(LogCallback callback, LogLevel level) {
+void set_log_callback(LogCallback callback, std::optional<LogLevel> level) {
   Sink& s = sink();
   const std::lock_guard lock(s.mutex);
-  s.level = callback ? level : LogLevel::Off;
   s.callback = callback ? std::make_shared<const LogCallback>(std::move(callback)) : nullptr;
+  s.told = level;
+  s.settle();
 }
 
 namespace core {
+
+void set_log_level(LogLevel level) {
+  Sink& s = sink();
+  const std::lock_guard lock(s.mutex);
+  s.configured = level;
+  s.settle();
+}
 
 bool log_enabled(LogLevel level) {
   return level != LogLevel::Off && level <= sink().level.load(std::memory_order_relaxed);

@@ -19,7 +19,7 @@
 
 namespace hologram::hal {
 
-// Why something is not done: a short clause, as in "no CUDA-capable device found".
+// Why something is not done: a short clause, as in "No CUDA-capable device found".
 struct Refusal {
   std::string reason;
 };

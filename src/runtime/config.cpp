@@ -1,71 +1,126 @@
 #include "hologram/config.hpp"
 
-#include <charconv>
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
 #include <cstdlib>
-#include <limits>
+#include <sstream>
 #include <string_view>
 
+#include "core/mapped_file.hpp"
 #include "core/messages.hpp"
-#include "runtime/selection.hpp"
+#include "core/nearest.hpp"
+#include "runtime/settings.hpp"
 
 namespace hologram {
 namespace {
 
 using core::Text;
+using runtime::Setting;
+using runtime::Source;
+using runtime::Value;
 
-std::string_view variable(const char* name) {
-  const char* value = std::getenv(name);
+constexpr size_t kLongestFile = 1 << 20;  // bytes; settings are a page at most
+constexpr size_t kLongestExcerpt = 60;    // of a bad value in a message
+
+std::string_view variable(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-template <class T>
-void read_number(const char* name, T& field, uint64_t most) {
-  const std::string_view text = variable(name);
-  if (text.empty()) return;
-  uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc() || end != text.data() + text.size() || value > most)
-    throw core::error(Text::BadConfigValue, name, text, fmt::format("a number from 0 to {}", most));
-  field = static_cast<T>(value);
-}
-
-void read_flag(const char* name, bool& field) {
-  const std::string_view text = variable(name);
-  if (text.empty()) return;
-  if (text != "0" && text != "1") throw core::error(Text::BadConfigValue, name, text, "0 or 1");
-  field = text == "1";
-}
-
-void read_backend(BackendConfig& config) {
-  std::string_view text = variable("HOLOGRAM_BACKEND");
-  if (text.empty()) return;
-  std::vector<BackendType> types;
-  for (;;) {
-    const size_t comma = text.find(',');
-    const std::string_view name = text.substr(0, comma);
-    const auto type = parse_backend(name);
-    if (!type) throw core::error(Text::UnknownBackend, name, runtime::backend_names());
-    types.push_back(*type);
-    if (comma == std::string_view::npos) break;
-    text.remove_prefix(comma + 1);
+Value value_of(const toml::node& node) {
+  if (const auto* flag = node.as_boolean()) return flag->get();
+  if (const auto* number = node.as_integer()) return number->get();
+  if (const auto* text = node.as_string()) return text->get();
+  const toml::array* array = node.as_array();
+  if (array == nullptr) return {};
+  std::vector<std::string> list;
+  for (const toml::node& element : *array) {
+    const auto* text = element.as_string();
+    if (text == nullptr) return {};
+    list.push_back(text->get());
   }
-  if (types.size() == 1) config.backend_type = types[0];
-  else config.preference = std::move(types);
+  return list;
+}
+
+// As it stands in the file, on one line.
+std::string excerpt(const toml::node& node) {
+  if (node.is_table()) return "{…}";
+  std::ostringstream stream;
+  if (const auto* string = node.as_string()) stream << '"' << string->get() << '"';
+  else node.visit([&](const auto& value) { stream << value; });
+  std::string text = stream.str();
+  for (char& c : text)
+    if (c == '\n') c = ' ';
+  if (text.size() > kLongestExcerpt) text = text.substr(0, kLongestExcerpt) + "…";
+  return text;
+}
+
+std::string where(const std::string& path, const toml::source_region& source) {
+  return fmt::format("'{}', line {}", path, source.begin.line);
+}
+
+[[noreturn]] void refuse_key(const std::string& place, std::string_view key, bool table) {
+  std::vector<std::string_view> known;
+  for (const Setting& setting : runtime::all_settings()) known.push_back(setting.name);
+  const std::string_view near = core::nearest(key, known);
+  throw core::error(table ? Text::ConfigUnknownTable : Text::ConfigUnknownKey, place, key,
+                    fmt::format("{}", fmt::join(known, ", ")),
+                    near.empty() ? "" : fmt::format(" Did you mean {}?", near));
+}
+
+toml::table parse(const std::string& path) {
+  const auto file = core::MappedFile::open(path);
+  const auto bytes = file->bytes();
+  if (bytes.size() > kLongestFile)
+    throw core::error(Text::FileNotReadable, path, "it is too long for a file of settings");
+  try {
+    return toml::parse(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  } catch (const toml::parse_error& e) {
+    throw core::error(Text::ConfigSyntax, where(path, e.source()), e.description());
+  }
+}
+
+void read_file(BackendConfig& config, const std::string& path) {
+  for (const auto& [key, node] : parse(path)) {
+    const Setting* found = nullptr;
+    for (const Setting& setting : runtime::all_settings())
+      if (setting.name == key.str()) found = &setting;
+    if (found == nullptr) refuse_key(where(path, key.source()), key.str(), node.is_table());
+    if (!found->read_value(config, value_of(node)))
+      throw found->refusal(Source::File,
+                           fmt::format("{}: {}", where(path, key.source()), found->name),
+                           excerpt(node));
+  }
 }
 
 }  // namespace
 
+BackendConfig BackendConfig::from_file(const std::string& path) {
+  BackendConfig config;
+  read_file(config, path);
+  return config;
+}
+
 BackendConfig BackendConfig::from_environment() {
   BackendConfig config;
-  read_backend(config);
-  read_number("HOLOGRAM_DEVICE_ID", config.device_id, 1023);
-  read_flag("HOLOGRAM_ENABLE_PROFILING", config.enable_backend_profiling);
-  read_number("HOLOGRAM_CACHE_SIZE_MB", config.cache_size_mb, uint64_t{1} << 40);
-  read_number("HOLOGRAM_TIMEOUT_MS", config.timeout_ms, uint64_t{1} << 40);
-  read_number("HOLOGRAM_NUM_THREADS", config.num_threads, 1024);
-  read_flag("HOLOGRAM_CHECK", config.check);
-  config.cpu_target = variable("HOLOGRAM_CPU_TARGET");
+  if (const std::string_view path = variable("HOLOGRAM_CONFIG"); !path.empty())
+    read_file(config, std::string(path));
+  for (const Setting& setting : runtime::all_settings()) {
+    const std::string_view text = variable(setting.variable);
+    if (!text.empty() && !setting.read_variable(config, text))
+      throw setting.refusal(Source::Environment, setting.variable, text);
+  }
   return config;
+}
+
+std::vector<SettingInfo> BackendConfig::settings() {
+  std::vector<SettingInfo> all;
+  for (const Setting& setting : runtime::all_settings())
+    all.push_back({std::string(setting.name), std::string(setting.variable),
+                   setting.good(Source::Environment), setting.text(BackendConfig()),
+                   std::string(setting.meaning)});
+  return all;
 }
 
 }  // namespace hologram

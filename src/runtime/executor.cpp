@@ -30,6 +30,12 @@ Executor Executor::from_config(const BackendConfig& config) {
   return Executor(std::make_shared<State>(config, std::move(chosen.device), std::move(chosen.why)));
 }
 
+Executor Executor::automatic(uint64_t bytes) {
+  const BackendConfig config = BackendConfig::from_environment();
+  runtime::Selection chosen = runtime::select(config, bytes);
+  return Executor(std::make_shared<State>(config, std::move(chosen.device), std::move(chosen.why)));
+}
+
 const DeviceInfo& Executor::device() const { return state_->device->info(); }
 const BackendConfig& Executor::config() const { return state_->config; }
 std::string Executor::why() const { return state_->why; }
@@ -66,6 +72,7 @@ void Executor::State::refuse_if_too_large(const Program& program) const {
   };
   const program::Needs& needs = program.needs();
   if (needs.lanes > info.max_lanes) refuse(needs.lanes, "lanes in a workgroup", info.max_lanes);
+  if (needs.buffers > info.max_bindings) refuse(needs.buffers, "buffers", info.max_bindings);
   if (needs.shared_bytes > info.max_shared_bytes)
     refuse(needs.shared_bytes, "bytes of workgroup memory", info.max_shared_bytes);
   if (const auto refusal = device->refuses(program))

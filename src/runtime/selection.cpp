@@ -2,119 +2,131 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 
-#include "backends/registry.hpp"
 #include "core/log.hpp"
 #include "core/messages.hpp"
+#include "runtime/settings.hpp"
 
-namespace hologram {
-namespace {
-
-constexpr std::array<std::pair<BackendType, std::string_view>, 8> kNames = {{
-    {BackendType::Auto, "auto"},
-    {BackendType::Cpu, "cpu"},
-    {BackendType::Cuda, "cuda"},
-    {BackendType::Rocm, "rocm"},
-    {BackendType::Metal, "metal"},
-    {BackendType::OpenCl, "opencl"},
-    {BackendType::WebGpu, "webgpu"},
-    {BackendType::Null, "null"},
-}};
-
-}  // namespace
-
-std::string_view name_of(BackendType type) {
-  for (const auto& [t, name] : kNames)
-    if (t == type) return name;
-  return "unknown";
-}
-
-std::optional<BackendType> parse_backend(std::string_view name) {
-  for (const auto& [type, known] : kNames)
-    if (known == name) return type;
-  return std::nullopt;
-}
-
-std::vector<BackendReport> discover_backends() {
-  std::vector<BackendReport> reports;
-  for (const backends::Entry& entry : backends::all()) {
-    BackendReport report{entry.type, {}, {}};
-    if (entry.backend == nullptr) {
-      report.reason = entry.absence;
-    } else {
-      auto found = entry.backend->discover();
-      if (auto* devices = std::get_if<std::vector<DeviceInfo>>(&found))
-        report.devices = std::move(*devices);
-      else report.reason = std::get<hal::Refusal>(found).reason;
-    }
-    reports.push_back(std::move(report));
-  }
-  return reports;
-}
-
-namespace runtime {
+namespace hologram::runtime {
 namespace {
 
 using core::Text;
+using Opened = hal::Expected<std::shared_ptr<hal::Device>>;
 
 const backends::Entry& entry_of(BackendType type) {
   for (const backends::Entry& entry : backends::all())
     if (entry.type == type) return entry;
-  throw core::error(Text::UnknownBackend, name_of(type), backend_names());
+  throw core::error(Text::InternalError, fmt::format("no backend is '{}'", name_of(type)));
 }
 
-// The device, or why not.
-hal::Expected<std::shared_ptr<hal::Device>> open(const backends::Entry& entry,
-                                                 const BackendConfig& config) {
-  if (entry.backend == nullptr) return hal::Refusal{entry.absence};
-  auto found = entry.backend->discover();
-  if (auto* refusal = std::get_if<hal::Refusal>(&found)) return *refusal;
-  const size_t count = std::get<std::vector<DeviceInfo>>(found).size();
-  if (config.device_id < 0 || static_cast<size_t>(config.device_id) >= count)
-    throw core::error(Text::NoSuchDevice, name_of(entry.type), config.device_id, count);
-  return entry.backend->open(config.device_id, config);
+// What is asked of a device.
+struct Wish {
+  const BackendConfig& config;
+  bool named;      // the backend is, so that a software device will do
+  uint64_t bytes;  // that must be free
+};
+
+// Why the device will not do; empty if it will.
+std::string shortcoming(const DeviceInfo& device, const Wish& wish) {
+  if (device.software && !wish.named)
+    return fmt::format("{} is a software device, which has to be named", device.name);
+  if (wish.bytes > device.free_memory)
+    return fmt::format("{} bytes are needed, {} has {} of {} free", wish.bytes, device.name,
+                       device.free_memory, device.total_memory);
+  return {};
 }
 
-}  // namespace
-
-std::string backend_names() {
-  std::string names;
-  for (const auto& [type, name] : kNames) names += (names.empty() ? "" : ", ") + std::string(name);
-  return names;
-}
-
-Selection select(const BackendConfig& config) {
-  if (config.backend_type != BackendType::Auto) {
-    auto opened = open(entry_of(config.backend_type), config);
-    if (auto* refusal = std::get_if<hal::Refusal>(&opened))
-      throw core::error(Text::BackendNotAvailable, name_of(config.backend_type), refusal->reason);
-    return {std::get<std::shared_ptr<hal::Device>>(opened),
-            fmt::format("{} was asked for by name", name_of(config.backend_type))};
+Opened open(const backends::Entry& entry, int index, const BackendConfig& config) {
+  try {
+    return entry.backend->open(index, config);
+  } catch (const Error& error) {
+    return hal::Refusal{error.what()};
   }
+}
+
+// A device of the backend, or what each of them lacks. Without a number any device will do where
+// the user has left the choice to us.
+Opened open_any(const backends::Entry& entry, const Wish& wish) {
+  auto found = devices_of(entry);
+  if (auto* refusal = std::get_if<hal::Refusal>(&found)) return *refusal;
+  const auto& devices = std::get<std::vector<DeviceInfo>>(found);
+  const auto wanted = static_cast<size_t>(wish.config.device_id);
+  if (wanted >= devices.size())
+    return hal::Refusal{fmt::format("there is no device {}, only {}", wanted, devices.size())};
+  const bool any = wanted == 0 && (!wish.named || wish.bytes > 0);
+  std::string reasons;
+  for (size_t i = any ? 0 : wanted; i < (any ? devices.size() : wanted + 1); i++) {
+    std::string reason = shortcoming(devices[i], wish);
+    if (reason.empty()) {
+      Opened opened = open(entry, static_cast<int>(i), wish.config);
+      if (std::holds_alternative<std::shared_ptr<hal::Device>>(opened)) return opened;
+      reason = std::get<hal::Refusal>(opened).reason;
+    }
+    reasons += (reasons.empty() ? "" : ", ") + reason;
+  }
+  return hal::Refusal{reasons};
+}
+
+Selection select_named(const BackendConfig& config, uint64_t bytes) {
+  const backends::Entry& entry = entry_of(config.backend_type);
+  const std::string_view name = name_of(entry.type);
+  auto found = devices_of(entry);
+  if (const auto* devices = std::get_if<std::vector<DeviceInfo>>(&found))
+    if (static_cast<size_t>(config.device_id) >= devices->size())
+      throw core::error(Text::NoSuchDevice, name, config.device_id, devices->size());
+  Opened opened = open_any(entry, {config, true, bytes});
+  if (const auto* refusal = std::get_if<hal::Refusal>(&opened)) {
+    if (bytes > 0 && std::holds_alternative<std::vector<DeviceInfo>>(found))
+      throw core::error(Text::NoDeviceWithMemory, bytes, refusal->reason);
+    throw core::error(Text::BackendNotAvailable, display_name(entry.type), refusal->reason);
+  }
+  return {std::get<std::shared_ptr<hal::Device>>(opened),
+          fmt::format("{} was asked for by name", name)};
+}
+
+Selection select_first(const BackendConfig& config, uint64_t bytes) {
+  const bool preferred = !config.preference.empty();
   std::vector<const backends::Entry*> candidates;
   for (const BackendType type : config.preference) candidates.push_back(&entry_of(type));
-  if (candidates.empty())
-    for (const backends::Entry& entry : backends::all())
-      if (entry.automatic) candidates.push_back(&entry);
+  if (!preferred) candidates = automatic_entries();
 
   std::string skipped;
   for (const backends::Entry* entry : candidates) {
-    auto opened = open(*entry, config);
+    const std::string_view name = name_of(entry->type);
+    Opened opened = open_any(*entry, {config, preferred, bytes});
     if (auto* refusal = std::get_if<hal::Refusal>(&opened)) {
-      skipped += fmt::format("; {} skipped: {}", name_of(entry->type), refusal->reason);
+      if (preferred && config.strict)
+        throw core::error(Text::FallbackRefused, display_name(entry->type), refusal->reason);
+      skipped += fmt::format("; {} skipped: {}", name, refusal->reason);
       continue;
     }
     Selection chosen{
         std::get<std::shared_ptr<hal::Device>>(opened),
-        fmt::format("{} is the first of {} that is there{}", name_of(entry->type),
-                    config.preference.empty() ? "all backends" : "those preferred", skipped)};
-    core::log(LogLevel::Info, chosen.why);
+        fmt::format("{} is the first of {} that {}{}", name,
+                    preferred ? "those preferred" : "all backends",
+                    bytes > 0 ? fmt::format("has {} bytes free", bytes) : "is there", skipped)};
+    // What automatic choice skips is no surprise; what was preferred is missed.
+    core::log(preferred && !skipped.empty() ? LogLevel::Warning : LogLevel::Info, chosen.why);
     return chosen;
   }
-  throw core::error(Text::BackendNotAvailable, "any",
-                    skipped.empty() ? skipped : skipped.substr(2));
+  const std::string reasons = skipped.empty() ? skipped : skipped.substr(2);
+  if (bytes > 0) throw core::error(Text::NoDeviceWithMemory, bytes, reasons);
+  throw core::error(Text::NoBackend, reasons);
 }
 
-}  // namespace runtime
-}  // namespace hologram
+}  // namespace
+
+Selection select(const BackendConfig& config, uint64_t bytes) {
+  check(config);
+  if (config.log_level) core::set_log_level(*config.log_level);
+  const uint64_t limit = config.cache_size_mb << 20;
+  if (limit > 0 && bytes > limit)
+    throw core::error(
+        Text::NoDeviceWithMemory, bytes,
+        fmt::format("HOLOGRAM_CACHE_SIZE_MB={} allows {} bytes", config.cache_size_mb, limit));
+  return config.backend_type == BackendType::Auto ? select_first(config, bytes)
+                                                  : select_named(config, bytes);
+}
+
+}  // namespace hologram::runtime

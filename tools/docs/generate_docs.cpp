@@ -1,17 +1,37 @@
-// generate_docs FILE: makes the list of instructions in docs/atlas.md anew.
+// generate_docs FOLDER: makes the generated parts of the documents in docs/ anew.
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "program/reference.hpp"
+#include "runtime/settings.hpp"
+
+namespace {
+
+struct Document {
+  const char* name;
+  std::string (*renew)(std::string_view document);
+};
+
+constexpr Document kDocuments[] = {
+    {"atlas.md", hologram::program::with_instruction_reference},
+    {"configuration.md", hologram::runtime::with_settings_reference},
+};
+
+}  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: generate_docs docs/atlas.md\n");
+    std::fprintf(stderr, "usage: generate_docs docs\n");
     return 2;
   }
-  std::stringstream document;
-  document << std::ifstream(argv[1]).rdbuf();
-  const std::string text = hologram::program::with_instruction_reference(document.str());
-  return std::ofstream(argv[1]) << text ? 0 : 1;
+  for (const Document& document : kDocuments) {
+    const std::filesystem::path path = std::filesystem::path(argv[1]) / document.name;
+    std::stringstream old;
+    old << std::ifstream(path).rdbuf();
+    const std::string text = document.renew(old.str());
+    if (!(std::ofstream(path) << text)) return 1;
+  }
+  return 0;
 }

@@ -1,13 +1,12 @@
 #include "backends/cpu/cpu.hpp"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <exception>
 #include <fstream>
 #include <new>
 
 #include "backends/cpu/memory.hpp"
+#include "core/host_memory.hpp"
 #include "core/messages.hpp"
 #include "core/parallel.hpp"
 #include "interp/bytecode.hpp"
@@ -103,18 +102,14 @@ std::string model_name() {
   return "CPU";
 }
 
-uint64_t pages(int name) {
-  const long count = sysconf(name), size = sysconf(_SC_PAGESIZE);
-  return count > 0 && size > 0 ? static_cast<uint64_t>(count) * static_cast<uint64_t>(size) : 0;
-}
-
 DeviceInfo describe(int threads, std::string_view target) {
   DeviceInfo info;
   info.backend = BackendType::Cpu;
   info.name = model_name();
   info.driver = std::string("interpreter, ") + std::string(target);
-  info.total_memory = pages(_SC_PHYS_PAGES);
-  info.free_memory = pages(_SC_AVPHYS_PAGES);
+  const core::HostMemory memory = core::host_memory();
+  info.total_memory = info.max_allocation = memory.total;
+  info.free_memory = memory.free;
   info.compute_units = static_cast<uint32_t>(threads);
   info.max_lanes = 1024;
   info.max_shared_bytes = 32 << 10;
@@ -173,16 +168,11 @@ class CpuBackend : public hal::Backend {
   }
 
   hal::Expected<std::shared_ptr<hal::Device>> open(int, const BackendConfig& config) override {
-    interp::Target target = interp::supported_targets().front();
+    const auto targets = interp::supported_targets();
+    interp::Target target = config.enable_simd ? targets.front() : targets.back();
     if (!config.cpu_target.empty()) {
       const auto named = interp::find_target(config.cpu_target);
-      if (!named) {
-        std::string names;
-        for (const interp::Target& t : interp::supported_targets())
-          names += (names.empty() ? "" : ", ") + std::string(t.name);
-        throw core::error(Text::BadConfigValue, "HOLOGRAM_CPU_TARGET", config.cpu_target,
-                          "one of " + names);
-      }
+      if (!named) return hal::Refusal{"it has no instruction set " + config.cpu_target};
       target = *named;
     }
     return std::make_shared<CpuDevice>(target, config.num_threads);

@@ -42,7 +42,7 @@ DeviceInfo describe() {
   info.backend = BackendType::Null;
   info.name = "null device";
   info.driver = "computes nothing";
-  info.total_memory = info.free_memory = uint64_t{1} << 40;
+  info.total_memory = info.free_memory = info.max_allocation = uint64_t{1} << 40;
   info.compute_units = 1;
   info.max_lanes = 1024;
   info.max_shared_bytes = 32 << 10;

@@ -1,0 +1,189 @@
+// What there is to run on, and the order of automatic choice.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <ostream>
+
+#include "core/messages.hpp"
+#include "runtime/selection.hpp"
+
+namespace hologram {
+namespace {
+
+struct Name {
+  BackendType type;
+  std::string_view name, display;
+};
+
+constexpr auto kNames = std::to_array<Name>({
+    {BackendType::Auto, "auto", "automatic"},
+    {BackendType::Cpu, "cpu", "CPU"},
+    {BackendType::Cuda, "cuda", "CUDA"},
+    {BackendType::Rocm, "rocm", "ROCm"},
+    {BackendType::Metal, "metal", "Metal"},
+    {BackendType::OpenCl, "opencl", "OpenCL"},
+    {BackendType::WebGpu, "webgpu", "WebGPU"},
+    {BackendType::Null, "null", "null"},
+});
+
+constexpr auto kTypes = [] {
+  std::array<BackendType, kNames.size()> types{};
+  for (size_t i = 0; i < types.size(); i++) types[i] = kNames[i].type;
+  return types;
+}();
+
+// What set_backend_priority was told.
+struct Priority {
+  std::mutex mutex;
+  std::vector<BackendType> order;
+};
+
+// Never destroyed: executors may be made while static objects go.
+Priority& priority() {
+  static auto* const instance = new Priority;
+  return *instance;
+}
+
+std::vector<BackendType> first_ones() {
+  Priority& p = priority();
+  const std::lock_guard lock(p.mutex);
+  return p.order;
+}
+
+bool contains(const std::vector<BackendType>& types, BackendType type) {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+// A device that may be chosen without being named.
+bool has_hardware(const BackendReport& report) {
+  return std::any_of(report.devices.begin(), report.devices.end(),
+                     [](const DeviceInfo& device) { return !device.software; });
+}
+
+std::string gibibytes(uint64_t bytes) {
+  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / static_cast<double>(1 << 30));
+}
+
+}  // namespace
+
+std::string_view name_of(BackendType type) {
+  for (const Name& row : kNames)
+    if (row.type == type) return row.name;
+  return "unknown";
+}
+
+std::string_view display_name(BackendType type) {
+  for (const Name& row : kNames)
+    if (row.type == type) return row.display;
+  return "unknown";
+}
+
+std::optional<BackendType> parse_backend(std::string_view name) {
+  for (const Name& row : kNames)
+    if (row.name == name) return row.type;
+  return std::nullopt;
+}
+
+namespace runtime {
+
+std::span<const BackendType> backend_types() { return kTypes; }
+
+hal::Expected<std::vector<DeviceInfo>> devices_of(const backends::Entry& entry) {
+  if (entry.backend == nullptr) return hal::Refusal{entry.absence};
+  try {
+    return entry.backend->discover();
+  } catch (const std::exception& error) {
+    return hal::Refusal{error.what()};
+  }
+}
+
+std::vector<const backends::Entry*> entries_in_order() {
+  const std::vector<BackendType> first = first_ones();
+  std::vector<const backends::Entry*> entries;
+  for (const BackendType type : first)
+    for (const backends::Entry& entry : backends::all())
+      if (entry.type == type) entries.push_back(&entry);
+  for (const backends::Entry& entry : backends::all())
+    if (!contains(first, entry.type)) entries.push_back(&entry);
+  return entries;
+}
+
+std::vector<const backends::Entry*> automatic_entries() {
+  const std::vector<BackendType> first = first_ones();
+  std::vector<const backends::Entry*> entries = entries_in_order();
+  std::erase_if(entries, [&](const backends::Entry* entry) {
+    return !entry->automatic && !contains(first, entry->type);
+  });
+  return entries;
+}
+
+}  // namespace runtime
+
+std::vector<BackendReport> discover_backends() {
+  std::vector<BackendReport> reports;
+  for (const backends::Entry* entry : runtime::entries_in_order()) {
+    BackendReport report{entry->type, {}, {}};
+    auto found = runtime::devices_of(*entry);
+    if (auto* devices = std::get_if<std::vector<DeviceInfo>>(&found))
+      report.devices = std::move(*devices);
+    else report.reason = std::get<hal::Refusal>(found).reason;
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+void set_backend_priority(const std::vector<BackendType>& order) {
+  std::vector<std::string_view> given, known;
+  for (const BackendType type : order) given.push_back(name_of(type));
+  for (const backends::Entry& entry : backends::all()) known.push_back(name_of(entry.type));
+  for (size_t i = 0; i < given.size(); i++)
+    if (std::find(known.begin(), known.end(), given[i]) == known.end() ||
+        std::find(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(i), given[i]) !=
+            given.begin() + static_cast<std::ptrdiff_t>(i))
+      throw core::error(core::Text::BadPriority, fmt::format("{}", fmt::join(given, ", ")),
+                        fmt::format("{}", fmt::join(known, ", ")));
+  Priority& p = priority();
+  const std::lock_guard lock(p.mutex);
+  p.order = order;
+}
+
+std::vector<BackendType> backend_priority() {
+  std::vector<BackendType> types;
+  for (const backends::Entry* entry : runtime::automatic_entries()) types.push_back(entry->type);
+  return types;
+}
+
+BackendType best_available_backend() {
+  const std::vector<BackendType> automatic = backend_priority();
+  std::string reasons;
+  for (const BackendReport& report : discover_backends()) {
+    if (!contains(automatic, report.type)) continue;
+    if (has_hardware(report)) return report.type;
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", name_of(report.type),
+                           report.devices.empty() ? report.reason : "Software devices only");
+  }
+  throw core::error(core::Text::NoBackend, reasons);
+}
+
+std::string backend_summary() {
+  const std::vector<BackendType> automatic = backend_priority();
+  std::string text;
+  bool marked = false;
+  for (const BackendReport& report : discover_backends()) {
+    const bool best = !marked && contains(automatic, report.type) && has_hardware(report);
+    marked = marked || best;
+    for (const DeviceInfo& device : report.devices)
+      text += fmt::format("{} {:8} {}  {}, {}, {} of {} free\n", best ? '*' : ' ',
+                          display_name(report.type), device.index, device.name, device.driver,
+                          gibibytes(device.free_memory), gibibytes(device.total_memory));
+    if (report.devices.empty())
+      text += fmt::format("  {:8} -  {}\n", display_name(report.type), report.reason);
+  }
+  return text;
+}
+
+void print_backend_summary(std::ostream& stream) { stream << backend_summary(); }
+
+}  // namespace hologram

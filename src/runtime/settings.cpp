@@ -1,0 +1,307 @@
+#include "runtime/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "core/messages.hpp"
+#include "core/nearest.hpp"
+#include "interp/targets.hpp"
+#include "runtime/selection.hpp"
+
+namespace hologram::runtime {
+namespace {
+
+using Names = std::vector<std::string_view>;
+using Texts = std::vector<std::string>;
+
+constexpr auto kLevels = std::to_array<std::pair<LogLevel, std::string_view>>({
+    {LogLevel::Off, "off"},
+    {LogLevel::Error, "error"},
+    {LogLevel::Warning, "warning"},
+    {LogLevel::Info, "info"},
+    {LogLevel::Debug, "debug"},
+});
+
+Names target_names() {
+  Names names;
+  for (const interp::Target& t : interp::supported_targets()) names.push_back(t.name);
+  return names;
+}
+
+constexpr uint64_t kMost = uint64_t{1} << 40;
+
+constexpr auto kSettings = std::to_array<Setting>({
+    {"backend_type", "HOLOGRAM_BACKEND", &BackendConfig::backend_type,
+     "The backend to run on; auto takes the first that is there. A name forces it."},
+    {"preference", "HOLOGRAM_BACKEND", &BackendConfig::preference,
+     "Where backend_type is auto: the first of these that is there, instead of the first of all."},
+    {"device_id", "HOLOGRAM_DEVICE_ID", &BackendConfig::device_id,
+     "Which device of the backend, counted from 0.", 1023},
+    {"num_threads", "HOLOGRAM_NUM_THREADS", &BackendConfig::num_threads,
+     "Threads of the CPU backend; 0: as many as affinity and cgroup allow.", 1024},
+    {"cache_size_mb", "HOLOGRAM_CACHE_SIZE_MB", &BackendConfig::cache_size_mb,
+     "Memory for arrays in MiB; 0: no limit. What does not fit runs by strips of rows where the "
+     "program allows it.",
+     kMost},
+    {"timeout_ms", "HOLOGRAM_TIMEOUT_MS", &BackendConfig::timeout_ms,
+     "How long one launch may take, in milliseconds; 0: no limit.", kMost},
+    {"strict", "HOLOGRAM_STRICT", &BackendConfig::strict,
+     "Makes every fallback an error: a backend that is not the first of the preference, a general "
+     "kernel where a tuned one was expected."},
+    {"allow_transfers", "HOLOGRAM_ALLOW_TRANSFERS", &BackendConfig::allow_transfers,
+     "Moves operands that are on different devices instead of refusing them."},
+    {"fusion", "HOLOGRAM_FUSION", &BackendConfig::fusion,
+     "Fuses tensor operations into fewer kernels. Off, every operation is a kernel of its own."},
+    {"check", "HOLOGRAM_CHECK", &BackendConfig::check,
+     "Finds races and workgroup memory that is read before it is written; slow."},
+    {"enable_backend_profiling", "HOLOGRAM_ENABLE_PROFILING",
+     &BackendConfig::enable_backend_profiling, "Lets the backend measure its launches."},
+    {"log_level", "HOLOGRAM_LOG_LEVEL", &BackendConfig::log_level,
+     "Which messages reach the log callback of the process, if set_log_callback was not told; "
+     "warning if nothing is set."},
+    {"cpu_target", "HOLOGRAM_CPU_TARGET", &BackendConfig::cpu_target,
+     "The instruction set of the CPU backend: avx512, avx2, sse4, neon, wasm or scalar, of those "
+     "that the machine has; empty: the best of them.",
+     0, target_names},
+    {"enable_simd", "HOLOGRAM_ENABLE_SIMD", &BackendConfig::enable_simd,
+     "Off, the CPU backend uses the least instruction set it has, unless cpu_target names one."},
+    {"enable_tensor_cores", "HOLOGRAM_ENABLE_TENSOR_CORES", &BackendConfig::enable_tensor_cores,
+     "Lets matrix products use tensor cores where the result keeps its bounds."},
+    {"enable_cudnn", "HOLOGRAM_ENABLE_CUDNN", &BackendConfig::enable_cudnn,
+     "Lets the CUDA backend use cuDNN where it is there."},
+    {"autotuning_cache_file", "HOLOGRAM_AUTOTUNING_CACHE_FILE",
+     &BackendConfig::autotuning_cache_file,
+     "Where what tuning has found is kept; empty: in the folder for caches."},
+});
+
+// How the values of a type are read, checked and shown. `value` makes of a variable's text what a
+// file would say; `from` makes the field's value of that.
+template <class T>
+struct Kind;
+
+template <>
+struct Kind<bool> {
+  static Value value(std::string_view text) {
+    return text == "0" ? Value(false) : text == "1" ? Value(true) : Value();
+  }
+  static std::optional<bool> from(const Value& value) {
+    const bool* flag = std::get_if<bool>(&value);
+    return flag == nullptr ? std::nullopt : std::optional(*flag);
+  }
+  static bool valid(const Setting&, bool) { return true; }
+  static std::string text(bool flag) { return flag ? "true" : "false"; }
+  static std::string good(const Setting&, Source source) {
+    return source == Source::Environment ? "0 or 1" : "true or false";
+  }
+  static Names names(const Setting&) { return {}; }
+};
+
+template <class T>
+requires std::is_integral_v<T>
+struct Kind<T> {
+  static Value value(std::string_view text) {
+    int64_t number = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return code == std::errc() && end == text.data() + text.size() ? Value(number) : Value();
+  }
+  static std::optional<T> from(const Value& value) {
+    const int64_t* number = std::get_if<int64_t>(&value);
+    if (number == nullptr || !std::in_range<T>(*number)) return std::nullopt;
+    return static_cast<T>(*number);
+  }
+  static bool valid(const Setting& setting, T number) {
+    return std::cmp_greater_equal(number, 0) && std::cmp_less_equal(number, setting.most);
+  }
+  static std::string text(T number) { return std::to_string(number); }
+  static std::string good(const Setting& setting, Source) {
+    return fmt::format("a number from 0 to {}", setting.most);
+  }
+  static Names names(const Setting&) { return {}; }
+};
+
+template <>
+struct Kind<std::string> {
+  static Value value(std::string_view text) { return std::string(text); }
+  static std::optional<std::string> from(const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    return text == nullptr ? std::nullopt : std::optional(*text);
+  }
+  static bool valid(const Setting& setting, const std::string& text) {
+    if (setting.names == nullptr) return text.find('\0') == std::string::npos;
+    const Names known = setting.names();
+    return text.empty() || std::find(known.begin(), known.end(), text) != known.end();
+  }
+  static std::string text(const std::string& text) { return '"' + text + '"'; }
+  static std::string good(const Setting& setting, Source) {
+    return setting.names == nullptr ? "the path of a file"
+                                    : fmt::format("{}", fmt::join(setting.names(), ", "));
+  }
+  static Names names(const Setting& setting) {
+    return setting.names == nullptr ? Names() : setting.names();
+  }
+};
+
+Names backend_name_list(bool with_auto) {
+  Names names;
+  for (const BackendType type : backend_types())
+    if (with_auto || type != BackendType::Auto) names.push_back(name_of(type));
+  return names;
+}
+
+template <>
+struct Kind<BackendType> {
+  // A list is the business of the setting `preference`.
+  static Value value(std::string_view text) {
+    return std::string(text.find(',') == std::string_view::npos ? text : "auto");
+  }
+  static std::optional<BackendType> from(const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    return text == nullptr ? std::nullopt : parse_backend(*text);
+  }
+  static bool valid(const Setting&, BackendType type) {
+    return std::find(backend_types().begin(), backend_types().end(), type) != backend_types().end();
+  }
+  static std::string text(BackendType type) { return fmt::format("\"{}\"", name_of(type)); }
+  static std::string good(const Setting&, Source source) {
+    return fmt::format(
+        "{}{}", fmt::join(backend_name_list(true), ", "),
+        source == Source::Environment ? ", or a list of them without auto, as in cuda,cpu" : "");
+  }
+  static Names names(const Setting&) { return backend_name_list(true); }
+};
+
+template <>
+struct Kind<std::vector<BackendType>> {
+  static Value value(std::string_view text) {
+    Texts list;
+    if (text.find(',') == std::string_view::npos) return list;
+    for (size_t at = 0; at <= text.size();) {
+      const size_t comma = std::min(text.find(',', at), text.size());
+      list.emplace_back(text.substr(at, comma - at));
+      at = comma + 1;
+    }
+    return list;
+  }
+  static std::optional<std::vector<BackendType>> from(const Value& value) {
+    const auto* list = std::get_if<Texts>(&value);
+    if (list == nullptr) return std::nullopt;
+    std::vector<BackendType> types;
+    for (const std::string& name : *list) {
+      const auto type = parse_backend(name);
+      if (!type) return std::nullopt;
+      types.push_back(*type);
+    }
+    return types;
+  }
+  static bool valid(const Setting& setting, const std::vector<BackendType>& types) {
+    return std::all_of(types.begin(), types.end(), [&](BackendType type) {
+      return type != BackendType::Auto && Kind<BackendType>::valid(setting, type);
+    });
+  }
+  static std::string text(const std::vector<BackendType>& types) {
+    Texts quoted;
+    for (const BackendType type : types) quoted.push_back(Kind<BackendType>::text(type));
+    return fmt::format("[{}]", fmt::join(quoted, ", "));
+  }
+  static std::string good(const Setting& setting, Source source) {
+    if (source == Source::Environment) return Kind<BackendType>::good(setting, source);
+    return fmt::format("a list of {}, as in [\"cuda\", \"cpu\"]",
+                       fmt::join(backend_name_list(false), ", "));
+  }
+  static Names names(const Setting&) { return backend_name_list(false); }
+};
+
+template <>
+struct Kind<std::optional<LogLevel>> {
+  static Value value(std::string_view text) { return std::string(text); }
+  static std::optional<std::optional<LogLevel>> from(const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    for (const auto& [level, name] : kLevels)
+      if (text != nullptr && *text == name) return std::optional(level);
+    return std::nullopt;
+  }
+  static bool valid(const Setting&, const std::optional<LogLevel>& level) {
+    return !level || static_cast<size_t>(*level) < kLevels.size();
+  }
+  static std::string text(const std::optional<LogLevel>& level) {
+    for (const auto& [known, name] : kLevels)
+      if (level == known) return fmt::format("\"{}\"", name);
+    return level ? std::to_string(static_cast<int>(*level)) : "";
+  }
+  static std::string good(const Setting& setting, Source) {
+    return fmt::format("{}", fmt::join(names(setting), ", "));
+  }
+  static Names names(const Setting&) {
+    Names names;
+    for (const auto& [level, name] : kLevels) names.push_back(name);
+    return names;
+  }
+};
+
+// Calls f with the Kind of the setting and its field.
+template <class F>
+auto with_kind(const Setting& setting, F f) {
+  return std::visit([&]<class T>(T BackendConfig::*field) { return f(Kind<T>(), field); },
+                    setting.field);
+}
+
+// " Did you mean …?" for the first of the names in `shown` that is none.
+std::string suggestion(const Names& known, std::string_view shown) {
+  constexpr std::string_view kBetween = "[]\"', ";
+  for (size_t at = 0; (at = shown.find_first_not_of(kBetween, at)) != std::string_view::npos;) {
+    const std::string_view name = shown.substr(at, shown.find_first_of(kBetween, at) - at);
+    at += name.size();
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string_view near = core::nearest(name, known);
+    return near.empty() ? "" : fmt::format(" Did you mean {}?", near);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Setting> all_settings() { return kSettings; }
+
+bool Setting::read_value(BackendConfig& config, const Value& value) const {
+  return with_kind(*this, [&](auto kind, auto field_of) {
+    auto read = kind.from(value);
+    if (!read || !kind.valid(*this, *read)) return false;
+    config.*field_of = std::move(*read);
+    return true;
+  });
+}
+
+bool Setting::read_variable(BackendConfig& config, std::string_view text) const {
+  return read_value(config, with_kind(*this, [&](auto kind, auto) { return kind.value(text); }));
+}
+
+bool Setting::valid(const BackendConfig& config) const {
+  return with_kind(*this,
+                   [&](auto kind, auto field_of) { return kind.valid(*this, config.*field_of); });
+}
+
+std::string Setting::text(const BackendConfig& config) const {
+  return with_kind(*this, [&](auto kind, auto field_of) { return kind.text(config.*field_of); });
+}
+
+std::string Setting::good(Source source) const {
+  return with_kind(*this, [&](auto kind, auto) { return kind.good(*this, source); });
+}
+
+Error Setting::refusal(Source source, std::string_view place, std::string_view shown) const {
+  const Names known = with_kind(*this, [&](auto kind, auto) { return kind.names(*this); });
+  return core::error(core::Text::BadConfigValue, place, shown, good(source),
+                     suggestion(known, shown));
+}
+
+void check(const BackendConfig& config) {
+  for (const Setting& setting : kSettings)
+    if (!setting.valid(config))
+      throw setting.refusal(Source::Code, setting.name, setting.text(config));
+}
+
+}  // namespace hologram::runtime

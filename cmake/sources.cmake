@@ -96,6 +96,7 @@ set(HOLOGRAM_SOURCES
     src/runtime/executor_builder.cpp
     src/runtime/free_lists.cpp
     src/runtime/pool.cpp
+    src/runtime/profiler.cpp
     src/runtime/selection.cpp
     src/runtime/settings.cpp
     src/runtime/settings_reference.cpp

@@ -109,7 +109,21 @@ class Works(Case):
     def test_profile(self):
         done = self.hologram("run", ATLAS / "mandelbrot.atlas", "w=20", "h=10", "--profile")
         self.assertIn("1 launch", done.out)
-        self.assertIn("GFLOP/s", done.out)
+        self.assertRegex(done.out, r"(?m)^kernel +launches.*GB/s +GFLOP/s\nmandelbrot +1 ")
+        profile = json.loads(self.hologram("run", ATLAS / "histogram.atlas", "src=zeros:1000", "bins=2",
+                                           "--profile", "--json").out)["profile"]
+        self.assertEqual(profile["launches"], 1)
+        self.assertGreater(profile["gigabytes_per_second"], 0)
+
+    def test_trace(self):
+        run = ["run", ATLAS / "mandelbrot.atlas", "w=20", "h=10", "-o", "m.png", "--trace"]
+        self.hologram(*run, "t.json")
+        launch = json.loads((self.folder / "t.json").read_text())["traceEvents"][-1]
+        self.assertEqual((launch["name"], launch["ph"]), ("mandelbrot", "X"))
+        self.assertGreater(launch["dur"], 0)
+        self.refused(USAGE, "m.png", *run, "m.png")
+        (self.folder / "m.png").unlink()
+        self.refused(FILE, "missing/t.json", *run, "missing/t.json")  # and no m.png
 
     def test_sixteen_bits(self):
         self.hologram("run", ATLAS / "mandelbrot.atlas", "w=9", "h=5", "--bits", "16", "-o", "m.png")

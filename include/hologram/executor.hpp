@@ -21,6 +21,7 @@
 #include "hologram/device.hpp"
 #include "hologram/executor_builder.hpp"
 #include "hologram/memory.hpp"
+#include "hologram/profiler.hpp"
 #include "hologram/program.hpp"
 
 namespace hologram {
@@ -115,6 +116,9 @@ class HOLOGRAM_API Executor {
   PoolStatistics pool_statistics() const;
   // Gives memory that is not in use back to the device; returns how many bytes.
   uint64_t trim() const;
+
+  // What launches took so far; of no launches unless enable_backend_profiling is set.
+  Profile profile() const;
 
   struct State;  // the runtime's
 

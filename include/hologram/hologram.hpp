@@ -13,5 +13,6 @@
 #include "hologram/log.hpp"
 #include "hologram/memory.hpp"
 #include "hologram/op.hpp"
+#include "hologram/profiler.hpp"
 #include "hologram/program.hpp"
 #include "hologram/shape.hpp"

@@ -15,6 +15,15 @@ using core::Text;
 using program::Access;
 using program::Program;
 
+namespace {
+
+uint64_t lanes_of(const Program& program, const Grid& grid) {
+  const auto size = program.workgroup();
+  return grid[0] * grid[1] * grid[2] * size[0] * size[1] * size[2];
+}
+
+}  // namespace
+
 Executor::Executor() : Executor(from_config(BackendConfig::from_environment())) {}
 
 Executor::Executor(BackendType backend) {
@@ -41,6 +50,13 @@ const BackendConfig& Executor::config() const { return state_->config; }
 std::string Executor::why() const { return state_->why; }
 PoolStatistics Executor::pool_statistics() const { return state_->pool->statistics(); }
 uint64_t Executor::trim() const { return state_->pool->trim(); }
+
+Profile Executor::profile() const {
+  if (state_->profiler != nullptr) return state_->profiler->snapshot();
+  Profile nothing;
+  nothing.device = device().name;
+  return nothing;
+}
 
 PoolConfig Executor::State::pool_config(const BackendConfig& config) {
   PoolConfig pool = config.pool;
@@ -117,10 +133,19 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
   if (config.timeout_ms > 0) launch.deadline = start + std::chrono::milliseconds(config.timeout_ms);
   stream->launch(launch);
   stream->wait(stream->submit(), launch.deadline);
+  const auto end = hal::Clock::now();
+  if (profiler != nullptr) {
+    const program::Cost& cost = program.cost();
+    const auto lanes = static_cast<double>(lanes_of(program, grid));
+    profiler->record(program.name(), start, end,
+                     {.bytes = (cost.bytes_read + cost.bytes_written) * lanes,
+                      .flops = cost.flops * lanes,
+                      .least = cost.has_unknown_loops});
+  }
   if (options.report != nullptr) {
     options.report->grid = grid;
     options.report->launches++;
-    options.report->seconds += std::chrono::duration<double>(hal::Clock::now() - start).count();
+    options.report->seconds += std::chrono::duration<double>(end - start).count();
   }
   for (size_t i = 0; i < arrays.size(); i++) {
     if (!copied[i] || params[i].access == Access::In) continue;
@@ -133,9 +158,7 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
 
 void Executor::State::announce(const Program& program, const Grid& grid,
                                const RunOptions& options) {
-  if (options.progress == nullptr) return;
-  const auto size = program.workgroup();
-  options.progress->total = grid[0] * grid[1] * grid[2] * size[0] * size[1] * size[2];
+  if (options.progress != nullptr) options.progress->total = lanes_of(program, grid);
 }
 
 uint64_t Executor::State::memory_limit() const {

@@ -10,6 +10,7 @@
 #include "hal/hal.hpp"
 #include "hologram/executor.hpp"
 #include "runtime/pool.hpp"
+#include "runtime/profiler.hpp"
 
 namespace hologram {
 
@@ -18,7 +19,10 @@ struct Executor::State {
       : config(std::move(config)),
         device(std::move(device)),
         why(std::move(why)),
-        pool(std::make_shared<runtime::Pool>(this->device, pool_config(this->config))) {}
+        pool(std::make_shared<runtime::Pool>(this->device, pool_config(this->config))) {
+    if (this->config.enable_backend_profiling)
+      profiler = std::make_unique<runtime::Profiler>(this->device->info().name);
+  }
 
   std::shared_ptr<hal::Executable> executable(const program::Program& program);
   void refuse_if_too_large(const program::Program& program) const;
@@ -33,6 +37,7 @@ struct Executor::State {
   const std::shared_ptr<hal::Device> device;
   const std::string why;
   const std::shared_ptr<runtime::Pool> pool;
+  std::unique_ptr<runtime::Profiler> profiler;  // null unless profiling; never changes
 
  private:
   static PoolConfig pool_config(const BackendConfig& config);

@@ -43,6 +43,7 @@ Files appear when everything has worked, all together, or not at all. An output 
 summed up on the terminal: its type, shape, least, largest and mean value.
 
   --profile            time, grid, GB/s and GFLOP/s
+  --trace FILE         every launch, for chrome://tracing or Perfetto
   --linear             the program sees linear light; picture files are sRGB either way
   --bits 16            16 bits per channel in a PNG
   --grid 40,30,1       workgroups, instead of what the program's lanes(…) asks for

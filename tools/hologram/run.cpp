@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string file;
   std::vector<std::string> arguments, outputs, shapes;
-  std::string grid;
+  std::string grid, trace;
   int bits = 8;
   bool json = false, profile = false, linear = false;
 };
@@ -31,12 +31,19 @@ struct Options {
 class Job {
  public:
   explicit Job(const Options& options)
-      : options_(options), program_(Program::parse(read_text(options.file), options.file)) {}
+      : options_(options),
+        program_(Program::parse(read_text(options.file), options.file)),
+        executor_(Executor::from_config(configuration(options))) {}
 
   int run() {
     const Interrupt interrupt(progress_);
     const auto given = parse_shapes(program_, options_.shapes);
     const auto paths = parse_output_paths(program_, options_.outputs);
+    for (const auto& [name, path] : paths)
+      if (path == options_.trace)
+        throw UsageError(
+            fmt::format("--trace and the output '{}' are the same file, {}", name, path),
+            "Give each its own.");
     run_options_.shapes = given;
     run_options_.progress = &progress_;
     run_options_.report = &report_;
@@ -47,12 +54,19 @@ class Job {
     Outputs outputs(program_, paths, shapes_, {.bits = options_.bits, .linear = options_.linear});
     if (needs_strips() && outputs.streams()) run_by_strips(outputs);
     else run_whole(outputs);
+    if (!options_.trace.empty()) executor_.profile().save_trace(options_.trace);
     outputs.commit();
     print(outputs);
     return 0;
   }
 
  private:
+  static BackendConfig configuration(const Options& options) {
+    BackendConfig config = BackendConfig::from_environment();
+    config.enable_backend_profiling |= options.profile || !options.trace.empty();
+    return config;
+  }
+
   std::vector<Argument> read_arguments(const std::map<std::string, Shape>& given) {
     const ProgressBar bar("reading", [] { return -1.0; });
     return parse_arguments(program_, options_.arguments, given, options_.linear);
@@ -124,33 +138,15 @@ class Job {
     if (options_.profile) print_profile();
   }
 
-  double lanes() const {
-    double lanes = 1;
-    for (size_t axis = 0; axis < 3; axis++)
-      lanes *=
-          static_cast<double>(report_.grid[axis]) * static_cast<double>(program_.workgroup()[axis]);
-    return lanes;
-  }
-
-  // Per second, in units of 10^9.
-  double rate(double per_lane) const {
-    return report_.seconds > 0 ? per_lane * lanes() / report_.seconds * 1e-9 : 0;
-  }
-
   void print_profile() const {
     const auto& g = report_.grid;
     const auto w = program_.workgroup();
-    const auto cost = program_.cost();
-    const char* least = cost.has_unknown_loops ? "at least " : "";
     fmt::print("device   {} ({})\n", executor_.device().name, name_of(executor_.device().backend));
     fmt::print("time     {:.6f} s in {} launch{}\n", report_.seconds, report_.launches,
                report_.launches == 1 ? "" : "es");
     fmt::print("grid     {} x {} x {} workgroups of {} x {} x {} lanes\n", g[0], g[1], g[2], w[0],
                w[1], w[2]);
-    fmt::print("memory   {}{:.3f} GB/s\n", least, rate(cost.bytes_read + cost.bytes_written));
-    fmt::print("compute  {}{:.3f} GFLOP/s\n", least, rate(cost.flops));
-    if (cost.has_unknown_loops)
-      fmt::print("         (a loop counts as one round where its length is not in the program)\n");
+    fmt::print("{}", executor_.profile().table());
   }
 
   void print_json(const Outputs& outputs) const {
@@ -172,14 +168,15 @@ class Job {
       object["outputs"].push_back(std::move(o));
     }
     if (options_.profile) {
-      const auto cost = program_.cost();
+      const Profile profile = executor_.profile();
+      const KernelProfile all = profile.kernels.empty() ? KernelProfile() : profile.kernels[0];
       object["profile"] = {{"seconds", report_.seconds},
                            {"launches", report_.launches},
                            {"grid", report_.grid},
                            {"workgroup", program_.workgroup()},
-                           {"gigabytes_per_second", rate(cost.bytes_read + cost.bytes_written)},
-                           {"gigaflops_per_second", rate(cost.flops)},
-                           {"loops_counted_once", cost.has_unknown_loops}};
+                           {"gigabytes_per_second", all.bytes_per_second() * 1e-9},
+                           {"gigaflops_per_second", all.flops_per_second() * 1e-9},
+                           {"loops_counted_once", all.least}};
     }
     fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace));
   }
@@ -219,6 +216,8 @@ void add_run(CLI::App& app, Action& action) {
   sub->add_flag("--linear", options->linear,
                 "Pictures hold linear light in the program; files stay sRGB");
   sub->add_flag("--profile", options->profile, "Print time, grid, GB/s and GFLOP/s");
+  sub->add_option("--trace", options->trace, "Write the launches as a trace for Perfetto")
+      ->type_name("FILE");
   sub->add_flag("--json", options->json, "Print the results, or the error, as JSON");
   sub->callback([options, &action] { action = [options] { return Job(*options).run(); }; });
 }

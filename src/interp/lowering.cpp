@@ -36,6 +36,7 @@ class Lowering {
   Bytecode run() {
     find_blocks();
     find_launch_uniform();
+    find_block_uniform();
     find_aliases();
     find_intervals();
     out_.name = module_.name;
@@ -94,6 +95,24 @@ class Lowering {
           uniform = uniform && launch_uniform_[inst.args[k]];
       }
       launch_uniform_[inst.id] = uniform;
+    }
+  }
+
+  // What is the same in all lanes of a block that is not one workgroup, whichever lanes they are:
+  // the machine keeps one number of it, and leaves the row of its register alone.
+  void find_block_uniform() {
+    block_uniform_ = launch_uniform_;
+    for (const Inst& inst : insts_) {
+      if (inst.id == kNone || block_uniform_[inst.id]) continue;
+      const bool axis_id =
+          inst.op == Op::GlobalId || inst.op == Op::GroupId || inst.op == Op::LaneId;
+      bool uniform = axis_id && inst.aux != 0;
+      if (program::is_pure(inst.op) || inst.op == Op::For || inst.op == Op::Load) {
+        uniform = true;
+        for (size_t k = 0; k < program::arity(inst); k++)
+          uniform = uniform && block_uniform_[inst.args[k]];
+      }
+      block_uniform_[inst.id] = uniform;
     }
   }
 
@@ -162,14 +181,20 @@ class Lowering {
     }
   }
 
-  uint32_t take(Width width) {
-    auto& pool = free_[static_cast<size_t>(width)];
-    if (!pool.empty()) {
-      const uint32_t r = pool.back();
-      pool.pop_back();
+  // Registers whose rows are never touched stay apart: they take no room in the cache.
+  std::vector<uint32_t>& pool(Width width, bool has_row) {
+    return free_[has_row][static_cast<size_t>(width)];
+  }
+
+  uint32_t take(Width width, bool has_row) {
+    auto& free = pool(width, has_row);
+    if (!free.empty()) {
+      const uint32_t r = free.back();
+      free.pop_back();
       return r;
     }
     out_.registers.push_back(width);
+    has_row_.push_back(has_row);
     return static_cast<uint32_t>(out_.registers.size() - 1);
   }
 
@@ -186,9 +211,9 @@ class Lowering {
     std::vector<std::vector<uint32_t>> ends(insts_.size() + 1);
     for (uint32_t i = 0; i < insts_.size(); i++) {
       const Inst& inst = insts_[i];
-      for (const uint32_t r : ends[i]) free_[static_cast<size_t>(out_.registers[r])].push_back(r);
+      for (const uint32_t r : ends[i]) pool(out_.registers[r], has_row_[r]).push_back(r);
       if (needs_row(inst)) {
-        const uint32_t r = take(width_of(inst.type));
+        const uint32_t r = take(width_of(inst.type), !block_uniform_[inst.id]);
         value_register_[inst.id] = r;
         const uint32_t end = values_[inst.id].end;
         // A value nobody uses still needs its register while it is made.
@@ -197,7 +222,7 @@ class Lowering {
       if (inst.op == Op::Get && alias_[inst.id])
         value_register_[inst.id] = variable_register_[inst.slot];
       if (inst.op == Op::Var) {
-        const uint32_t r = take(width_of(inst.type));
+        const uint32_t r = take(width_of(inst.type), true);
         variable_register_[inst.slot] = r;
         ends[variables_[inst.slot].end].push_back(r);
       }
@@ -362,7 +387,10 @@ class Lowering {
       return;
     }
     uint32_t bytes = 0;
-    for (const Width w : out_.registers) bytes += w == Width::Eight ? 8 : w == Width::Four ? 4 : 1;
+    for (size_t r = 0; r < out_.registers.size(); r++) {
+      const Width w = out_.registers[r];
+      if (has_row_[r]) bytes += w == Width::Eight ? 8 : w == Width::Four ? 4 : 1;
+    }
     const uint32_t fit = kL1Bytes / std::max(bytes, 1u) / 64 * 64;
     out_.block_lanes = std::clamp(fit, kLeastLanes, kMostLanes);
   }
@@ -372,11 +400,12 @@ class Lowering {
   const std::vector<Inst>& insts_;
   Bytecode out_;
   std::vector<uint32_t> close_, other_, around_, defined_, last_use_;
-  std::vector<bool> launch_uniform_, alias_;
+  std::vector<bool> launch_uniform_, block_uniform_, alias_;
+  std::vector<bool> has_row_;     // of registers
   std::vector<uint32_t> source_;  // of each step: its instruction
   std::vector<Interval> values_, variables_;
   std::vector<uint32_t> value_register_, variable_register_;
-  std::array<std::vector<uint32_t>, 3> free_;
+  std::array<std::array<std::vector<uint32_t>, 3>, 2> free_;
 };
 
 }  // namespace

@@ -1,0 +1,186 @@
+#include "libraries/host_ops.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "core/messages.hpp"
+#include "libraries/onednn/onednn.hpp"
+#include "libraries/openblas/openblas.hpp"
+
+namespace hologram::libraries {
+namespace {
+
+using hal::GemmDesc;
+
+// One stored matrix of each of the batch.
+struct Stored {
+  const char* name;
+  DType type;
+  int64_t rows, columns, row, batch, stride;
+};
+
+std::array<Stored, 3> stored(const GemmDesc& d) {
+  const bool ta = d.transpose_a, tb = d.transpose_b;
+  return {{{"a", d.a, ta ? d.k : d.m, ta ? d.m : d.k, d.lda, d.batch, d.stride_a},
+           {"b", d.b, tb ? d.n : d.k, tb ? d.k : d.n, d.ldb, d.batch, d.stride_b},
+           {"d", d.d, d.m, d.n, d.ldd, d.batch, d.stride_d}}};
+}
+
+// Bytes from the first element to the end of the last.
+__int128 extent(const Stored& s) {
+  if (s.rows <= 0 || s.columns <= 0 || s.batch <= 0) return 0;
+  const __int128 elements = static_cast<__int128>(s.batch - 1) * s.stride +
+                            static_cast<__int128>(s.rows - 1) * s.row + s.columns;
+  return elements * static_cast<int64_t>(size_of(s.type));
+}
+
+std::optional<hal::Refusal> malformed(const GemmDesc& desc) {
+  if (desc.m < 0 || desc.n < 0 || desc.k < 0 || desc.batch < 0)
+    return hal::Refusal{"a length is negative"};
+  for (const Stored& s : stored(desc)) {
+    if (s.row < std::max<int64_t>(1, s.columns))
+      return hal::Refusal{fmt::format("rows of {} overlap", s.name)};
+    if (s.stride < 0) return hal::Refusal{fmt::format("the batch of {} goes backwards", s.name)};
+    if (extent(s) > std::numeric_limits<int64_t>::max())
+      return hal::Refusal{fmt::format("{} is larger than memory can be", s.name)};
+  }
+  if (desc.batch > 1 && desc.m > 0 && desc.n > 0 &&
+      desc.stride_d < (desc.m - 1) * desc.ldd + desc.n)
+    return hal::Refusal{"the results of a batch overlap"};
+  return {};
+}
+
+// Matrices a that follow each other and share b are one matrix.
+GemmDesc fold(GemmDesc d) {
+  if (d.batch > 1 && d.n > 0 && d.k > 0 && d.stride_b == 0 && !d.transpose_a &&
+      d.stride_a == d.m * d.lda && d.stride_d == d.m * d.ldd) {
+    d.m *= d.batch;
+    d.batch = 1;
+  }
+  return d;
+}
+
+constexpr int64_t kTile = 256, kLeastTile = 64;
+constexpr double kTilesWanted = 32;
+constexpr double kTileFlops = 4e6;       // worth a tile of its own
+constexpr double kLeastTileFlops = 1e6;  // worth a call
+constexpr double kFlopsWorthAThread = 2e5;
+
+// Large tiles are computed faster, many tiles occupy more threads.
+std::pair<int64_t, int64_t> tile_of(const GemmDesc& d) {
+  int64_t rows = std::min(kTile, d.m), columns = std::min(kTile, d.n);
+  const auto flops = [&] {
+    return 2.0 * static_cast<double>(rows) * static_cast<double>(columns) *
+           static_cast<double>(d.k);
+  };
+  const auto tiles = [&] {
+    const int64_t down = (d.m + rows - 1) / rows, across = (d.n + columns - 1) / columns;
+    return static_cast<double>(down) * static_cast<double>(across) * static_cast<double>(d.batch);
+  };
+  while (tiles() < kTilesWanted && flops() > kTileFlops && std::max(rows, columns) > kLeastTile)
+    (rows > columns ? rows : columns) /= 2;
+  while (flops() < kLeastTileFlops && rows < d.m) rows = std::min(2 * rows, d.m);
+  while (flops() < kLeastTileFlops && columns < d.n) columns = std::min(2 * columns, d.n);
+  return {rows, columns};
+}
+
+}  // namespace
+
+HostPlan::HostPlan(const HostLibrary& library, const GemmDesc& desc)
+    : library_(library),
+      name_(library.info().name + " " + library.routine(desc)),
+      desc_(fold(desc)) {
+  std::tie(rows_, columns_) = tile_of(desc_);
+}
+
+void HostPlan::run(std::span<const hal::Binding> operands, core::Threads& threads) const {
+  const GemmDesc& g = desc_;
+  std::array<std::byte*, 3> data{};
+  const std::array<Stored, 3> matrices = stored(g);
+  for (size_t i = 0; i < 3; i++) {
+    const hal::Binding& b = operands[i];
+    if (extent(matrices[i]) > static_cast<__int128>(b.size))
+      throw core::error(core::Text::InternalError,
+                        fmt::format("{} is beyond its memory", matrices[i].name));
+    data[i] = b.buffer == nullptr ? nullptr : b.buffer->host() + b.offset;
+  }
+  if (g.m == 0 || g.n == 0 || g.batch == 0) return;
+
+  const auto bytes = [&](size_t i, int64_t elements) {
+    return elements * static_cast<int64_t>(size_of(matrices[i].type));
+  };
+  const int64_t down = (g.m + rows_ - 1) / rows_, across = (g.n + columns_ - 1) / columns_;
+  const auto tile_at = [&](int64_t number) {
+    const int64_t batch = number / (down * across), rest = number % (down * across);
+    const int64_t row = rest / across * rows_, column = rest % across * columns_;
+    const int64_t a = row * (g.transpose_a ? 1 : g.lda), b = column * (g.transpose_b ? g.ldb : 1);
+    return Tile{.a = data[0] + bytes(0, batch * g.stride_a + a),
+                .b = data[1] + bytes(1, batch * g.stride_b + b),
+                .d = data[2] + bytes(2, batch * g.stride_d + row * g.ldd + column),
+                .m = std::min(rows_, g.m - row),
+                .n = std::min(columns_, g.n - column)};
+  };
+  // Of an empty sum libraries leave d as it is.
+  const auto clear = [&](const Tile& tile) {
+    for (int64_t r = 0; r < tile.m; r++)
+      std::memset(tile.d + bytes(2, r * g.ldd), 0, static_cast<size_t>(bytes(2, tile.n)));
+  };
+
+  struct Under {
+    explicit Under(const HostLibrary& library) : library(library) { library.begin(); }
+    ~Under() { library.end(); }
+    Under(const Under&) = delete;
+    Under& operator=(const Under&) = delete;
+    const HostLibrary& library;
+  };
+  const Under under(library_);
+  const double flops = 2.0 * static_cast<double>(rows_) * static_cast<double>(columns_) *
+                       static_cast<double>(std::max<int64_t>(g.k, 1));
+  const auto grain = static_cast<uint64_t>(std::max(1.0, kFlopsWorthAThread / flops));
+  threads.run(static_cast<uint64_t>(g.batch * down * across), grain,
+              [&](uint64_t begin, uint64_t end) {
+                for (uint64_t i = begin; i < end; i++) {
+                  const Tile tile = tile_at(static_cast<int64_t>(i));
+                  if (g.k == 0) clear(tile);
+                  else library_.multiply(g, tile);
+                }
+              });
+}
+
+std::span<const HostLibrary* const> host_libraries() {
+  static const std::array<const HostLibrary*, 2> all = {&onednn::OneDnn::instance(),
+                                                        &openblas::OpenBlas::instance()};
+  return all;
+}
+
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& desc) {
+  if (auto refusal = malformed(desc)) return *refusal;
+  std::string reasons;
+  const std::span<const HostLibrary* const> libraries =
+      libraries_.empty() ? host_libraries() : std::span<const HostLibrary* const>(libraries_);
+  for (const HostLibrary* library : libraries) {
+    const auto refusal = library->refuses(desc);
+    if (!refusal) return std::make_shared<HostPlan>(*library, desc);
+    reasons +=
+        fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", library->info().name, refusal->reason);
+  }
+  return hal::Refusal{reasons};
+}
+
+}  // namespace hologram::libraries
+
+namespace hologram {
+
+std::vector<LibraryInfo> discover_libraries() {
+  std::vector<LibraryInfo> found;
+  for (const libraries::HostLibrary* library : libraries::host_libraries())
+    found.push_back(library->info());
+  return found;
+}
+
+}  // namespace hologram

@@ -1,0 +1,46 @@
+// LibraryOps of the host's memory: products cut into tiles for hologram's own threads.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "hal/hal.hpp"
+#include "libraries/library.hpp"
+
+namespace hologram::libraries {
+
+// A product that a library has agreed to. The cut into tiles, and with it every bit of the result,
+// depends on the description and not on the number of threads.
+class HostPlan : public hal::LibraryPlan {
+ public:
+  HostPlan(const HostLibrary& library, const hal::GemmDesc& desc);
+  const std::string& name() const override { return name_; }
+  uint64_t workspace() const override { return 0; }
+
+  // `operands` are a, b and d, in memory of the host.
+  void run(std::span<const hal::Binding> operands, core::Threads& threads) const;
+
+ private:
+  const HostLibrary& library_;
+  std::string name_;
+  hal::GemmDesc desc_;
+  int64_t rows_, columns_;  // of a tile
+};
+
+// All libraries that can be on this host, in the order in which they are tried. Opens them.
+std::span<const HostLibrary* const> host_libraries();
+
+class HostOps : public hal::LibraryOps {
+ public:
+  HostOps() = default;  // host_libraries(), opened by the first plan
+  explicit HostOps(std::vector<const HostLibrary*> libraries) : libraries_(std::move(libraries)) {}
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;
+
+ private:
+  std::vector<const HostLibrary*> libraries_;
+};
+
+}  // namespace hologram::libraries

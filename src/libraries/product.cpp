@@ -1,0 +1,209 @@
+#include "libraries/product.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "hologram/builder.hpp"
+
+namespace hologram::libraries {
+
+using program::Access;
+using program::Buf;
+using program::Builder;
+using program::Op;
+using program::Value;
+using program::Var;
+
+namespace {
+
+constexpr uint32_t kLanes = 256;
+constexpr int64_t kBlock = 64;  // terms of a partial sum
+
+// A matrix in the program: a buffer, and its layout as scalars. `down` is the axis that a lane has
+// several of, `along` the one that lanes lie on; for a and b one of them is the summed axis.
+struct Operand {
+  Buf buffer{};
+  Value start, row, column, batch;
+};
+
+class Writer {
+ public:
+  explicit Writer(const ProductKey& key)
+      : key_(key),
+        b_(name(key), {kLanes}, key.wide ? DType::I64 : DType::I32),
+        index_(b_.index_type()) {}
+
+  program::Program write() {
+    // Declared in this order, whichever way lanes lie: product_launch counts on it.
+    Operand a = declare("a", key_.a, Access::In), b = declare("b", key_.b, Access::In),
+            d = declare("d", key_.d, Access::Out);
+    Value m = b_.scalar("m", index_), n = b_.scalar("n", index_);
+    k_ = b_.scalar("k", index_);
+    b_.scalar("batch", index_);
+    for (Operand* o : {&a, &b, &d}) declare_layout(*o);
+    // With the lanes along rows, d is computed as the transpose of b' a'.
+    if (key_.along_rows) {
+      std::swap(a, b);
+      std::swap(m, n);
+      for (Operand* o : {&a, &b, &d}) std::swap(o->row, o->column);
+    }
+    const int64_t rows = key_.rows;
+    b_.begin_host();
+    b_.lanes(0, b_.dimension(key_.along_rows ? "m" : "n"));
+    b_.lanes(1, (b_.dimension(key_.along_rows ? "n" : "m") + (rows - 1)) / rows);
+    b_.lanes(2, b_.dimension("batch"));
+    b_.end_host();
+
+    const Value column = b_.global_id(0), z = b_.global_id(2);
+    const Value first = b_.global_id(1) * rows;
+    std::vector<Value> row_of(static_cast<size_t>(rows)), a_of(row_of.size());
+    for (int64_t r = 0; r < rows; r++) {
+      const auto i = static_cast<size_t>(r);
+      row_of[i] = first + r;
+      // Rows beyond the last compute the last again and are not stored.
+      a_of[i] = a.start + z * a.batch + min(row_of[i], m - 1) * a.row;
+    }
+    const Value b_of = b.start + z * b.batch + column * b.column;
+    b_.if_(column < n, [&] {
+      std::vector<Var> total;
+      for (int64_t r = 0; r < rows; r++) total.push_back(b_.var(zero()));
+      b_.for_(b_.constant(index_, int64_t{0}), k_, kBlock, [&](Value block) {
+        std::vector<Var> part;
+        for (int64_t r = 0; r < rows; r++) part.push_back(b_.var(zero()));
+        b_.for_(block, min(k_, block + kBlock), 1, [&](Value p) {
+          const Value y = load(b.buffer, b_of + p * b.row);
+          const Value step = p * a.column;
+          for (size_t r = 0; r < part.size(); r++)
+            b_.set(part[r], multiply_add(load(a.buffer, a_of[r] + step), y, b_.get(part[r])));
+        });
+        for (size_t r = 0; r < part.size(); r++)
+          b_.set(total[r], add(b_.get(total[r]), b_.get(part[r])));
+      });
+      const Value d_of = d.start + z * d.batch + column * d.column;
+      for (size_t r = 0; r < total.size(); r++)
+        b_.if_(row_of[r] < m, [&] {
+          b_.store(d.buffer, d_of + row_of[r] * d.row,
+                   cast(b_.get(total[r]), compute_type(key_.d)));
+        });
+    });
+    return b_.finish();
+  }
+
+ private:
+  static std::string name(const ProductKey& key) {
+    return "product_" + std::string(name_of(key.a)) + "_" + std::string(name_of(key.b)) + "_" +
+           std::string(name_of(key.d));
+  }
+
+  Operand declare(const char* letter, DType type, Access access) {
+    Operand o;
+    o.buffer = b_.buffer(letter, type, access);
+    o.start = {};
+    letters_.emplace_back(letter);
+    return o;
+  }
+
+  void declare_layout(Operand& o) {
+    const std::string& letter = letters_[o.buffer.id];
+    o.start = b_.scalar(letter + "_start", index_);
+    o.row = b_.scalar(letter + "_row", index_);
+    o.column = b_.scalar(letter + "_column", index_);
+    o.batch = b_.scalar(letter + "_batch", index_);
+  }
+
+  Value zero() { return b_.constant_bits(key_.accumulate, 0); }
+  Value cast(Value value, DType type) {
+    return value.type() == type ? value : b_.cast(value, type);
+  }
+  Value load(Buf buffer, Value index) { return cast(b_.load(buffer, index), key_.accumulate); }
+  Value add(Value x, Value y) { return key_.accumulate == DType::Bool ? x | y : x + y; }
+  Value multiply_add(Value x, Value y, Value sum) {
+    return key_.accumulate == DType::Bool ? (x & y) | sum : fma(x, y, sum);
+  }
+
+  const ProductKey key_;
+  Builder b_;
+  const DType index_;
+  std::vector<std::string> letters_;
+  Value k_;
+};
+
+// Nanoseconds of the interpreter: of a step, and of a lane whose element is a neighbour of the last
+// lane's, or far from it.
+constexpr double kStep = 60, kNear = 0.2, kFar = 1.5;
+
+double cost(int64_t lanes, int64_t others, int64_t stride) {
+  return static_cast<double>(others) *
+         (kStep + static_cast<double>(lanes) * (stride == 1 ? kNear : kFar));
+}
+
+// Many rows share what a lane loads. Few leave room in the cache for longer rows of lanes.
+uint8_t rows_of(int64_t lanes, int64_t others, int64_t stride) {
+  uint8_t rows = 2;
+  if (lanes <= 448) rows = 4;
+  if (lanes <= 128 || stride != 1) rows = 8;
+  while (rows / 2 >= others && rows > 1) rows /= 2;
+  return rows;
+}
+
+bool fits_i32(const Product& p) {
+  const auto reach = [&](const ProductMatrix& x, int64_t rows, int64_t columns) {
+    const auto side = [](int64_t stride, int64_t length) {
+      return static_cast<double>(std::abs(stride)) * static_cast<double>(length);
+    };
+    return static_cast<double>(std::abs(x.start)) + side(x.row, rows) + side(x.column, columns) +
+           side(x.batch, p.batch);
+  };
+  // Sides are rounded up by a workgroup, rows and blocks of the sum.
+  const int64_t m = p.m + kLanes, n = p.n + kLanes, k = p.k + kBlock;
+  return std::max({reach(p.a, m, k), reach(p.b, k, n), reach(p.d, m, n), static_cast<double>(k),
+                   static_cast<double>(p.batch)}) < std::numeric_limits<int32_t>::max();
+}
+
+}  // namespace
+
+DType product_accumulator(DType d) { return compute_type(d); }
+
+Product product_of(const hal::GemmDesc& g) {
+  const auto matrix = [](DType type, bool transposed, int64_t ld, int64_t stride) {
+    return ProductMatrix{
+        .type = type, .row = transposed ? 1 : ld, .column = transposed ? ld : 1, .batch = stride};
+  };
+  return {.a = matrix(g.a, g.transpose_a, g.lda, g.stride_a),
+          .b = matrix(g.b, g.transpose_b, g.ldb, g.stride_b),
+          .d = matrix(g.d, false, g.ldd, g.stride_d),
+          .accumulate = g.accumulate,
+          .m = g.m,
+          .n = g.n,
+          .k = g.k,
+          .batch = g.batch};
+}
+
+ProductLaunch product_launch(const Product& p) {
+  ProductLaunch launch;
+  ProductKey& key = launch.key;
+  key.a = p.a.type;
+  key.b = p.b.type;
+  key.d = p.d.type;
+  key.accumulate = p.accumulate;
+  key.along_rows = cost(p.m, p.n, p.a.row) < cost(p.n, p.m, p.b.column);
+  const int64_t lanes = key.along_rows ? p.m : p.n, others = key.along_rows ? p.n : p.m;
+  key.rows = rows_of(lanes, others, key.along_rows ? p.a.row : p.b.column);
+  key.wide = !fits_i32(p);
+  for (const int64_t size : {p.m, p.n, p.k, p.batch})
+    launch.scalars.push_back(static_cast<uint64_t>(size));
+  for (const ProductMatrix* x : {&p.a, &p.b, &p.d})
+    for (const int64_t number : {x->start, x->row, x->column, x->batch})
+      launch.scalars.push_back(static_cast<uint64_t>(number));
+  if (lanes > 0 && others > 0 && p.batch > 0)
+    launch.grid = {static_cast<uint64_t>((lanes + kLanes - 1) / kLanes),
+                   static_cast<uint64_t>((others + key.rows - 1) / key.rows),
+                   static_cast<uint64_t>(p.batch)};
+  return launch;
+}
+
+program::Program product_program(const ProductKey& key) { return Writer(key).write(); }
+
+}  // namespace hologram::libraries

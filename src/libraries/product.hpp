@@ -1,0 +1,56 @@
+// hologram's own product of matrices: one Atlas program for every device, type and layout, for when
+// no library takes the product.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "hal/hal.hpp"
+#include "hologram/program.hpp"
+
+namespace hologram::libraries {
+
+// What the program depends on. Sizes, strides and starts are arguments.
+struct ProductKey {
+  DType a = DType::None, b = DType::None, d = DType::None;
+  DType accumulate = DType::None;  // a compute type
+  bool along_rows = false;         // lanes lie along the rows of d (each a row) instead of columns
+  uint8_t rows = 4;                // how many rows (columns) of d a lane computes
+  bool wide = false;               // indices are i64
+  friend bool operator==(const ProductKey&, const ProductKey&) = default;
+};
+
+// A matrix of each of the batch in its buffer, in elements; strides may be 0 or negative.
+struct ProductMatrix {
+  DType type = DType::None;
+  int64_t start = 0, row = 0, column = 0, batch = 0;
+};
+
+struct Product {
+  ProductMatrix a, b, d;
+  DType accumulate = DType::None;
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+};
+
+Product product_of(const hal::GemmDesc& desc);
+
+// The type that a product into `d` is summed in: f64 for f64, f32 for other floats, the compute
+// type of integers; bool for bool, whose product is `and` and whose sum is `or`.
+DType product_accumulator(DType d);
+
+// How to launch: the bindings are a, b, d. The grid is empty where d is.
+struct ProductLaunch {
+  ProductKey key;
+  Grid grid = {0, 0, 0};
+  std::vector<uint64_t> scalars;
+};
+
+// Chosen by types, sizes and strides alone, so that it is the same on every device.
+ProductLaunch product_launch(const Product& product);
+
+// d[i, j] = sum of a[i, p] b[p, j] over p. Sums go by blocks of 64 terms, in the order of p, with
+// fma; integers wrap. An empty sum is 0.
+program::Program product_program(const ProductKey& key);
+
+}  // namespace hologram::libraries

@@ -84,6 +84,12 @@ set(HOLOGRAM_SOURCES
     src/interp/machine_memory.cpp
     src/interp/targets.cpp
 
+    src/libraries/host_ops.cpp
+    src/libraries/library.cpp
+    src/libraries/onednn/onednn.cpp
+    src/libraries/openblas/openblas.cpp
+    src/libraries/product.cpp
+
     src/backends/cpu/cpu.cpp
     src/backends/cpu/memory.cpp
     src/backends/null/null.cpp

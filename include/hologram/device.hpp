@@ -51,6 +51,17 @@ struct BackendReport {
   std::string reason;
 };
 
+// A library of mathematics that is used where it is installed.
+struct LibraryInfo {
+  std::string name;     // "oneDNN"
+  std::string version;  // as the library says; empty if it is not used
+  std::string path;     // the file that was opened; empty if none was
+  std::string reason;   // why it is not used; empty if it is
+};
+
+// Every library that products of matrices may use on the CPU. Opens them. Never throws.
+HOLOGRAM_API std::vector<LibraryInfo> discover_libraries();
+
 // Every backend this build knows, in the order of automatic choice. Never throws: what fails is a
 // reason.
 HOLOGRAM_API std::vector<BackendReport> discover_backends();

@@ -1,6 +1,9 @@
 #include "core/dynamic_library.hpp"
 
 #include <dlfcn.h>
+#ifdef __GLIBC__
+#include <link.h>
+#endif
 
 namespace hologram::core {
 
@@ -16,6 +19,14 @@ DynamicLibrary::DynamicLibrary(std::initializer_list<const char*> names) {
     if (!reason_.empty()) reason_ += "; ";
     reason_ += why != nullptr ? why : name;
   }
+}
+
+std::string DynamicLibrary::path() const {
+#ifdef __GLIBC__
+  link_map* map = nullptr;
+  if (handle_ != nullptr && dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0) return map->l_name;
+#endif
+  return {};
 }
 
 void* DynamicLibrary::find(const char* symbol) const {

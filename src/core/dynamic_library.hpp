@@ -17,6 +17,7 @@ class DynamicLibrary {
 
   bool loaded() const { return handle_ != nullptr; }
   const std::string& name() const { return name_; }      // the one that was opened
+  std::string path() const;                              // its file; empty if that is not known
   const std::string& reason() const { return reason_; }  // why none was
 
   // The function of that name, null if there is none: get<int(int)>("cuInit").

@@ -84,11 +84,44 @@ struct Launch {
   Progress* progress = nullptr;  // lanes that are done are added to `done`
 };
 
+// A product of matrices for a library to compute: d = a b, `batch` times. Every matrix is
+// row-major; strides count elements.
+struct GemmDesc {
+  DType a = DType::None, b = DType::None, d = DType::None;
+  DType accumulate = DType::None;                 // what products are summed in
+  bool transpose_a = false, transpose_b = false;  // stored as k x m, as n x k
+  int64_t m = 0, n = 0, k = 0, batch = 1;         // d is m x n; each may be 0
+  int64_t lda = 0, ldb = 0, ldd = 0;              // from a row, as stored, to the next
+  // From one of the batch to the next; 0 for an a or b that all of the batch share.
+  int64_t stride_a = 0, stride_b = 0, stride_d = 0;
+  friend bool operator==(const GemmDesc&, const GemmDesc&) = default;
+};
+
+// An operation that a library has agreed to do; shared between streams.
+class LibraryPlan {
+ public:
+  virtual ~LibraryPlan() = default;
+  virtual const std::string& name() const = 0;  // "oneDNN sgemm"
+  virtual uint64_t workspace() const = 0;       // bytes that Stream::call needs beside the operands
+};
+
+// The libraries of a device. Thread-safe.
+class LibraryOps {
+ public:
+  virtual ~LibraryOps() = default;
+  // A refusal says why each library will not: the caller has a program of its own for everything.
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const GemmDesc& desc) = 0;
+};
+
 // Work in order; one caller at a time. Failures of the work itself surface in wait.
 class Stream {
  public:
   virtual ~Stream() = default;
   virtual void launch(const Launch& launch) = 0;
+  // `plan` is of this device and outlives the work; `bindings` are its operands: a, b, d of a
+  // product.
+  virtual void call(const LibraryPlan& plan, std::span<const Binding> bindings,
+                    Binding workspace) = 0;
   virtual void copy(Binding to, Binding from) = 0;  // distinct buffers, either may be the host's
   virtual void fill(Binding where, uint32_t pattern) = 0;
   virtual Point submit() = 0;
@@ -109,6 +142,7 @@ class Device {
   virtual std::shared_ptr<Executable> compile(const program::Program& program,
                                               const CompileOptions& options) = 0;
   virtual std::unique_ptr<Stream> stream() = 0;
+  virtual LibraryOps* library() { return nullptr; }  // null: it has none
 };
 
 // One a folder, listed in backends/registry.cpp.

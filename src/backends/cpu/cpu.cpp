@@ -12,6 +12,7 @@
 #include "interp/bytecode.hpp"
 #include "interp/interpreter.hpp"
 #include "interp/targets.hpp"
+#include "libraries/host_ops.hpp"
 
 namespace hologram::backends::cpu {
 namespace {
@@ -61,6 +62,17 @@ class CpuStream : public hal::Stream {
             *launch.deadline - start + std::chrono::microseconds(500));
         throw core::error(Text::ProgramTimeout, program.code.name, limit.count(), device_);
       }
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    value_++;
+  }
+
+  void call(const hal::LibraryPlan& plan, std::span<const hal::Binding> bindings,
+            hal::Binding) override {
+    if (failure_) return;
+    try {
+      static_cast<const libraries::HostPlan&>(plan).run(bindings, *threads_);
     } catch (...) {
       failure_ = std::current_exception();
     }
@@ -151,11 +163,13 @@ class CpuDevice : public hal::Device {
   std::unique_ptr<hal::Stream> stream() override {
     return std::make_unique<CpuStream>(threads_, info_.name);
   }
+  hal::LibraryOps* library() override { return &library_; }
 
  private:
   const interp::KernelTable& kernels_;
   std::shared_ptr<core::Threads> threads_;
   DeviceInfo info_;
+  libraries::HostOps library_;
 };
 
 class CpuBackend : public hal::Backend {

@@ -146,6 +146,14 @@ class Case {
     stream->wait(stream->submit(), {});
   }
 
+  // d by what a library has agreed to.
+  void run(hal::Device& device, const hal::LibraryPlan& plan) {
+    const auto bindings = bind(device);
+    const auto stream = device.stream();
+    stream->call(plan, bindings, {});
+    stream->wait(stream->submit(), {});
+  }
+
   // Each element against a sum in long double: with the error that adding up k terms may have; NaN
   // and infinities, and whole numbers, exactly. And what lies between the elements is untouched.
   void check() {
@@ -185,7 +193,7 @@ class Case {
       }
       return;
     }
-    // Of sums by blocks of 64.
+    // Of sums by blocks of 64; libraries keep many partial sums as well.
     const auto terms = static_cast<double>(std::min<int64_t>(p.k, 65 + p.k / 64));
     const double summing = epsilon(p.accumulate) * terms;
     const long double bound = static_cast<long double>(summing) * size +

@@ -73,7 +73,7 @@ constexpr double kFlopsWorthAThread = 2e5;
 
 // Large tiles are computed faster, many tiles occupy more threads.
 std::pair<int64_t, int64_t> tile_of(const GemmDesc& d) {
-  int64_t rows = std::min(kTile, d.m), columns = std::min(kTile, d.n);
+  int64_t rows = std::clamp<int64_t>(d.m, 1, kTile), columns = std::clamp<int64_t>(d.n, 1, kTile);
   const auto flops = [&] {
     return 2.0 * static_cast<double>(rows) * static_cast<double>(columns) *
            static_cast<double>(d.k);

@@ -1,0 +1,292 @@
+// Products of matrices by the libraries that are installed: right, the same bits on any number of
+// threads, and good guests. Where one is missing, what it does not do is said and skipped.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <thread>
+
+#include "hologram/device.hpp"
+#include "hologram/error.hpp"
+#include "libraries/host_ops.hpp"
+#include "libraries/onednn/onednn.hpp"
+#include "libraries/openblas/openblas.hpp"
+#include "product_cases.hpp"
+
+namespace hologram::products {
+namespace {
+
+using hal::GemmDesc;
+using libraries::HostLibrary;
+
+struct Types {
+  const HostLibrary& (*library)();
+  DType a, b, d;
+};
+
+const HostLibrary& one_dnn() { return libraries::onednn::OneDnn::instance(); }
+const HostLibrary& open_blas() { return libraries::openblas::OpenBlas::instance(); }
+
+GemmDesc describe(const Types& types, int64_t m, int64_t n, int64_t k) {
+  GemmDesc g;
+  g.a = types.a;
+  g.b = types.b;
+  g.d = types.d;
+  g.accumulate = libraries::product_accumulator(types.d);
+  g.m = m;
+  g.n = n;
+  g.k = k;
+  g.lda = std::max<int64_t>(1, k);
+  g.ldb = g.ldd = std::max<int64_t>(1, n);
+  return g;
+}
+
+// Sides, transposes, gaps between rows and matrices, batches, and operands that a batch shares.
+GemmDesc random_desc(const Types& types, std::mt19937& random) {
+  constexpr int64_t kSides[] = {0, 1, 1, 2, 3, 7, 16, 33, 65, 130, 300, 520};
+  const auto some = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint32_t>(n));
+  };
+  const auto side = [&] { return kSides[random() % std::size(kSides)]; };
+  GemmDesc g = describe(types, side(), side(), side());
+  if (g.m * g.n * g.k > 10000000) g.k = 9;
+  g.transpose_a = some(2) != 0;
+  g.transpose_b = some(2) != 0;
+  g.batch = g.m * g.n * g.k > 1000000 ? 1 : some(5);
+  const auto row = [&](int64_t columns) {
+    return std::max<int64_t>(1, columns) + (some(2) != 0 ? some(4) : 0);
+  };
+  g.lda = row(g.transpose_a ? g.m : g.k);
+  g.ldb = row(g.transpose_b ? g.k : g.n);
+  g.ldd = row(g.n);
+  g.stride_a = some(3) == 0 ? 0 : g.lda * (g.transpose_a ? g.k : g.m);
+  g.stride_b = some(3) == 0 ? 0 : g.ldb * (g.transpose_b ? g.n : g.k) + some(3);
+  g.stride_d = g.ldd * g.m;
+  return g;
+}
+
+std::string text(const GemmDesc& g) {
+  return std::to_string(g.batch) + " of " + std::to_string(g.m) + " x " + std::to_string(g.k) +
+         " x " + std::to_string(g.n) + (g.transpose_a ? ", a transposed" : "") +
+         (g.transpose_b ? ", b transposed" : "");
+}
+
+std::shared_ptr<hal::LibraryPlan> plan(const HostLibrary& library, const GemmDesc& desc) {
+  libraries::HostOps ops({&library});
+  auto found = ops.plan(desc);
+  if (auto* refusal = std::get_if<hal::Refusal>(&found)) {
+    ADD_FAILURE() << refusal->reason << ": " << text(desc);
+    return nullptr;
+  }
+  return std::get<std::shared_ptr<hal::LibraryPlan>>(found);
+}
+
+Case filled(const GemmDesc& desc, uint32_t seed) {
+  Case c(libraries::product_of(desc));
+  std::mt19937 random(seed);
+  c.fill(random);
+  return c;
+}
+
+class LibraryProduct : public testing::TestWithParam<Types> {
+ protected:
+  void SetUp() override {
+    const auto refusal = library().refuses(describe(GetParam(), 1, 1, 1));
+    if (refusal) GTEST_SKIP() << library().info().name << ": " << refusal->reason;
+  }
+  static const HostLibrary& library() { return GetParam().library(); }
+};
+
+TEST_P(LibraryProduct, MatchesPlainLoopsWithTheSameBitsOnAnyNumberOfThreads) {
+  const auto one = cpu(1), two = cpu(2), five = cpu(5);
+  std::mt19937 random(1);
+  for (uint32_t round = 0; round < 40; round++) {
+    const GemmDesc desc = random_desc(GetParam(), random);
+    SCOPED_TRACE(text(desc));
+    const auto agreed = plan(library(), desc);
+    ASSERT_NE(agreed, nullptr);
+    Case c = filled(desc, round), again = filled(desc, round), more = filled(desc, round);
+    c.run(*one, *agreed);
+    again.run(*two, *agreed);
+    more.run(*five, *agreed);
+    ASSERT_EQ(c.memory[2], again.memory[2]);
+    ASSERT_EQ(c.memory[2], more.memory[2]);
+    if (round < 25) {
+      ASSERT_NO_FATAL_FAILURE(c.check());
+    }
+  }
+}
+
+class LibraryFloatProduct : public LibraryProduct {};
+
+TEST_P(LibraryFloatProduct, NanAndInfinityReachTheRowsAndColumnsTheyMust) {
+  const auto device = cpu(2);
+  for (const int64_t side : {1, 5, 40, 270}) {
+    const GemmDesc desc = describe(GetParam(), side, side + 3, 37);
+    Case c = filled(desc, 3);
+    const auto set = [&](size_t matrix, int64_t row, int64_t column, double value) {
+      put(desc.a, c.at(matrix, 0, row, column), value);
+    };
+    const double infinity = std::numeric_limits<double>::infinity();
+    set(0, side / 2, 5, infinity);
+    set(1, 5, 1, 0);  // times infinity: NaN
+    set(1, 7, 2, -infinity);
+    set(0, side - 1, 36, std::numeric_limits<double>::quiet_NaN());
+    c.run(*device, *plan(library(), desc));
+    ASSERT_NO_FATAL_FAILURE(c.check());
+  }
+}
+
+TEST_P(LibraryProduct, AnEmptySumIsZero) {
+  const GemmDesc desc = describe(GetParam(), 3, 4, 0);
+  Case c = filled(desc, 1);
+  c.run(*cpu(1), *plan(library(), desc));
+  ASSERT_NO_FATAL_FAILURE(c.check());
+  EXPECT_EQ(c.memory[2][0], std::byte{0});
+}
+
+TEST_P(LibraryProduct, EightThreadsMayCallAtOnce) {
+  const GemmDesc desc = describe(GetParam(), 150, 130, 110);
+  const auto device = cpu(2);
+  const auto agreed = plan(library(), desc);
+  Case first = filled(desc, 9);
+  first.run(*device, *agreed);
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(8, 0);
+  for (size_t t = 0; t < wrong.size(); t++)
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 5; round++) {
+        Case c = filled(desc, 9);
+        c.run(*device, *agreed);
+        wrong[t] += c.memory[2] != first.memory[2];
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(8, 0));
+}
+
+TEST_P(LibraryProduct, RefusesWhatItCannotReadOrWrite) {
+  const GemmDesc fine = describe(GetParam(), 3, 4, 5);
+  const auto reason = [&](const std::function<void(GemmDesc&)>& change) {
+    GemmDesc desc = fine;
+    change(desc);
+    libraries::HostOps ops({&library()});
+    auto found = ops.plan(desc);
+    const auto* refusal = std::get_if<hal::Refusal>(&found);
+    return refusal == nullptr ? std::string() : refusal->reason;
+  };
+  EXPECT_EQ(reason([](GemmDesc&) {}), "");
+  EXPECT_EQ(reason([](GemmDesc& g) { g.k = -1; }), "a length is negative");
+  EXPECT_EQ(reason([](GemmDesc& g) { g.lda = 4; }), "rows of a overlap");
+  EXPECT_EQ(reason([](GemmDesc& g) { g.ldb = 3; }), "rows of b overlap");
+  EXPECT_EQ(reason([](GemmDesc& g) { g.stride_b = -1; }), "the batch of b goes backwards");
+  EXPECT_EQ(reason([](GemmDesc& g) {
+              g.batch = 2;
+              g.stride_d = 11;
+            }),
+            "the results of a batch overlap");
+  EXPECT_EQ(reason([](GemmDesc& g) { g.lda = INT64_MAX / 2; }), "a is larger than memory can be");
+  EXPECT_NE(reason([](GemmDesc& g) { g.d = DType::F16; }).find(" to f16"), std::string::npos);
+
+  Case c = filled(fine, 1);
+  const auto device = cpu(1);
+  auto bindings = c.bind(*device);
+  bindings[1].size = 4 * 5 * size_of(fine.b) - 1;
+  const auto stream = device->stream();
+  stream->call(*plan(library(), fine), bindings, {});
+  EXPECT_THROW(stream->wait(stream->submit(), {}), Error);
+}
+
+constexpr Types kFloats[] = {{one_dnn, DType::F32, DType::F32, DType::F32},
+                             {open_blas, DType::F32, DType::F32, DType::F32},
+                             {open_blas, DType::F64, DType::F64, DType::F64}};
+constexpr Types kIntegers[] = {{one_dnn, DType::I8, DType::I8, DType::I32},
+                               {one_dnn, DType::U8, DType::I8, DType::I32}};
+
+std::string name_of_case(const testing::TestParamInfo<Types>& info) {
+  return info.param.library().info().name + "_" + std::string(name_of(info.param.a)) + "_" +
+         std::string(name_of(info.param.b));
+}
+
+INSTANTIATE_TEST_SUITE_P(Floats, LibraryProduct, testing::ValuesIn(kFloats), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Integers, LibraryProduct, testing::ValuesIn(kIntegers), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Floats, LibraryFloatProduct, testing::ValuesIn(kFloats), name_of_case);
+
+TEST(Libraries, OneThatIsNotThereIsAReason) {
+  const core::DynamicLibrary none({"libhologram-none.so.1", "libhologram-none.so.2"});
+  const libraries::onednn::OneDnn one(none);
+  const libraries::openblas::OpenBlas other(none);
+  libraries::HostOps ops({&one, &other});
+  auto found = ops.plan(describe({one_dnn, DType::F32, DType::F32, DType::F32}, 2, 2, 2));
+  ASSERT_TRUE(std::holds_alternative<hal::Refusal>(found));
+  const std::string& reason = std::get<hal::Refusal>(found).reason;
+  for (const char* part : {"oneDNN: not found (libhologram-none.so.1", "libhologram-none.so.2",
+                           "OpenBLAS: not found (libhologram-none.so.1"})
+    EXPECT_NE(reason.find(part), std::string::npos) << reason;
+}
+
+TEST(Libraries, OneOfThatNameThatIsSomethingElseIsAReason) {
+  const core::DynamicLibrary other({"libm.so.6"});
+  ASSERT_TRUE(other.loaded());
+  EXPECT_NE(libraries::onednn::OneDnn(other).info().reason.find("not usable"), std::string::npos);
+  EXPECT_NE(libraries::openblas::OpenBlas(other).info().reason.find("not usable"),
+            std::string::npos);
+}
+
+TEST(Libraries, EachHasAFileOrAReason) {
+  const auto found = discover_libraries();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].name, "oneDNN");
+  EXPECT_EQ(found[1].name, "OpenBLAS");
+  for (const LibraryInfo& library : found) {
+    EXPECT_NE(library.reason.empty(), library.version.empty()) << library.name;
+    EXPECT_EQ(library.reason.empty(), library.path.find(".so") != std::string::npos);
+  }
+}
+
+// The host program's own settings are there again after a product.
+TEST(Libraries, LeaveTheNumberOfThreadsToTheHostProgram) {
+  const core::DynamicLibrary omp({"libgomp.so.1"});
+  const core::DynamicLibrary blas({"libopenblas.so.0"});
+  auto* omp_get = omp.get<int()>("omp_get_max_threads");
+  auto* omp_set = omp.get<void(int)>("omp_set_num_threads");
+  auto* blas_get = blas.get<int()>("openblas_get_num_threads");
+  auto* blas_set = blas.get<void(int)>("openblas_set_num_threads");
+  if (omp_set != nullptr) omp_set(3);
+  const int blas_before = blas_get != nullptr ? blas_get() : 0;
+  if (blas_set != nullptr) blas_set(2);
+  const auto device = cpu(2);
+  for (const HostLibrary* library : libraries::host_libraries()) {
+    const GemmDesc desc = describe({one_dnn, DType::F32, DType::F32, DType::F32}, 80, 80, 80);
+    if (library->refuses(desc)) continue;
+    Case c = filled(desc, 1);
+    c.run(*device, *plan(*library, desc));
+  }
+  if (omp_get != nullptr) {
+    EXPECT_EQ(omp_get(), 3);
+  }
+  if (blas_get != nullptr) {
+    EXPECT_EQ(blas_get(), 2);
+  }
+  if (blas_set != nullptr) blas_set(blas_before);
+  if (omp_get == nullptr && blas_get == nullptr) GTEST_SKIP() << "neither library is here";
+}
+
+TEST(Libraries, TheCpuTakesOneDnnForF32AndOpenBlasForF64) {
+  const auto device = cpu(1);
+  ASSERT_NE(device->library(), nullptr);
+  const auto name = [&](DType type) {
+    auto found = device->library()->plan(describe({one_dnn, type, type, type}, 2, 2, 2));
+    auto* agreed = std::get_if<std::shared_ptr<hal::LibraryPlan>>(&found);
+    return agreed == nullptr ? std::string() : (*agreed)->name();
+  };
+  if (!one_dnn().info().reason.empty() || !open_blas().info().reason.empty())
+    GTEST_SKIP() << one_dnn().info().reason << open_blas().info().reason;
+  EXPECT_EQ(name(DType::F32), "oneDNN sgemm");
+  EXPECT_EQ(name(DType::F64), "OpenBLAS dgemm");
+  EXPECT_EQ(name(DType::BF16), "");
+  EXPECT_EQ(name(DType::I32), "");
+}
+
+}  // namespace
+}  // namespace hologram::products

@@ -107,7 +107,7 @@ TEST(Pool, ABlockComesBackWhenItIsLetGo) {
     Block block = f.pool->allocate(bytes);
     const std::byte* first = memory(block);
     Block moved = std::move(block);
-    EXPECT_FALSE(block);
+    EXPECT_FALSE(block);  // NOLINT(bugprone-use-after-move): a moved-from Block is empty
     EXPECT_TRUE(moved);
     EXPECT_EQ(memory(moved), first);
     moved = Block();
@@ -154,6 +154,7 @@ TEST(Pool, NeighboursAreJoined) {
   for (const bool defrag : {true, false}) {
     const Fixture f({.enable_defrag = defrag});
     std::vector<Block> blocks;
+    blocks.reserve(32);
     for (int i = 0; i < 32; i++) blocks.push_back(f.pool->allocate(64 * kKiB));  // a whole slab
     ASSERT_EQ(f.device->asked(), 1);
     // Every other one first, so that each of the rest has two free neighbours.
@@ -207,6 +208,7 @@ TEST(Pool, TrimGivesFreeSlabsBack) {
     Block small = f.pool->allocate(1000);
     Block large = f.pool->allocate(100 * kMiB);
     std::vector<Block> others;
+    others.reserve(100);
     for (int i = 0; i < 100; i++) others.push_back(f.pool->allocate(kMiB));
     EXPECT_EQ(f.device->given(), f.pool->statistics().slab_bytes);
     large.reset();
@@ -246,7 +248,7 @@ TEST(Pool, InitialSizeIsThereFromTheStart) {
   const Block block = f.pool->allocate(10 * kMiB);
   EXPECT_EQ(f.device->asked(), 1);
   try {
-    Fixture({.initial_size = 2, .max_size = 1});
+    const Fixture refused({.initial_size = 2, .max_size = 1});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::InvalidConfig);

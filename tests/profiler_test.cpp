@@ -119,6 +119,7 @@ TEST(Profiler, ManyThreads) {
   const Executor executor = profiled();
   const Program program = scaled();
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; t++)
     threads.emplace_back([&] {
       for (int i = 0; i < 50; i++) {

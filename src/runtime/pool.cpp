@@ -35,7 +35,7 @@ constexpr size_t kClassesOfSlack = 2;
 PoolConfig checked(const PoolConfig& config) {
   if (config.max_size > 0 && config.initial_size > config.max_size)
     throw core::error(Text::BadConfigValue, "PoolConfig::initial_size", config.initial_size,
-                      fmt::format("at most max_size, {}", config.max_size));
+                      fmt::format("at most max_size, {}", config.max_size), "");
   return config;
 }
 

@@ -175,6 +175,16 @@ class Works(Case):
         for backend in found["backends"]:
             self.assertTrue(backend["devices"] or backend["reason"], backend)
 
+    def test_devices_tells_libraries(self):
+        found = json.loads(self.hologram("devices", "--json").out)["libraries"]
+        self.assertEqual([library["name"] for library in found], ["oneDNN", "OpenBLAS"])
+        for library in found:
+            self.assertTrue(library.get("reason") or library["version"] and library["path"], library)
+        missing = {"HOLOGRAM_ONEDNN_LIBRARY": "libnone.so.2", "HOLOGRAM_OPENBLAS_LIBRARY": "libnone.so.0"}
+        text = self.hologram("devices", environment=missing).out
+        self.assertIn("oneDNN   not found (libnone.so.2: ", text)
+        self.assertIn("OpenBLAS not found (libnone.so.0: ", text)
+
     def test_the_example_in_the_help_runs(self):
         text = self.hologram("help", "atlas").out
         program = re.search(r"(  // Makes.*?\n  }\n)", text, re.S).group(1)

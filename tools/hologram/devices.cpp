@@ -79,6 +79,17 @@ Json describe(const DeviceInfo& d, const std::string& failure) {
   return object;
 }
 
+Json describe(const LibraryInfo& library) {
+  Json object = {{"name", library.name}};
+  if (library.reason.empty()) {
+    object["version"] = library.version;
+    object["path"] = library.path;
+  } else {
+    object["reason"] = library.reason;
+  }
+  return object;
+}
+
 // Which device programs run on, or why none.
 Json choice() {
   try {
@@ -110,9 +121,12 @@ int devices(bool json) {
     }
     list.push_back(std::move(backend));
   }
+  const std::vector<LibraryInfo> libraries = discover_libraries();
   const Json chosen = choice();
   if (json) {
-    const Json object = {{"backends", list}, {"chosen", chosen}};
+    Json described = Json::array();
+    for (const LibraryInfo& library : libraries) described.push_back(describe(library));
+    const Json object = {{"backends", list}, {"libraries", described}, {"chosen", chosen}};
     fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
     fmt::print("\n✓ means that a test program just gave the right answer there.\n");
@@ -120,6 +134,10 @@ int devices(bool json) {
     const auto why = chosen["why"].get<std::string>();
     fmt::print("{}: {}.\n", chosen["backend"].is_null() ? "Programs cannot run" : "Programs run",
                why.substr(0, why.find("; ")));
+    fmt::print("\nLibraries for products of matrices on the CPU:\n");
+    for (const LibraryInfo& library : libraries)
+      fmt::print("  {:8} {}\n", library.name,
+                 library.reason.empty() ? library.version + "; " + library.path : library.reason);
   }
   return 0;
 }

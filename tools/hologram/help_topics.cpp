@@ -122,6 +122,8 @@ constexpr const char* kEnvironment =
   HOLOGRAM_CHECK             1: find races and workgroup memory read before it is written; slow
   HOLOGRAM_CPU_TARGET        the instruction set of the CPU backend, as in avx2; empty: the best
   HOLOGRAM_ENABLE_PROFILING  1: let the backend measure its launches
+  HOLOGRAM_ONEDNN_LIBRARY    the file to open as oneDNN; one that is not there: do without
+  HOLOGRAM_OPENBLAS_LIBRARY  the same for OpenBLAS
 )";
 
 std::string errors_text() {

@@ -52,13 +52,9 @@ std::vector<BackendType> first_ones() {
   return p.order;
 }
 
-bool contains(const std::vector<BackendType>& types, BackendType type) {
-  return std::find(types.begin(), types.end(), type) != types.end();
-}
-
-// A device that may be chosen without being named.
-bool has_hardware(const BackendReport& report) {
-  return std::any_of(report.devices.begin(), report.devices.end(),
+// Whether there is a device that may be chosen without being named.
+bool has_hardware(const std::vector<DeviceInfo>& devices) {
+  return std::any_of(devices.begin(), devices.end(),
                      [](const DeviceInfo& device) { return !device.software; });
 }
 
@@ -99,33 +95,38 @@ hal::Expected<std::vector<DeviceInfo>> devices_of(const backends::Entry& entry) 
   }
 }
 
-std::vector<const backends::Entry*> entries_in_order() {
+std::vector<backends::Entry> entries_in_order() {
   const std::vector<BackendType> first = first_ones();
-  std::vector<const backends::Entry*> entries;
+  std::vector<backends::Entry> entries;
   for (const BackendType type : first)
     for (const backends::Entry& entry : backends::all())
-      if (entry.type == type) entries.push_back(&entry);
+      if (entry.type == type) entries.push_back({entry.type, entry.backend, entry.absence, true});
   for (const backends::Entry& entry : backends::all())
-    if (!contains(first, entry.type)) entries.push_back(&entry);
+    if (std::find(first.begin(), first.end(), entry.type) == first.end()) entries.push_back(entry);
   return entries;
 }
 
-std::vector<const backends::Entry*> automatic_entries() {
-  const std::vector<BackendType> first = first_ones();
-  std::vector<const backends::Entry*> entries = entries_in_order();
-  std::erase_if(entries, [&](const backends::Entry* entry) {
-    return !entry->automatic && !contains(first, entry->type);
-  });
-  return entries;
+hal::Expected<BackendType> best_of(std::span<const backends::Entry> entries) {
+  std::string reasons;
+  for (const backends::Entry& entry : entries) {
+    if (!entry.automatic) continue;
+    auto found = devices_of(entry);
+    const auto* refusal = std::get_if<hal::Refusal>(&found);
+    if (refusal == nullptr && has_hardware(std::get<std::vector<DeviceInfo>>(found)))
+      return entry.type;
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", name_of(entry.type),
+                           refusal == nullptr ? "software devices only" : refusal->reason);
+  }
+  return hal::Refusal{reasons};
 }
 
 }  // namespace runtime
 
 std::vector<BackendReport> discover_backends() {
   std::vector<BackendReport> reports;
-  for (const backends::Entry* entry : runtime::entries_in_order()) {
-    BackendReport report{entry->type, {}, {}};
-    auto found = runtime::devices_of(*entry);
+  for (const backends::Entry& entry : runtime::entries_in_order()) {
+    BackendReport report{entry.type, {}, {}};
+    auto found = runtime::devices_of(entry);
     if (auto* devices = std::get_if<std::vector<DeviceInfo>>(&found))
       report.devices = std::move(*devices);
     else report.reason = std::get<hal::Refusal>(found).reason;
@@ -151,35 +152,30 @@ void set_backend_priority(const std::vector<BackendType>& order) {
 
 std::vector<BackendType> backend_priority() {
   std::vector<BackendType> types;
-  for (const backends::Entry* entry : runtime::automatic_entries()) types.push_back(entry->type);
+  for (const backends::Entry& entry : runtime::entries_in_order())
+    if (entry.automatic) types.push_back(entry.type);
   return types;
 }
 
 BackendType best_available_backend() {
-  const std::vector<BackendType> automatic = backend_priority();
-  std::string reasons;
-  for (const BackendReport& report : discover_backends()) {
-    if (!contains(automatic, report.type)) continue;
-    if (has_hardware(report)) return report.type;
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", name_of(report.type),
-                           report.devices.empty() ? report.reason : "Software devices only");
-  }
-  throw core::error(core::Text::NoBackend, reasons);
+  auto best = runtime::best_of(runtime::entries_in_order());
+  if (const auto* refusal = std::get_if<hal::Refusal>(&best))
+    throw core::error(core::Text::NoBackend, refusal->reason);
+  return std::get<BackendType>(best);
 }
 
 std::string backend_summary() {
-  const std::vector<BackendType> automatic = backend_priority();
+  const auto best = runtime::best_of(runtime::entries_in_order());
+  const auto* marked = std::get_if<BackendType>(&best);
   std::string text;
-  bool marked = false;
   for (const BackendReport& report : discover_backends()) {
-    const bool best = !marked && contains(automatic, report.type) && has_hardware(report);
-    marked = marked || best;
+    const char mark = marked != nullptr && *marked == report.type ? '*' : ' ';
     for (const DeviceInfo& device : report.devices)
-      text += fmt::format("{} {:8} {}  {}, {}, {} of {} free\n", best ? '*' : ' ',
-                          display_name(report.type), device.index, device.name, device.driver,
-                          gibibytes(device.free_memory), gibibytes(device.total_memory));
+      text += fmt::format("{} {:8} {}  {}, {}, {} of {} free\n", mark, display_name(report.type),
+                          device.index, device.name, device.driver, gibibytes(device.free_memory),
+                          gibibytes(device.total_memory));
     if (report.devices.empty())
-      text += fmt::format("  {:8} -  {}\n", display_name(report.type), report.reason);
+      text += fmt::format("{} {:8} -  {}\n", mark, display_name(report.type), report.reason);
   }
   return text;
 }

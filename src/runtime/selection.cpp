@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/log.hpp"
 #include "core/messages.hpp"
 #include "runtime/settings.hpp"
@@ -14,8 +12,10 @@ namespace {
 using core::Text;
 using Opened = hal::Expected<std::shared_ptr<hal::Device>>;
 
-const backends::Entry& entry_of(BackendType type) {
-  for (const backends::Entry& entry : backends::all())
+using Entries = std::span<const backends::Entry>;
+
+const backends::Entry& entry_of(Entries entries, BackendType type) {
+  for (const backends::Entry& entry : entries)
     if (entry.type == type) return entry;
   throw core::error(Text::InternalError, fmt::format("no backend is '{}'", name_of(type)));
 }
@@ -68,8 +68,8 @@ Opened open_any(const backends::Entry& entry, const Wish& wish) {
   return hal::Refusal{reasons};
 }
 
-Selection select_named(const BackendConfig& config, uint64_t bytes) {
-  const backends::Entry& entry = entry_of(config.backend_type);
+Selection select_named(const BackendConfig& config, uint64_t bytes, Entries entries) {
+  const backends::Entry& entry = entry_of(entries, config.backend_type);
   const std::string_view name = name_of(entry.type);
   auto found = devices_of(entry);
   if (const auto* devices = std::get_if<std::vector<DeviceInfo>>(&found))
@@ -85,11 +85,12 @@ Selection select_named(const BackendConfig& config, uint64_t bytes) {
           fmt::format("{} was asked for by name", name)};
 }
 
-Selection select_first(const BackendConfig& config, uint64_t bytes) {
+Selection select_first(const BackendConfig& config, uint64_t bytes, Entries entries) {
   const bool preferred = !config.preference.empty();
   std::vector<const backends::Entry*> candidates;
-  for (const BackendType type : config.preference) candidates.push_back(&entry_of(type));
-  if (!preferred) candidates = automatic_entries();
+  for (const BackendType type : config.preference) candidates.push_back(&entry_of(entries, type));
+  for (const backends::Entry& entry : entries)
+    if (!preferred && entry.automatic) candidates.push_back(&entry);
 
   std::string skipped;
   for (const backends::Entry* entry : candidates) {
@@ -117,7 +118,7 @@ Selection select_first(const BackendConfig& config, uint64_t bytes) {
 
 }  // namespace
 
-Selection select(const BackendConfig& config, uint64_t bytes) {
+Selection select(const BackendConfig& config, uint64_t bytes, Entries entries) {
   check(config);
   if (config.log_level) core::set_log_level(*config.log_level);
   const uint64_t limit = config.cache_size_mb << 20;
@@ -125,8 +126,8 @@ Selection select(const BackendConfig& config, uint64_t bytes) {
     throw core::error(
         Text::NoDeviceWithMemory, bytes,
         fmt::format("HOLOGRAM_CACHE_SIZE_MB={} allows {} bytes", config.cache_size_mb, limit));
-  return config.backend_type == BackendType::Auto ? select_first(config, bytes)
-                                                  : select_named(config, bytes);
+  return config.backend_type == BackendType::Auto ? select_first(config, bytes, entries)
+                                                  : select_named(config, bytes, entries);
 }
 
 }  // namespace hologram::runtime

@@ -16,17 +16,20 @@ struct Selection {
   std::string why;
 };
 
+// The backends in the order of automatic choice, those at the end that must be named. What
+// set_backend_priority was told to put first need not be named.
+std::vector<backends::Entry> entries_in_order();
+
 // BackendUnavailable if nothing that the config allows is there, OutOfMemory if nothing there has
 // so many bytes free; both say what each candidate lacks. InvalidConfig for a bad value.
-Selection select(const BackendConfig& config, uint64_t bytes = 0);
+Selection select(const BackendConfig& config, uint64_t bytes = 0,
+                 std::span<const backends::Entry> entries = entries_in_order());
 
 // The devices of a backend, or why there are none. Never throws.
 hal::Expected<std::vector<DeviceInfo>> devices_of(const backends::Entry& entry);
 
-// The backends, in the order of automatic choice with those at the end that must be named.
-std::vector<const backends::Entry*> entries_in_order();
-// Of these, those that may be chosen without being named.
-std::vector<const backends::Entry*> automatic_entries();
+// The first entry with a device that need not be named, or why there is none.
+hal::Expected<BackendType> best_of(std::span<const backends::Entry> entries);
 
 // Every type, Auto first.
 std::span<const BackendType> backend_types();

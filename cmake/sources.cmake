@@ -101,6 +101,7 @@ set(HOLOGRAM_SOURCES
     src/runtime/executor.cpp
     src/runtime/executor_builder.cpp
     src/runtime/free_lists.cpp
+    src/runtime/memory_estimate.cpp
     src/runtime/pool.cpp
     src/runtime/profiler.cpp
     src/runtime/selection.cpp

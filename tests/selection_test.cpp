@@ -2,8 +2,10 @@
 // and on those of the machine.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <sstream>
 
 #include "core/host_memory.hpp"
@@ -270,6 +272,54 @@ TEST(HostMemory, IsTheMachinesOrTheCgroups) {
   EXPECT_EQ(memory("500000\n", "600000\n", ""), Pair(500000, 0));
   EXPECT_EQ(memory("900000\n", "0\n", ""), Pair(900000, 614400));
   EXPECT_EQ(core::host_memory({}).total, 0u);
+}
+
+TEST(MemoryEstimate, IsTheFormula) {
+  const MemoryEstimate e = estimate_inference_memory(4096, 14336, 32, 32000, 32, 8, 4096, 4);
+  EXPECT_EQ(e.weights, 28'966'928'384u);
+  EXPECT_EQ(e.kv_cache, 1'073'741'824u);
+  EXPECT_EQ(e.activations, 262'144u);
+  EXPECT_EQ(e.total, 30'040'932'352u);
+  // Small enough to count by hand: 4 hidden in 2 heads that share keys and values, 3 intermediate.
+  const MemoryEstimate small = estimate_inference_memory(4, 3, 1, 5, 2, 1, 7, 1);
+  EXPECT_EQ(small.weights, (16u + 8 + 8 + 16) + 3 * 12 + 2 * 4 + (20 + 20) + 4);
+  EXPECT_EQ(small.kv_cache, 7u * 2 * 2);
+  EXPECT_EQ(small.activations, 2u * (4 + 6));
+  EXPECT_EQ(small.total, small.weights + small.kv_cache + small.activations);
+}
+
+TEST(MemoryEstimate, RefusesWhatIsNoModel) {
+  using Sizes = std::array<int64_t, 8>;
+  constexpr Sizes kGood = {4096, 14336, 32, 32000, 32, 8, 4096, 4};
+  const std::array<std::string, 8> names = {"hidden", "intermediate", "layers",  "vocab",
+                                            "heads",  "kv_heads",     "max_seq", "dtype_bytes"};
+  const auto refused = [](const Sizes& s, const std::string& what) {
+    try {
+      estimate_inference_memory(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]);
+      ADD_FAILURE() << what;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::InvalidArgument);
+      EXPECT_EQ(std::string(error.what()).substr(0, what.size()), what);
+    }
+  };
+  for (size_t i = 0; i < kGood.size(); i++)
+    for (const int64_t bad : {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
+      Sizes sizes = kGood;
+      sizes[i] = bad;
+      refused(sizes, names[i] + "=" + std::to_string(bad) + " ");
+    }
+  refused({4096, 14336, 32, 32000, 33, 33, 4096, 4}, "heads=33 ");
+  refused({4096, 14336, 32, 32000, 32, 5, 4096, 4}, "kv_heads=5 ");
+  refused({4096, 14336, 32, 32000, 32, 64, 4096, 4}, "kv_heads=64 ");
+  refused({4096, 14336, 32, 32000, 32, 8, 4096, 3}, "dtype_bytes=3 ");
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const size_t i : {0, 1, 2, 3, 6}) {
+    Sizes sizes = {1, 1, 1, 1, 1, 1, 1, 8};
+    sizes[i] = kMost;
+    refused(sizes, "a model of these sizes");
+  }
+  EXPECT_GT(estimate_inference_memory(1, 1, 1, int64_t{1} << 62, 1, 1, 1, 1).total,
+            uint64_t{1} << 63);
 }
 
 TEST(Executors, OfAThousandNothingIsLeft) {

@@ -11,6 +11,7 @@
 #include "hologram/executor_builder.hpp"
 #include "hologram/files.hpp"
 #include "hologram/log.hpp"
+#include "hologram/memory_estimate.hpp"
 #include "hologram/memory.hpp"
 #include "hologram/op.hpp"
 #include "hologram/profiler.hpp"

@@ -198,7 +198,7 @@ class Works(Case):
         overview = self.hologram("help").out
         for topic in re.search(r"one of: (.*)", overview).group(1).split(", "):
             self.assertGreater(len(self.hologram("help", topic).out), 200)
-        for command in ("run", "show", "devices"):
+        for command in ("run", "show", "devices", "estimate"):
             self.assertIn("--json", self.hologram(command, "--help").out)
         self.assertRegex(self.hologram("--version").out, r"^hologram \d+\.\d+\.\d+\n$")
 

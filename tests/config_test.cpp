@@ -268,6 +268,21 @@ TEST_F(Config, TheBuilderBuilds) {
   EXPECT_EQ(executor.config().timeout_ms, 60000u);
 }
 
+TEST_F(Config, WithoutVectorsTheLeastInstructionSetRuns) {
+  const auto driver = [](ExecutorBuilder builder) {
+    return builder.backend(BackendType::Cpu).build().device().driver;
+  };
+  const auto targets = interp::supported_targets();
+  const auto ends_with = [](const std::string& text, std::string_view end) {
+    return text.ends_with(end);
+  };
+  EXPECT_TRUE(ends_with(driver(Executor::builder()), targets.front().name));
+  EXPECT_TRUE(ends_with(driver(Executor::builder().simd(false)), targets.back().name));
+  EXPECT_TRUE(ends_with(
+      driver(Executor::builder().simd(false).cpu_target(std::string(targets.front().name))),
+      targets.front().name));
+}
+
 TEST_F(Config, TheLogLevelHoldsWhereTheCallbackWasToldNone) {
   std::string seen;
   const auto collect = [&](LogLevel, std::string_view text) { seen += text; };

@@ -12,6 +12,7 @@ using Action = std::function<int()>;
 void add_devices(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
+void add_estimate(CLI::App& app, Action& action);
 void add_help(CLI::App& app, Action& action);
 
 }  // namespace hologram::tool

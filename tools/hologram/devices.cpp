@@ -60,21 +60,33 @@ std::string details(const DeviceInfo& d) {
                      byte_text(static_cast<double>(d.total_memory)));
 }
 
+Json type_names(const program::DTypeSet& set) {
+  Json names = Json::array();
+  for (size_t t = 1; t < kDTypeCount; t++)
+    if (set.has(static_cast<DType>(t))) names.push_back(name_of(static_cast<DType>(t)));
+  return names;
+}
+
+// docs/devices.schema.json says what everything is.
 Json describe(const DeviceInfo& d, const std::string& failure) {
   Json object = {{"index", d.index},
                  {"name", d.name},
                  {"driver", d.driver},
                  {"works", failure.empty()},
                  {"compute_units", d.compute_units},
+                 {"compute_capability", d.compute_capability},
                  {"total_memory", d.total_memory},
                  {"free_memory", d.free_memory},
+                 {"max_allocation", d.max_allocation},
                  {"max_lanes", d.max_lanes},
                  {"max_shared_bytes", d.max_shared_bytes},
+                 {"max_bindings", d.max_bindings},
+                 {"binding_alignment", d.binding_alignment},
                  {"unified_memory", d.unified_memory},
                  {"software", d.software},
                  {"numerics", d.numerics == Numerics::Exact ? "exact" : "relaxed"},
-                 {"compute", type_list(d.compute)},
-                 {"storage", type_list(d.storage)}};
+                 {"compute", type_names(d.compute)},
+                 {"storage", type_names(d.storage)}};
   if (!failure.empty()) object["failure"] = failure;
   return object;
 }

@@ -9,6 +9,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "hologram/log.hpp"
 #include "interrupt.hpp"
 
 namespace hologram::tool {
@@ -72,6 +73,13 @@ void print(bool json, std::string_view kind, int code, const std::string& what,
 }
 
 }  // namespace
+
+void print_messages() {
+  set_log_callback([](LogLevel level, std::string_view message) {
+    const bool bad = level == LogLevel::Error || level == LogLevel::Warning;
+    fmt::print(stderr, "hologram: {}{}\n", bad ? "warning: " : "", printable(message));
+  });
+}
 
 int exit_code(ErrorKind kind) {
   switch (kind) {

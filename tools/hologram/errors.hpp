@@ -24,6 +24,10 @@ int exit_code(ErrorKind kind);
 // "  0  success\n  1  …": for the help.
 std::string exit_code_table();
 
+// From now on what the library logs appears on the standard error, as far as HOLOGRAM_LOG_LEVEL
+// says.
+void print_messages();
+
 // Calls `action` and turns whatever it throws into a message and an exit code.
 template <class F>
 int guarded(bool json, F&& action);

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "errors.hpp"
+#include "hologram/config.hpp"
 
 namespace hologram::tool {
 namespace {
@@ -15,6 +18,7 @@ constexpr const char* kOverview =
   hologram devices                        what there is to run on
   hologram run FILE.atlas name=value … -o out.png
   hologram show FILE.atlas                what a program is, needs and costs
+  hologram estimate --hidden 4096 …       memory that a language model takes
   hologram help TOPIC                     one of: {topics}
 
 Try, in the folder of the sources:
@@ -108,23 +112,58 @@ the null backend only by name:
   HOLOGRAM_BACKEND=cpu             this one, or an error
   HOLOGRAM_BACKEND=cuda,cpu        the first of these that is there
   HOLOGRAM_DEVICE_ID=1             the second device of the backend
+  HOLOGRAM_STRICT=1                an error where the first of a list is not there
+
+--json prints everything that is known, as docs/devices.schema.json describes it. `hologram
+estimate` says how much memory a language model takes, and which device has so much.
 )";
 
 constexpr const char* kEnvironment =
-    R"(Variables that hologram reads; a bad value is an error that says what is good.
+    R"(Variables that hologram reads; a bad value is an error that says what is good. HOLOGRAM_CONFIG names
+a TOML file that may hold the same settings, by the names of the fields in docs/configuration.md; a
+variable overrides what stands there.
 
-  HOLOGRAM_BACKEND           auto, cpu, cuda, rocm, metal, opencl, webgpu, null; or a list
-  HOLOGRAM_DEVICE_ID         which device of the backend, from 0
-  HOLOGRAM_NUM_THREADS       threads of the CPU backend; 0: what affinity and cgroup allow
-  HOLOGRAM_CACHE_SIZE_MB     memory for arrays in MiB; 0: no limit. What does not fit runs by
-                             strips of rows where the program allows it
-  HOLOGRAM_TIMEOUT_MS        how long one launch may take in milliseconds; 0: no limit
-  HOLOGRAM_CHECK             1: find races and workgroup memory read before it is written; slow
-  HOLOGRAM_CPU_TARGET        the instruction set of the CPU backend, as in avx2; empty: the best
-  HOLOGRAM_ENABLE_PROFILING  1: let the backend measure its launches
-  HOLOGRAM_ONEDNN_LIBRARY    the file to open as oneDNN; one that is not there: do without
-  HOLOGRAM_OPENBLAS_LIBRARY  the same for OpenBLAS
 )";
+
+// Variables that are about the process, and stand in no configuration.
+constexpr const char* kProcessVariables = R"(  HOLOGRAM_ONEDNN_LIBRARY
+      The file to open as oneDNN; one that is not there: do without.
+  HOLOGRAM_OPENBLAS_LIBRARY
+      The same for OpenBLAS.
+)";
+
+// Lines of words, each indented by so much.
+std::string wrapped(std::string_view text, size_t indent) {
+  constexpr size_t kWidth = 100;
+  std::string lines;
+  size_t column = indent;
+  for (size_t at = 0; at < text.size();) {
+    const size_t space = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, space - at);
+    at = space + 1;
+    if (column > indent && column + 1 + word.size() > kWidth) {
+      lines += '\n' + std::string(indent, ' ');
+      column = indent;
+    }
+    if (column > indent) lines += ' ', column++;
+    lines += word;
+    column += word.size();
+  }
+  return lines;
+}
+
+std::string environment_text() {
+  constexpr size_t kIndent = 6;
+  std::string text = kEnvironment;
+  std::string last;
+  for (const SettingInfo& setting : BackendConfig::settings()) {
+    if (setting.variable == std::exchange(last, setting.variable)) continue;
+    text += fmt::format("  {}\n      {}\n      {}\n", setting.variable,
+                        wrapped(setting.meaning, kIndent),
+                        wrapped(fmt::format("Values: {}.", setting.good), kIndent));
+  }
+  return text + kProcessVariables;
+}
 
 std::string errors_text() {
   return "An error is two sentences on the standard error: what is wrong and where, then what to\n"
@@ -143,7 +182,7 @@ const std::array<Topic, 6>& topics() {
                                             {"atlas", kAtlas},
                                             {"files", kFiles},
                                             {"devices", kDevices},
-                                            {"environment", kEnvironment},
+                                            {"environment", environment_text()},
                                             {"errors", errors_text()}}};
   return all;
 }

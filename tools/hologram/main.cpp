@@ -61,7 +61,7 @@ int run(int argc, char** argv) {
     fmt::print("{}", overview());
     return 0;
   };
-  for (const auto add : {add_devices, add_run, add_show, add_help}) add(app, action);
+  for (const auto add : {add_devices, add_run, add_show, add_estimate, add_help}) add(app, action);
   for (CLI::App* sub : app.get_subcommands({})) sub->allow_extras(false)->fallthrough(false);
   app.require_subcommand(0, 1);
   try {
@@ -93,5 +93,7 @@ bool wants_json(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace hologram::tool;
-  return guarded(wants_json(argc, argv), [&] { return run(argc, argv); });
+  const bool json = wants_json(argc, argv);
+  if (!json) print_messages();
+  return guarded(json, [&] { return run(argc, argv); });
 }

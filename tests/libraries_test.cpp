@@ -153,12 +153,12 @@ TEST_P(LibraryProduct, EightThreadsMayCallAtOnce) {
   first.run(*device, *agreed);
   std::vector<std::thread> threads;
   std::vector<int> wrong(8, 0);
-  for (size_t t = 0; t < wrong.size(); t++)
-    threads.emplace_back([&, t] {
+  for (int& count : wrong)
+    threads.emplace_back([&] {
       for (int round = 0; round < 5; round++) {
         Case c = filled(desc, 9);
         c.run(*device, *agreed);
-        wrong[t] += c.memory[2] != first.memory[2];
+        count += c.memory[2] != first.memory[2];
       }
     });
   for (std::thread& thread : threads) thread.join();

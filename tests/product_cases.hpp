@@ -132,9 +132,9 @@ class Case {
   }
 
   // d by hologram's own program.
-  void run_own(hal::Device& device) {
-    const libraries::ProductLaunch own = libraries::product_launch(p);
-    const auto executable = device.compile(libraries::product_program(own.key), {});
+  void run_own(hal::Device& device) { run_own(device, libraries::product_launch(p)); }
+  void run_own(hal::Device& device, const libraries::ProductLaunch& own, bool races = false) {
+    const auto executable = device.compile(libraries::product_program(own.key), {.check = races});
     const auto bindings = bind(device);
     hal::Launch launch;
     launch.executable = executable.get();

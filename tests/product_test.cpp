@@ -68,5 +68,77 @@ INSTANTIATE_TEST_SUITE_P(EveryType, OwnProduct,
                                          DType::I32, DType::U32, DType::I64, DType::U64, DType::F16,
                                          DType::BF16, DType::F32, DType::F64),
                          [](const auto& info) { return std::string(name_of(info.param)); });
+
+Product dense(DType type, int64_t m, int64_t n, int64_t k) {
+  Product p;
+  p.a = {.type = type, .row = k, .column = 1};
+  p.b = {.type = type, .row = n, .column = 1};
+  p.d = {.type = type, .row = n, .column = 1};
+  p.accumulate = libraries::product_accumulator(type);
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  return p;
+}
+
+TEST(Product, AnEmptySumIsZero) {
+  Case c(dense(DType::F32, 3, 5, 0));
+  c.run_own(*cpu(1));
+  c.check();
+  EXPECT_EQ(c.memory[2][0], std::byte{0});
+}
+
+// f16 and bf16 are summed in f32: 5000 ones are lost in neither.
+TEST(Product, NarrowFloatsAreSummedInF32) {
+  for (const DType type : {DType::F16, DType::BF16}) {
+    Case c(dense(type, 2, 3, 5000));
+    for (size_t i = 0; i < 2; i++)
+      for (size_t e = 0; e < c.memory[i].size(); e += 2) put(type, c.memory[i].data() + e, 1);
+    c.run_own(*cpu(1));
+    EXPECT_NEAR(static_cast<double>(element(type, c.at(2, 0, 1, 1))), 5000, 16);
+  }
+}
+
+// Whichever way lanes lie, however many rows they have, and with either type of indices.
+TEST(Product, EveryScheduleHasTheSameBits) {
+  const auto device = cpu(2);
+  const Product product = dense(DType::F32, 37, 29, 150);
+  Case first(product);
+  std::mt19937 random(5);
+  first.fill(random);
+  first.run_own(*device);
+  first.check();
+  for (const bool along_rows : {false, true})
+    for (const uint8_t rows : {1, 2, 4, 8})
+      for (const bool wide : {false, true}) {
+        libraries::ProductLaunch launch = libraries::product_launch(product);
+        launch.key.along_rows = along_rows;
+        launch.key.rows = rows;
+        launch.key.wide = wide;
+        launch.grid = {
+            1, (static_cast<uint64_t>(along_rows ? product.n : product.m) + rows - 1) / rows, 1};
+        Case c(product);
+        for (size_t i = 0; i < 2; i++) c.memory[i] = first.memory[i];
+        c.run_own(*device, launch, rows == 2);
+        EXPECT_EQ(c.memory[2], first.memory[2]) << along_rows << ' ' << int{rows} << ' ' << wide;
+      }
+}
+
+// A matrix of two columns is not computed two lanes at a time.
+TEST(Product, LanesLieAlongTheLongSide) {
+  EXPECT_FALSE(libraries::product_launch(dense(DType::F32, 500, 500, 500)).key.along_rows);
+  EXPECT_TRUE(libraries::product_launch(dense(DType::F32, 500, 2, 500)).key.along_rows);
+  EXPECT_FALSE(libraries::product_launch(dense(DType::F32, 2, 500, 500)).key.along_rows);
+  EXPECT_TRUE(libraries::product_launch(dense(DType::F32, 3000000, 9, 1000)).key.wide);
+  EXPECT_FALSE(libraries::product_launch(dense(DType::F32, 3000, 9, 1000)).key.wide);
+}
+
+TEST(Product, NothingIsLaunchedForNothing) {
+  for (const auto& p : {dense(DType::F32, 0, 5, 3), dense(DType::F32, 5, 0, 3)}) {
+    const Grid grid = libraries::product_launch(p).grid;
+    EXPECT_EQ(grid[0] * grid[1] * grid[2], 0u);
+  }
+}
+
 }  // namespace
 }  // namespace hologram::products

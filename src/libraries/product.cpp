@@ -12,7 +12,6 @@ namespace hologram::libraries {
 using program::Access;
 using program::Buf;
 using program::Builder;
-using program::Op;
 using program::Value;
 using program::Var;
 
@@ -166,41 +165,43 @@ bool fits_i32(const Product& p) {
 
 DType product_accumulator(DType d) { return compute_type(d); }
 
-Product product_of(const hal::GemmDesc& g) {
+Product product_of(const hal::GemmDesc& desc) {
   const auto matrix = [](DType type, bool transposed, int64_t ld, int64_t stride) {
     return ProductMatrix{
         .type = type, .row = transposed ? 1 : ld, .column = transposed ? ld : 1, .batch = stride};
   };
-  return {.a = matrix(g.a, g.transpose_a, g.lda, g.stride_a),
-          .b = matrix(g.b, g.transpose_b, g.ldb, g.stride_b),
-          .d = matrix(g.d, false, g.ldd, g.stride_d),
-          .accumulate = g.accumulate,
-          .m = g.m,
-          .n = g.n,
-          .k = g.k,
-          .batch = g.batch};
+  return {.a = matrix(desc.a, desc.transpose_a, desc.lda, desc.stride_a),
+          .b = matrix(desc.b, desc.transpose_b, desc.ldb, desc.stride_b),
+          .d = matrix(desc.d, false, desc.ldd, desc.stride_d),
+          .accumulate = desc.accumulate,
+          .m = desc.m,
+          .n = desc.n,
+          .k = desc.k,
+          .batch = desc.batch};
 }
 
-ProductLaunch product_launch(const Product& p) {
+ProductLaunch product_launch(const Product& product) {
   ProductLaunch launch;
   ProductKey& key = launch.key;
-  key.a = p.a.type;
-  key.b = p.b.type;
-  key.d = p.d.type;
-  key.accumulate = p.accumulate;
-  key.along_rows = cost(p.m, p.n, p.a.row) < cost(p.n, p.m, p.b.column);
-  const int64_t lanes = key.along_rows ? p.m : p.n, others = key.along_rows ? p.n : p.m;
-  key.rows = rows_of(lanes, others, key.along_rows ? p.a.row : p.b.column);
-  key.wide = !fits_i32(p);
-  for (const int64_t size : {p.m, p.n, p.k, p.batch})
+  key.a = product.a.type;
+  key.b = product.b.type;
+  key.d = product.d.type;
+  key.accumulate = product.accumulate;
+  key.along_rows =
+      cost(product.m, product.n, product.a.row) < cost(product.n, product.m, product.b.column);
+  const int64_t lanes = key.along_rows ? product.m : product.n,
+                others = key.along_rows ? product.n : product.m;
+  key.rows = rows_of(lanes, others, key.along_rows ? product.a.row : product.b.column);
+  key.wide = !fits_i32(product);
+  for (const int64_t size : {product.m, product.n, product.k, product.batch})
     launch.scalars.push_back(static_cast<uint64_t>(size));
-  for (const ProductMatrix* x : {&p.a, &p.b, &p.d})
+  for (const ProductMatrix* x : {&product.a, &product.b, &product.d})
     for (const int64_t number : {x->start, x->row, x->column, x->batch})
       launch.scalars.push_back(static_cast<uint64_t>(number));
-  if (lanes > 0 && others > 0 && p.batch > 0)
+  if (lanes > 0 && others > 0 && product.batch > 0)
     launch.grid = {static_cast<uint64_t>((lanes + kLanes - 1) / kLanes),
                    static_cast<uint64_t>((others + key.rows - 1) / key.rows),
-                   static_cast<uint64_t>(p.batch)};
+                   static_cast<uint64_t>(product.batch)};
   return launch;
 }
 

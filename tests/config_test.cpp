@@ -1,6 +1,7 @@
 // The settings: every one by file, environment and code; which wins; what is refused, and how.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -173,8 +174,8 @@ TEST_F(Config, BadVariablesAreRefusedWithTheGoodValues) {
     for (const std::string& value : values) {
       const std::string variable = "HOLOGRAM_" + name;
       setenv(variable.c_str(), value.c_str(), 1);
-      refused([] { BackendConfig::from_environment(); }, variable + "=" + value + " is not valid",
-              good);
+      refused([] { BackendConfig::from_environment(); },
+              fmt::format("{}={} is not valid", variable, value), good);
       refused([] { Executor::builder(); }, variable, good);
       unsetenv(variable.c_str());
     }

@@ -63,7 +63,10 @@ class Bench {
     if (auto* refusal = std::get_if<hal::Refusal>(&plan)) fmt::print("  {}\n", refusal->reason);
     else {
       const auto& agreed = *std::get<0>(plan);
-      measure(agreed.name(), [&] { stream_->call(agreed, bindings_, {}); });
+      const auto workspace = device_->allocate(agreed.workspace() + 1);
+      measure(agreed.name(), [&] {
+        stream_->call(agreed, bindings_, {workspace.get(), 0, workspace->size()});
+      });
     }
     const auto own = libraries::product_launch(libraries::product_of(desc_));
     const auto executable = device_->compile(libraries::product_program(own.key), {});
@@ -108,7 +111,7 @@ class Bench {
     if (result_.empty()) result_ = result;
     else if (result_ != result) fmt::print("  {} differs\n", name);
     const double side = static_cast<double>(side_);
-    fmt::print("  {:16} {:8.2f} GFLOP/s\n", name, 2 * side * side * side / seconds(once) * 1e-9);
+    fmt::print("  {:30} {:8.2f} GFLOP/s\n", name, 2 * side * side * side / seconds(once) * 1e-9);
   }
 
   int64_t side_;

@@ -89,6 +89,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/onednn/onednn.cpp
     src/libraries/openblas/openblas.cpp
     src/libraries/product.cpp
+    src/libraries/widened.cpp
 
     src/backends/cpu/cpu.cpp
     src/backends/cpu/memory.cpp

@@ -150,7 +150,8 @@ class Case {
   void run(hal::Device& device, const hal::LibraryPlan& plan) {
     const auto bindings = bind(device);
     const auto stream = device.stream();
-    stream->call(plan, bindings, {});
+    const auto workspace = device.allocate(std::max<uint64_t>(plan.workspace(), 1));
+    stream->call(plan, bindings, {workspace.get(), 0, plan.workspace()});
     stream->wait(stream->submit(), {});
   }
 

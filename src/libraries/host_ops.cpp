@@ -11,33 +11,13 @@
 #include "core/messages.hpp"
 #include "libraries/onednn/onednn.hpp"
 #include "libraries/openblas/openblas.hpp"
+#include "libraries/stored.hpp"
+#include "libraries/widened.hpp"
 
 namespace hologram::libraries {
 namespace {
 
 using hal::GemmDesc;
-
-// One stored matrix of each of the batch.
-struct Stored {
-  const char* name;
-  DType type;
-  int64_t rows, columns, row, batch, stride;
-};
-
-std::array<Stored, 3> stored(const GemmDesc& d) {
-  const bool ta = d.transpose_a, tb = d.transpose_b;
-  return {{{"a", d.a, ta ? d.k : d.m, ta ? d.m : d.k, d.lda, d.batch, d.stride_a},
-           {"b", d.b, tb ? d.n : d.k, tb ? d.k : d.n, d.ldb, d.batch, d.stride_b},
-           {"d", d.d, d.m, d.n, d.ldd, d.batch, d.stride_d}}};
-}
-
-// Bytes from the first element to the end of the last.
-__int128 extent(const Stored& s) {
-  if (s.rows <= 0 || s.columns <= 0 || s.batch <= 0) return 0;
-  const __int128 elements = static_cast<__int128>(s.batch - 1) * s.stride +
-                            static_cast<__int128>(s.rows - 1) * s.row + s.columns;
-  return elements * static_cast<int64_t>(size_of(s.type));
-}
 
 std::optional<hal::Refusal> malformed(const GemmDesc& desc) {
   if (desc.m < 0 || desc.n < 0 || desc.k < 0 || desc.batch < 0)
@@ -91,24 +71,26 @@ std::pair<int64_t, int64_t> tile_of(const GemmDesc& d) {
 
 }  // namespace
 
-HostPlan::HostPlan(const HostLibrary& library, const GemmDesc& desc)
+GemmPlan::GemmPlan(const HostLibrary& library, const GemmDesc& desc)
     : library_(library),
       name_(library.info().name + " " + library.routine(desc)),
       desc_(fold(desc)) {
   std::tie(rows_, columns_) = tile_of(desc_);
 }
 
-void HostPlan::run(std::span<const hal::Binding> operands, core::Threads& threads) const {
+std::byte* data_of(const Stored& operand, const hal::Binding& binding) {
+  if (extent(operand) > static_cast<__int128>(binding.size))
+    throw core::error(core::Text::InternalError,
+                      fmt::format("{} is beyond its memory", operand.name));
+  return binding.buffer == nullptr ? nullptr : binding.buffer->host() + binding.offset;
+}
+
+void GemmPlan::run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
+                   core::Threads& threads) const {
   const GemmDesc& g = desc_;
   std::array<std::byte*, 3> data{};
   const std::array<Stored, 3> matrices = stored(g);
-  for (size_t i = 0; i < 3; i++) {
-    const hal::Binding& b = operands[i];
-    if (extent(matrices[i]) > static_cast<__int128>(b.size))
-      throw core::error(core::Text::InternalError,
-                        fmt::format("{} is beyond its memory", matrices[i].name));
-    data[i] = b.buffer == nullptr ? nullptr : b.buffer->host() + b.offset;
-  }
+  for (size_t i = 0; i < 3; i++) data[i] = data_of(matrices[i], operands[i]);
   if (g.m == 0 || g.n == 0 || g.batch == 0) return;
 
   const auto bytes = [&](size_t i, int64_t elements) {
@@ -160,14 +142,20 @@ std::span<const HostLibrary* const> host_libraries() {
 
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& desc) {
   if (auto refusal = malformed(desc)) return *refusal;
+  const bool widens = can_widen(desc);
+  const GemmDesc wanted = widens ? widen(desc) : desc;
   std::string reasons;
   const std::span<const HostLibrary* const> libraries =
       libraries_.empty() ? host_libraries() : std::span<const HostLibrary* const>(libraries_);
   for (const HostLibrary* library : libraries) {
-    const auto refusal = library->refuses(desc);
-    if (!refusal) return std::make_shared<HostPlan>(*library, desc);
-    reasons +=
-        fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", library->info().name, refusal->reason);
+    if (const auto refusal = library->refuses(wanted)) {
+      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", library->info().name,
+                             refusal->reason);
+      continue;
+    }
+    auto plan = std::make_shared<GemmPlan>(*library, wanted);
+    if (widens) return std::make_shared<WidenedPlan>(std::move(plan), desc);
+    return plan;
   }
   return hal::Refusal{reasons};
 }

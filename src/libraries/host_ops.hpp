@@ -12,16 +12,22 @@
 
 namespace hologram::libraries {
 
-// A product that a library has agreed to. The cut into tiles, and with it every bit of the result,
-// depends on the description and not on the number of threads.
 class HostPlan : public hal::LibraryPlan {
  public:
-  HostPlan(const HostLibrary& library, const hal::GemmDesc& desc);
+  // `operands` are a, b and d, in memory of the host, as is the workspace.
+  virtual void run(std::span<const hal::Binding> operands, hal::Binding workspace,
+                   core::Threads& threads) const = 0;
+};
+
+// A product that a library has agreed to. The cut into tiles, and with it every bit of the result,
+// depends on the description and not on the number of threads.
+class GemmPlan : public HostPlan {
+ public:
+  GemmPlan(const HostLibrary& library, const hal::GemmDesc& desc);
   const std::string& name() const override { return name_; }
   uint64_t workspace() const override { return 0; }
-
-  // `operands` are a, b and d, in memory of the host.
-  void run(std::span<const hal::Binding> operands, core::Threads& threads) const;
+  void run(std::span<const hal::Binding> operands, hal::Binding workspace,
+           core::Threads& threads) const override;
 
  private:
   const HostLibrary& library_;

@@ -69,10 +69,10 @@ class CpuStream : public hal::Stream {
   }
 
   void call(const hal::LibraryPlan& plan, std::span<const hal::Binding> bindings,
-            hal::Binding) override {
+            hal::Binding workspace) override {
     if (failure_) return;
     try {
-      static_cast<const libraries::HostPlan&>(plan).run(bindings, *threads_);
+      static_cast<const libraries::HostPlan&>(plan).run(bindings, workspace, *threads_);
     } catch (...) {
       failure_ = std::current_exception();
     }

@@ -139,11 +139,26 @@ TEST_P(LibraryFloatProduct, NanAndInfinityReachTheRowsAndColumnsTheyMust) {
 }
 
 TEST_P(LibraryProduct, AnEmptySumIsZero) {
-  const GemmDesc desc = describe(GetParam(), 3, 4, 0);
+  GemmDesc desc = describe(GetParam(), 3, 4, 0);
+  desc.ldd = 6;  // what lies between the rows stays
   Case c = filled(desc, 1);
   c.run(*cpu(1), *plan(library(), desc));
   ASSERT_NO_FATAL_FAILURE(c.check());
   EXPECT_EQ(c.memory[2][0], std::byte{0});
+}
+
+// Matrices that follow each other are one only if their rows do.
+TEST_P(LibraryProduct, ABatchMayShareOneOperand) {
+  for (const bool transposed : {false, true}) {
+    GemmDesc desc = describe(GetParam(), 7, 5, 7);
+    desc.transpose_a = transposed;
+    desc.batch = 3;
+    desc.stride_a = 49;
+    desc.stride_d = 35;
+    Case c = filled(desc, 4);
+    c.run(*cpu(2), *plan(library(), desc));
+    ASSERT_NO_FATAL_FAILURE(c.check());
+  }
 }
 
 TEST_P(LibraryProduct, EightThreadsMayCallAtOnce) {

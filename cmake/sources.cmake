@@ -109,4 +109,23 @@ set(HOLOGRAM_SOURCES
     src/runtime/settings.cpp
     src/runtime/settings_reference.cpp
     src/runtime/strips.cpp
+
+    src/graph/codegen.cpp
+    src/graph/context.cpp
+    src/graph/elementwise.cpp
+    src/graph/explain.cpp
+    src/graph/layout.cpp
+    src/graph/node.cpp
+    src/graph/schedule.cpp
+    src/graph/sources.cpp
+    src/graph/terms.cpp
+    src/graph/view.cpp
+
+    src/tensor/build.cpp
+    src/tensor/creation.cpp
+    src/tensor/elementwise.cpp
+    src/tensor/promote.cpp
+    src/tensor/reductions.cpp
+    src/tensor/tensor.cpp
+    src/tensor/views.cpp
 )

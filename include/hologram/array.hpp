@@ -26,6 +26,10 @@ class HOLOGRAM_API Array {
   static Array borrow(DType dtype, Shape shape, const void* data,
                       std::shared_ptr<const void> owner = {});
 
+  // The same, of so many elements: ShapeMismatch if the shape has another number.
+  static Array borrow(DType dtype, Shape shape, const void* data, std::shared_ptr<const void> owner,
+                      size_t count);
+
   // A copy of `values`; their number must be that of the shape.
   template <class T>
   static Array from(std::span<const T> values, Shape shape) {

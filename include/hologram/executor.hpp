@@ -79,6 +79,13 @@ struct RunOptions {
   RunReport* report = nullptr;
 };
 
+struct Counters {
+  uint64_t launches = 0;       // of programs
+  uint64_t library_calls = 0;  // of vendor libraries
+  uint64_t programs = 0;       // compiled
+  uint64_t fallbacks = 0;      // work that was not done the way it was asked for
+};
+
 // A device, and everything needed to run programs on it. Cheap to copy (copies share the device);
 // any thread may use it.
 class HOLOGRAM_API Executor {
@@ -120,10 +127,15 @@ class HOLOGRAM_API Executor {
   // What launches took so far; of no launches unless enable_backend_profiling is set.
   Profile profile() const;
 
-  struct State;  // the runtime's
+  // What has been done since the executor was made, by programs and tensors together.
+  Counters counters() const;
+
+  // For the library itself.
+  struct State;
+  explicit Executor(std::shared_ptr<State> state);
+  const std::shared_ptr<State>& state() const { return state_; }
 
  private:
-  explicit Executor(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
 };
 

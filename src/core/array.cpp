@@ -74,6 +74,14 @@ Array Array::borrow(DType dtype, Shape shape, const void* data, std::shared_ptr<
   return array;
 }
 
+Array Array::borrow(DType dtype, Shape shape, const void* data, std::shared_ptr<const void> owner,
+                    size_t count) {
+  Array array = borrow(dtype, std::move(shape), data, std::move(owner));
+  if (array.size() != count)
+    throw core::error(core::Text::ElementCount, count, to_string(array.shape()), array.size());
+  return array;
+}
+
 Array Array::copy_of(DType dtype, Shape shape, const void* data, size_t count) {
   Array array(dtype, std::move(shape));
   if (array.size() != count)

@@ -48,6 +48,10 @@ Executor Executor::automatic(uint64_t bytes) {
 const DeviceInfo& Executor::device() const { return state_->device->info(); }
 const BackendConfig& Executor::config() const { return state_->config; }
 std::string Executor::why() const { return state_->why; }
+
+Counters Executor::counters() const {
+  return {state_->launches, state_->library_calls, state_->programs, state_->fallbacks};
+}
 PoolStatistics Executor::pool_statistics() const { return state_->pool->statistics(); }
 uint64_t Executor::trim() const { return state_->pool->trim(); }
 
@@ -76,6 +80,7 @@ std::shared_ptr<hal::Executable> Executor::State::executable(const Program& prog
   refuse_if_too_large(program);
   // Compiled without the lock; if two threads do it at once, one result is dropped.
   std::shared_ptr<hal::Executable> made = device->compile(program, options);
+  programs++;
   const std::lock_guard lock(mutex_);
   if (executables_.size() >= kMostExecutables) executables_.clear();
   return executables_.emplace(key, std::move(made)).first->second;
@@ -131,6 +136,7 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
                      .progress = options.progress};
   const auto start = hal::Clock::now();
   if (config.timeout_ms > 0) launch.deadline = start + std::chrono::milliseconds(config.timeout_ms);
+  launches++;
   stream->launch(launch);
   stream->wait(stream->submit(), launch.deadline);
   const auto end = hal::Clock::now();

@@ -1,6 +1,8 @@
 // What the copies of an Executor share.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -14,7 +16,7 @@
 
 namespace hologram {
 
-struct Executor::State {
+struct Executor::State : std::enable_shared_from_this<Executor::State> {
   State(BackendConfig config, std::shared_ptr<hal::Device> device, std::string why)
       : config(std::move(config)),
         device(std::move(device)),
@@ -38,6 +40,10 @@ struct Executor::State {
   const std::string why;
   const std::shared_ptr<runtime::Pool> pool;
   std::unique_ptr<runtime::Profiler> profiler;  // null unless profiling; never changes
+  std::atomic<uint64_t> launches{0}, library_calls{0}, programs{0}, fallbacks{0};
+  // What the rooms above keep with an executor; made once, under `above_once`.
+  std::shared_ptr<void> above;
+  std::once_flag above_once;
 
  private:
   static PoolConfig pool_config(const BackendConfig& config);

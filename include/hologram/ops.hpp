@@ -1,0 +1,32 @@
+// Everything that can be done with tensors.
+#pragma once
+
+#include "hologram/creation.hpp"
+#include "hologram/elementwise.hpp"
+#include "hologram/reductions.hpp"
+
+namespace hologram {
+
+// clang-format off
+inline Tensor operator+(const Operand& a, const Operand& b) { return ops::add(a, b); }
+inline Tensor operator-(const Operand& a, const Operand& b) { return ops::sub(a, b); }
+inline Tensor operator*(const Operand& a, const Operand& b) { return ops::mul(a, b); }
+inline Tensor operator/(const Operand& a, const Operand& b) { return ops::div(a, b); }
+inline Tensor operator%(const Operand& a, const Operand& b) { return ops::rem(a, b); }
+inline Tensor operator-(const Tensor& x) { return ops::neg(x); }
+inline Tensor operator==(const Operand& a, const Operand& b) { return ops::eq(a, b); }
+inline Tensor operator!=(const Operand& a, const Operand& b) { return ops::ne(a, b); }
+inline Tensor operator<(const Operand& a, const Operand& b) { return ops::lt(a, b); }
+inline Tensor operator<=(const Operand& a, const Operand& b) { return ops::le(a, b); }
+inline Tensor operator>(const Operand& a, const Operand& b) { return ops::gt(a, b); }
+inline Tensor operator>=(const Operand& a, const Operand& b) { return ops::ge(a, b); }
+inline Tensor operator&(const Operand& a, const Operand& b) { return ops::bitwise_and(a, b); }
+inline Tensor operator|(const Operand& a, const Operand& b) { return ops::bitwise_or(a, b); }
+inline Tensor operator^(const Operand& a, const Operand& b) { return ops::bitwise_xor(a, b); }
+inline Tensor operator<<(const Operand& a, const Operand& b) { return ops::shift_left(a, b); }
+inline Tensor operator>>(const Operand& a, const Operand& b) { return ops::shift_right(a, b); }
+inline Tensor operator~(const Tensor& x) { return ops::bitwise_not(x); }
+inline Tensor operator!(const Tensor& x) { return ops::logical_not(x); }
+// clang-format on
+
+}  // namespace hologram

@@ -1,0 +1,50 @@
+// From many elements to one, along axes.
+//
+// `axes` may be one number, a list, or {} for all of them; negative numbers count from the last
+// axis. The axes go, or stay with length 1 if `keepdims`. Integers and bool are summed in i64 (u64
+// in u64); f16 and bf16 in f32. The order of additions depends on the shape alone, so that the same
+// numbers give the same bits on every exact device; |error| <= 2 eps log2(n) sum |x|.
+#pragma once
+
+#include "hologram/tensor.hpp"
+
+namespace hologram::ops {
+
+struct Axes {
+  Axes() = default;
+  Axes(int axis) : list{axis} {}
+  Axes(std::initializer_list<int> axes) : list(axes) {}
+  Axes(std::vector<int> axes) : list(std::move(axes)) {}
+  std::vector<int> list;  // empty: all
+};
+
+HOLOGRAM_API Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+HOLOGRAM_API Tensor prod(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+// Of integers: f32. NaN for no elements.
+HOLOGRAM_API Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+// The mean square distance from the mean, in two passes; divided by n - correction.
+HOLOGRAM_API Tensor var(const Tensor& x, const Axes& axes = {}, double correction = 0,
+                        bool keepdims = false);
+HOLOGRAM_API Tensor std(const Tensor& x, const Axes& axes = {}, double correction = 0,
+                        bool keepdims = false);
+// NaN if any element is; ShapeMismatch for no elements.
+HOLOGRAM_API Tensor min(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+HOLOGRAM_API Tensor max(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+// The i64 position of the first extreme element (of the first NaN, if there is one), along one axis
+// or, without one, in the flattened tensor.
+HOLOGRAM_API Tensor argmin(const Tensor& x, std::optional<int> axis = {}, bool keepdims = false);
+HOLOGRAM_API Tensor argmax(const Tensor& x, std::optional<int> axis = {}, bool keepdims = false);
+// Whether some, or all, elements differ from 0.
+HOLOGRAM_API Tensor any(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+HOLOGRAM_API Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+// log(sum(exp(x))) without overflow.
+HOLOGRAM_API Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+// sum(|x|^order)^(1 / order); infinity: the largest magnitude.
+HOLOGRAM_API Tensor norm(const Tensor& x, double order = 2, const Axes& axes = {},
+                         bool keepdims = false);
+
+// exp(x) / sum(exp(x)) along an axis without overflow, and its logarithm.
+HOLOGRAM_API Tensor softmax(const Tensor& x, int axis = -1);
+HOLOGRAM_API Tensor log_softmax(const Tensor& x, int axis = -1);
+
+}  // namespace hologram::ops

@@ -1,0 +1,194 @@
+// Tensors: values that are computed when they are read.
+//
+//   Tensor a = Tensor::from({1.0f, 2.0f, 3.0f}), b = ops::sigmoid(a * 2 + 1);
+//   std::vector<float> values = b.to_vector<float>();   // one fused kernel runs here
+//
+// A Tensor is a cheap handle to an immutable value. Operations build a graph; the work is done by
+// `eval`, by reading, or when the graph has grown long. Errors of shape, dtype and support come
+// from the call that makes them; what goes wrong in the work itself comes from the reading.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "hologram/array.hpp"
+#include "hologram/executor.hpp"
+
+namespace hologram {
+
+namespace graph {
+struct Node;
+struct View;
+struct TensorAccess;
+}  // namespace graph
+
+// The executor of tensors that name none: the best device there is, or what the environment asks
+// for. It is made when it is first needed.
+HOLOGRAM_API const Executor& default_executor();
+// Another one for tensors made from now on.
+HOLOGRAM_API void set_default_executor(const Executor& executor);
+
+template <class T>
+concept Arithmetic = std::is_arithmetic_v<T> && !std::is_same_v<T, long double>;
+
+// A part of an axis, as in Python: [begin, end) by step; negative numbers count from the end.
+struct Slice {
+  std::optional<int64_t> begin, end;
+  int64_t step = 1;  // not 0; negative walks backwards
+};
+
+class Operand;
+
+class HOLOGRAM_API Tensor {
+ public:
+  Tensor();  // no tensor: anything but assigning to it is an InvalidArgument
+  Tensor(const Tensor& other);
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(const Tensor& other);
+  Tensor& operator=(Tensor&& other) noexcept;
+  ~Tensor();
+
+  // A copy of values, in row-major order; their number must be that of the shape.
+  template <Arithmetic T>
+  static Tensor from_vector(std::vector<T> values, Shape shape,
+                            const Executor& executor = default_executor()) {
+    if constexpr (std::is_same_v<T, bool>) {
+      const std::vector<uint8_t> bytes(values.begin(), values.end());
+      return from_vector(bytes, std::move(shape), executor).to(DType::Bool);
+    } else {
+      auto kept = std::make_shared<std::vector<T>>(std::move(values));
+      const void* data = kept->data();
+      const size_t count = kept->size();
+      return from(Array::borrow(dtype_of<T>, std::move(shape), data, std::move(kept), count),
+                  executor);
+    }
+  }
+  template <Arithmetic T>
+  static Tensor from(std::initializer_list<T> values, Shape shape = {},
+                     const Executor& executor = default_executor()) {
+    if (shape.empty()) shape = {static_cast<int64_t>(values.size())};
+    return from_vector(std::vector<T>(values), std::move(shape), executor);
+  }
+  // Borrowed memory: it must live, unchanged, until everything made from it has been computed, or
+  // until the owner is let go.
+  template <Arithmetic T>
+  static Tensor from_span(std::span<const T> values, Shape shape,
+                          std::shared_ptr<const void> owner = {},
+                          const Executor& executor = default_executor()) {
+    return from(
+        Array::borrow(dtype_of<T>, std::move(shape), static_cast<const void*>(values.data()),
+                      std::move(owner), values.size()),
+        executor);
+  }
+  // Shares the array's memory where the device can read it.
+  static Tensor from(const Array& array, const Executor& executor = default_executor());
+
+  bool defined() const { return node_ != nullptr; }
+  DType dtype() const;
+  const Shape& shape() const;
+  int rank() const { return static_cast<int>(shape().size()); }
+  int64_t size() const;          // elements
+  int64_t size(int axis) const;  // of one axis; negative ones count from the last
+  Executor executor() const;
+
+  // Computes the value, if it is not there yet.
+  const Tensor& eval() const;
+  bool ready() const;
+
+  // The value, dense and row-major; shares memory where it can. Computes it.
+  Array array() const;
+  template <Arithmetic T>
+  std::vector<T> to_vector() const {
+    const Array a = array();
+    const std::span<const T> values = a.as<T>();
+    return {values.begin(), values.end()};
+  }
+  // DTypeMismatch and ShapeMismatch unless the span suits.
+  template <Arithmetic T>
+  void copy_to(std::span<T> to) const {
+    copy_bytes_to(dtype_of<T>, to.data(), to.size());
+  }
+  // The only element, converted to T; ShapeMismatch if there is not exactly one.
+  template <Arithmetic T>
+  T item() const {
+    const Array a = one_as(dtype_of<T>);
+    return a.as<T>()[0];
+  }
+
+  // Views: the same elements, looked at in another way; nothing is copied.
+  Tensor reshape(Shape shape) const;  // one length may be -1; copies where strides cannot say it
+  Tensor flatten(int first = 0, int last = -1) const;
+  Tensor transpose(int a = -2, int b = -1) const;
+  Tensor permute(std::vector<int> axes) const;
+  Tensor slice(std::vector<Slice> parts) const;  // one an axis, from the first; the rest whole
+  Tensor slice(int axis, Slice part) const;
+  Tensor select(int axis, int64_t index) const;  // one element of an axis, which goes
+  Tensor squeeze() const;
+  Tensor squeeze(int axis) const;
+  Tensor unsqueeze(int axis) const;
+  Tensor broadcast_to(Shape shape) const;
+  Tensor expand(Shape shape) const { return broadcast_to(std::move(shape)); }
+  Tensor flip(std::vector<int> axes) const;
+
+  Tensor to(DType dtype) const;               // converted
+  Tensor to(const Executor& executor) const;  // on another device
+
+  Tensor& operator+=(const Operand& other);
+  Tensor& operator-=(const Operand& other);
+  Tensor& operator*=(const Operand& other);
+  Tensor& operator/=(const Operand& other);
+
+ private:
+  friend struct graph::TensorAccess;
+  Array one_as(DType dtype) const;
+  void copy_bytes_to(DType dtype, void* to, size_t count) const;
+
+  graph::Node* node_ = nullptr;
+  std::shared_ptr<const graph::View> view_;  // null: all of the node
+};
+
+// What an operation takes: a tensor, or a number that takes the dtype of the tensors beside it.
+class HOLOGRAM_API Operand {
+ public:
+  Operand(const Tensor& tensor) : tensor_(tensor) {}
+  template <Arithmetic T>
+  Operand(T number)
+      : real_(static_cast<double>(number)),
+        integer_(static_cast<int64_t>(number)),
+        dtype_(std::is_same_v<T, bool> ? DType::Bool
+               : std::is_integral_v<T> ? DType::I64
+                                       : DType::F64) {
+    if constexpr (!std::is_integral_v<T>) integer_ = 0;
+  }
+  bool is_number() const { return dtype_ != DType::None; }
+  const Tensor& tensor() const { return tensor_; }
+  DType kind() const { return dtype_; }  // Bool, I64 or F64: what sort of number
+  double real() const { return real_; }
+  int64_t integer() const { return integer_; }
+
+ private:
+  Tensor tensor_;
+  double real_ = 0;
+  int64_t integer_ = 0;
+  DType dtype_ = DType::None;
+};
+
+// Computes several tensors at once, sharing what they have in common.
+HOLOGRAM_API void eval(std::initializer_list<Tensor> tensors);
+HOLOGRAM_API void eval(const std::vector<Tensor>& tensors);
+
+// The kernels that evaluating them would run, what each reads, writes and computes, and why values
+// between them go through memory.
+HOLOGRAM_API std::string explain(const std::vector<Tensor>& tensors);
+inline std::string explain(const Tensor& tensor) { return explain(std::vector<Tensor>{tensor}); }
+
+// The dtype that operands of these dtypes are brought to: the array API's rule, and of an integer
+// and a float the float's. DTypeMismatch for u64 with a signed integer.
+HOLOGRAM_API DType promote(DType a, DType b);
+
+}  // namespace hologram

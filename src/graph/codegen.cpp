@@ -1,0 +1,329 @@
+// Reductions follow one geometry that depends on the shape alone, so that the same numbers are
+// added in the same order on every device: a lane adds up runs of 16 elements (of a row that it
+// walks alone) or of 16 elements at a distance of 256 (of a row that a group shares), then the
+// runs, and a group its lanes. The error of a sum thus grows with the logarithm of its length.
+#include "graph/codegen.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <limits>
+#include <unordered_map>
+
+#include "graph/elementwise.hpp"
+#include "hologram/builder.hpp"
+
+namespace hologram::graph {
+namespace {
+
+using program::Access;
+using program::Buf;
+using program::Builder;
+using program::Combine;
+using program::Op;
+using program::Value;
+using program::Var;
+
+constexpr int64_t kRun = 16;
+
+bool is_narrow_integer(DType t) { return is_integer(t) && size_of(t) < 4; }
+
+class Generator {
+ public:
+  Generator(const Kernel& kernel, const Layout& l)
+      : kernel_(kernel), l_(l), b_(name_of(kernel), {kGroupLanes}, l.index) {}
+
+  Program run() {
+    declare();
+    find_coordinates();
+    switch (l_.walk) {
+      case Walk::Elements:
+        b_.if_(coordinate_.empty() ? lane() < 1
+                                   : coordinate_.back() < scalar("n", l_.outer.size() - 1),
+               [&] { write_elements(); });
+        break;
+      case Walk::LaneRows:
+        b_.if_(coordinate_.empty() ? lane() < 1
+                                   : coordinate_.back() < scalar("n", l_.outer.size() - 1),
+               [&] { write_rows(); });
+        break;
+      case Walk::GroupRows: write_rows(); break;
+    }
+    return b_.finish();
+  }
+
+ private:
+  Value whole(int64_t value) { return b_.constant(l_.index, value); }
+  Value lane() { return b_.global_id(0); }
+  Value scalar(const std::string& name) { return scalars_.at(name); }
+  Value scalar(const char* name, size_t axis) { return scalar(fmt::format("{}{}", name, axis)); }
+
+  void declare() {
+    for (size_t i = 0; i < kernel_.loads.size(); i++)
+      buffers_.push_back(b_.buffer(fmt::format("in{}", i), kernel_.loads[i]->dtype, Access::In));
+    for (size_t i = 0; i < kernel_.outputs.size(); i++)
+      outputs_.push_back(
+          b_.buffer(fmt::format("out{}", i), kernel_.outputs[i].target->dtype, Access::Out));
+    for (const ScalarArgument& a : scalar_arguments(kernel_, l_))
+      scalars_.emplace(a.name, b_.scalar_with_bits(a.name, a.type, {}));
+    // What is dense and walked by lanes alone needs no check of its bounds.
+    if (l_.walk != Walk::Elements || l_.outer.size() != 1) return;
+    b_.begin_host();
+    const auto dense = [&](uint32_t view) {
+      return l_.views[view].offset == 0 && l_.views[view].outer[0] == 1;
+    };
+    std::vector<bool> said(kernel_.loads.size(), false);
+    for (const Term& t : kernel_.terms) {
+      if (t.kind != TermKind::Load || said[t.buffer] || !dense(t.view)) continue;
+      said[t.buffer] = true;
+      b_.require(b_.length(buffers_[t.buffer]) >= scalar("n0"), "enough elements");
+    }
+    for (size_t i = 0; i < outputs_.size(); i++)
+      if (dense(kernel_.outputs[i].view))
+        b_.require(b_.length(outputs_[i]) >= scalar("n0"), "enough elements");
+    b_.end_host();
+  }
+
+  // The position along each outer axis.
+  void find_coordinates() {
+    const size_t rank = l_.outer.size();
+    coordinate_.resize(rank);
+    if (rank == 0) return;
+    size_t left = rank;
+    if (l_.walk != Walk::GroupRows) coordinate_[--left] = lane();
+    if (left == 0) return;
+    Value rest = b_.group_id(l_.walk == Walk::GroupRows ? 0 : 1);
+    while (left-- > 1) {
+      coordinate_[left] = rest % scalar("n", left);
+      rest = rest / scalar("n", left);
+    }
+    coordinate_[0] = rest;
+  }
+
+  void add(Value& sum, Value part) { sum = sum.builder() == nullptr ? part : sum + part; }
+
+  void add_scaled(Value& sum, Value at, int64_t stride, const std::string& name) {
+    if (stride == 0) return;
+    add(sum, stride == 1 ? at : at * scalar(name));
+  }
+
+  // Of the element that a view shows at the outer coordinates and `at` along the row.
+  Value index(uint32_t v, const Value* at) {
+    const Lanes& view = l_.views[v];
+    Value sum;
+    if (view.offset != 0) sum = scalar(fmt::format("v{}_at", v));
+    for (size_t k = 0; k < view.outer.size(); k++)
+      add_scaled(sum, coordinate_[k], view.outer[k], fmt::format("v{}_{}", v, k));
+    if (at != nullptr && !view.row.empty()) {
+      Value rest = *at;
+      for (size_t k = view.row.size(); k-- > 1;) {
+        add_scaled(sum, rest % scalar("row", k), view.row[k], fmt::format("v{}_row{}", v, k));
+        rest = rest / scalar("row", k);
+      }
+      add_scaled(sum, rest, view.row[0], fmt::format("v{}_row0", v));
+    }
+    return sum.builder() == nullptr ? whole(0) : sum;
+  }
+
+  // The value of a term; `local` holds what has been computed at this place of the row.
+  Value value(uint32_t t, std::vector<Value>& local, const Value* at) {
+    const Term& term = kernel_.terms[t];
+    std::vector<Value>& known = term.per_row ? per_row_ : local;
+    if (known[t].builder() != nullptr) return known[t];
+    const Value* where = term.per_row ? nullptr : at;
+    Value made;
+    if (term.kind == TermKind::Load) {
+      made = b_.load(buffers_[term.buffer], index(term.view, where));
+    } else {
+      std::vector<Value> operands;
+      for (const uint32_t operand : term.operands) operands.push_back(value(operand, local, at));
+      made = applied(term, operands, where);
+    }
+    return known[t] = made;
+  }
+
+  Value applied(const Term& term, const std::vector<Value>& operands, const Value* where) {
+    std::vector<Value> attributes;
+    const size_t next = term.first_attribute;
+    for (size_t k = 0; k < term.attributes; k++) attributes.push_back(scalar("a", next + k));
+    DType from = term.dtype;
+    if (!term.operands.empty())
+      from = kernel_.terms[term.op->rule == Rule::Shift ? term.operands[0] : term.operands.back()]
+                 .dtype;
+    const Operands x{b_,   operands,   attributes,
+                     from, term.dtype, term.op->indexed ? index(term.view, where) : Value()};
+    Value result = term.op->expression(x);
+    if (is_narrow_integer(term.dtype) && term.op != &source::cast)
+      result = apply(size_of(term.dtype) == 1 ? Op::Wrap8 : Op::Wrap16, {result});
+    return result;
+  }
+
+  void write_elements() {
+    std::vector<Value> local(kernel_.terms.size());
+    per_row_.resize(kernel_.terms.size());
+    for (size_t i = 0; i < kernel_.outputs.size(); i++) {
+      const Output& output = kernel_.outputs[i];
+      b_.store(outputs_[i], index(output.view, nullptr), value(output.term, local, nullptr));
+    }
+  }
+
+  void write_rows() {
+    per_row_.resize(kernel_.terms.size());
+    begin_ = whole(0);
+    end_ = scalar("length");
+    if (l_.chunk != 0) {
+      begin_ = coordinate_[static_cast<size_t>(l_.pieces_axis)] * scalar("piece");
+      end_ = min(begin_ + scalar("piece"), end_);
+    }
+    uint8_t levels = 0;
+    for (const Term& t : kernel_.terms) levels = std::max(levels, t.level);
+    for (uint8_t level = 0; level <= levels; level++) {
+      if (level > 0) reduce(level);
+      std::vector<Value> none(kernel_.terms.size());
+      for (uint32_t t = 0; t < kernel_.terms.size(); t++)
+        if (kernel_.terms[t].per_row && kernel_.terms[t].level == level) value(t, none, nullptr);
+    }
+    store_rows();
+  }
+
+  // Walks the row; `body` gets the position, `run` is called at the begin and the end of each run.
+  void walk_row(const std::function<void()>& before, const std::function<void(Value)>& body,
+                const std::function<void()>& after) {
+    const bool group = l_.walk == Walk::GroupRows;
+    const int64_t step = group ? kGroupLanes : 1;
+    b_.for_(begin_, end_, static_cast<uint64_t>(kRun * step), [&](Value run) {
+      before();
+      b_.for_(run, min(run + kRun * step, end_), static_cast<uint64_t>(step), [&](Value k) {
+        if (!group) return body(k);
+        const Value at = k + b_.lane_id(0);
+        b_.if_(at < end_, [&] { body(at); });
+      });
+      after();
+    });
+  }
+
+  // All reductions that need as many others before them, in one walk.
+  void reduce(uint8_t level) {
+    struct One {
+      uint32_t term;
+      DType type;
+      Var all, run;
+    };
+    std::vector<One> list;
+    for (uint32_t t = 0; t < kernel_.terms.size(); t++) {
+      const Term& term = kernel_.terms[t];
+      if (term.kind != TermKind::Reduce || term.level != level) continue;
+      const DType type = term.dtype == DType::Bool ? DType::U32 : compute_type(term.dtype);
+      const Value start = identity(term.combine, type);
+      list.push_back({t, type, b_.var(start), b_.var(start)});
+    }
+    if (list.empty()) return;
+    walk_row(
+        [&] {
+          for (const One& one : list) b_.set(one.run, identity(combine_of(one.term), one.type));
+        },
+        [&](Value at) {
+          std::vector<Value> local(kernel_.terms.size());
+          for (const One& one : list) {
+            const Value v = value(kernel_.terms[one.term].operands[0], local, &at);
+            b_.set(one.run, combined(combine_of(one.term), b_.get(one.run), b_.cast(v, one.type)));
+          }
+        },
+        [&] {
+          for (const One& one : list)
+            b_.set(one.all, combined(combine_of(one.term), b_.get(one.all), b_.get(one.run)));
+        });
+    for (const One& one : list) {
+      Value result = b_.get(one.all);
+      if (l_.walk == Walk::GroupRows) result = b_.group_reduce(combine_of(one.term), result);
+      const DType to = kernel_.terms[one.term].dtype;
+      if (to == DType::Bool) result = result != 0;
+      else if (is_narrow_integer(to))
+        result = apply(size_of(to) == 1 ? Op::Wrap8 : Op::Wrap16, {result});
+      per_row_[one.term] = result;
+    }
+  }
+
+  Combine combine_of(uint32_t term) const { return kernel_.terms[term].combine; }
+
+  Value identity(Combine combine, DType type) {
+    switch (combine) {
+      case Combine::Mul: return b_.constant(type, int64_t{1});
+      case Combine::Min:
+      case Combine::Max: return extreme(combine == Combine::Min, type);
+      default: return b_.constant(type, int64_t{0});
+    }
+  }
+
+  Value extreme(bool highest, DType type) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (is_float(type)) return b_.constant(type, highest ? kInfinity : -kInfinity);
+    const uint64_t ones = size_of(type) == 4 ? 0xffffffffu : UINT64_MAX;
+    if (is_unsigned_integer(type)) return b_.constant_bits(type, highest ? ones : 0);
+    return b_.constant_bits(type, highest ? ones >> 1 : ones - (ones >> 1));
+  }
+
+  static Value combined(Combine combine, Value a, Value b) {
+    switch (combine) {
+      case Combine::Mul: return a * b;
+      case Combine::Min: return min(a, b);
+      case Combine::Max: return max(a, b);
+      default: return a + b;
+    }
+  }
+
+  void store_rows() {
+    std::vector<size_t> elements;
+    const auto store_one = [&](size_t i) {
+      std::vector<Value> none(kernel_.terms.size());
+      const Output& output = kernel_.outputs[i];
+      b_.store(outputs_[i], index(output.view, nullptr), value(output.term, none, nullptr));
+    };
+    for (size_t i = 0; i < kernel_.outputs.size(); i++) {
+      if (!kernel_.terms[kernel_.outputs[i].term].per_row) elements.push_back(i);
+      else if (l_.walk == Walk::LaneRows) store_one(i);
+      else b_.if_(b_.lane_id(0) < 1, [&] { store_one(i); });
+    }
+    if (elements.empty()) return;
+    walk_row([] {},
+             [&](Value at) {
+               std::vector<Value> local(kernel_.terms.size());
+               for (const size_t i : elements) {
+                 const Output& output = kernel_.outputs[i];
+                 b_.store(outputs_[i], index(output.view, &at), value(output.term, local, &at));
+               }
+             },
+             [] {});
+  }
+
+  const Kernel& kernel_;
+  const Layout& l_;
+  Builder b_;
+  std::vector<Buf> buffers_, outputs_;
+  std::unordered_map<std::string, Value> scalars_;
+  std::vector<Value> coordinate_;
+  std::vector<Value> per_row_;  // by term
+  Value begin_, end_;           // of the row
+};
+
+}  // namespace
+
+std::string name_of(const Kernel& kernel) {
+  constexpr size_t kMostNames = 5;
+  std::string name = "fused";
+  if (kernel.members.empty()) return "copy";
+  for (size_t i = kernel.members.size(); i-- > 0;) {
+    if (kernel.members.size() - i > kMostNames) return name + "_more";
+    const Node& node = *kernel.members[i];
+    name +=
+        "_" + (node.kind == Kind::Reduce ? "reduce_" + std::string(program::name_of(node.combine))
+                                         : std::string(node.op->name));
+  }
+  return name;
+}
+
+Program generate(const Kernel& kernel, const Layout& layout) {
+  return Generator(kernel, layout).run();
+}
+
+}  // namespace hologram::graph

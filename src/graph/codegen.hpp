@@ -1,0 +1,15 @@
+// A kernel as an Atlas program.
+#pragma once
+
+#include "graph/layout.hpp"
+#include "hologram/program.hpp"
+
+namespace hologram::graph {
+
+// Buffers: the kernel's loads, then its outputs; scalars as scalar_arguments says.
+Program generate(const Kernel& kernel, const Layout& layout);
+
+// "fused_exp_sub_max".
+std::string name_of(const Kernel& kernel);
+
+}  // namespace hologram::graph

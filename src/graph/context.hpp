@@ -1,0 +1,70 @@
+// An executor as tensors see it: the lock, the kernels made so far, memory, launches.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/node.hpp"
+#include "graph/schedule.hpp"
+#include "runtime/executor_state.hpp"
+
+namespace hologram::graph {
+
+class Context {
+ public:
+  explicit Context(Executor::State& state);
+
+  // That of an executor; it lives as long as the executor or anything that holds it.
+  static std::shared_ptr<Context> of(const Executor& executor);
+
+  Executor handle() { return Executor(state_.shared_from_this()); }
+  const DeviceInfo& device() const { return state_.device->info(); }
+  const BackendConfig& config() const { return state_.config; }
+  Executor::State& executor() { return state_; }
+
+  // Makes the nodes ready. Throws what went wrong.
+  void evaluate(const std::vector<Node*>& roots);
+  // What evaluating the nodes would do.
+  std::string explain(const std::vector<Node*>& roots);
+
+  // Memory of the host as a result, without a copy where the device can reach it.
+  Storage adopt(const Array& array);
+  // A ready node's result in host memory.
+  Array read(const Node& node);
+
+  // Random numbers: the key, and the number of the next operation that draws some.
+  void seed(uint64_t key);
+  std::pair<uint64_t, uint64_t> next_random();
+
+  // For works; the context is locked.
+  Storage allocate(uint64_t bytes);
+  void launch(const Program& program, const Grid& grid, std::span<const hal::Binding> buffers,
+              std::span<const uint64_t> scalars);
+  void copy_to_host(const Storage& from, std::byte* to, uint64_t bytes);
+  void copy_from_host(const std::byte* from, const Storage& to, uint64_t bytes);
+  hal::Stream& stream() { return *stream_; }
+  void wait();
+
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  ScheduleOptions options() const;
+  void run(const Kernel& kernel);
+  void run(Node& opaque);
+  static void finish(Node& node, Storage result);
+  const Program& program_of(const Kernel& kernel, const struct Layout& layout);
+
+  Executor::State& state_;
+  std::unique_ptr<hal::Stream> stream_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Program> kernels_;  // by key_of
+  uint64_t seed_ = 0, ordinal_ = 0;
+};
+
+// Bytes of a node's result.
+uint64_t bytes_of(const Node& node);
+
+}  // namespace hologram::graph

@@ -1,0 +1,102 @@
+// The elementwise operations: one row of one table says everything about each. From a row come the
+// tensor function, the name in expressions, the entry in docs/operations.md and the conformance
+// cases; `scripts/generate` writes what is generated.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "hologram/builder.hpp"
+#include "hologram/dtype.hpp"
+
+namespace hologram::graph {
+
+// What an expression is written over: its operands and attributes as values of a kernel.
+class Operands {
+ public:
+  program::Builder& builder;
+  std::span<const program::Value> values;
+  std::span<const program::Value> attributes;
+  DType from;             // the dtype of the operands (of the last one for `where`)
+  DType to;               // the dtype of the result
+  program::Value number;  // of the element in the result, row by row; only for `indexed` rows
+
+  program::Value operator[](size_t i) const { return values[i]; }
+  program::Value attribute(size_t i) const { return attributes[i]; }
+  DType compute() const { return compute_type(from); }
+};
+
+using Expression = program::Value (*)(const Operands& x);
+
+// Which dtypes the operands may have, after promotion.
+enum class Accepts : uint8_t { Any, Number, Integer, IntegerOrBool, Bool };
+
+// How operands are promoted and what comes out.
+enum class Rule : uint8_t {
+  Same,    // the promoted dtype
+  Float,   // the promoted dtype, f32 for integers and bool
+  Test,    // bool from operands of one dtype
+  Choice,  // the promoted dtype of all but the first operand, which is a bool
+  Shift,   // the dtype of the first operand
+  Given,   // the node's dtype; operands as they are
+};
+
+// What a NaN operand does.
+enum class Nan : uint8_t { Propagates, Special, None };
+
+enum class Group : uint8_t {
+  Arithmetic,
+  Rounding,
+  Power,
+  Function,
+  Activation,
+  Comparison,
+  Logic,
+  Internal
+};
+
+struct AttributeInfo {
+  std::string_view name;  // empty: there is none
+  double otherwise = 0;
+};
+
+struct ElementwiseOp {
+  std::string_view name;
+  Group group;
+  std::string_view parameters;  // "a, b"; their number is the arity
+  Accepts accepts;
+  Rule rule;
+  Expression expression;
+  double low, high;  // operands for which the bound holds
+  double ulps;       // the largest error there for f32 and f64, in units of the last place
+  Nan nan;
+  std::string_view meaning;
+  std::array<AttributeInfo, 2> attributes = {};
+  bool indexed = false;   // the expression reads `number`
+  bool absolute = false;  // the error is measured against the larger of result and operand
+
+  size_t arity() const;
+  size_t attribute_count() const;
+};
+
+std::span<const ElementwiseOp> elementwise_table();
+const ElementwiseOp* find_elementwise(std::string_view name);
+const ElementwiseOp& elementwise(std::string_view name);  // one that is there
+
+// Rows that make tensors from nothing or change their dtype; not in the public table.
+namespace source {
+extern const ElementwiseOp full;      // attribute 0 everywhere
+extern const ElementwiseOp arange;    // attribute 0 + number * attribute 1
+extern const ElementwiseOp linspace;  // from attribute 0 to 1; attribute 2: how many
+extern const ElementwiseOp band;      // 1 where column - row lies in attributes 1 … 2; 0: columns
+extern const ElementwiseOp uniform;  // Philox: attributes 0 … 3: the key and the operation's number
+extern const ElementwiseOp normal;
+extern const ElementwiseOp integers;  // the same; attributes 4, 5: the lowest and the range
+extern const ElementwiseOp cast;
+extern const ElementwiseOp copy;
+}  // namespace source
+
+}  // namespace hologram::graph

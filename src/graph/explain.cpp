@@ -1,0 +1,91 @@
+// What evaluating a graph would do, in words.
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "graph/codegen.hpp"
+#include "graph/context.hpp"
+#include "graph/elementwise.hpp"
+#include "graph/work.hpp"
+
+namespace hologram::graph {
+namespace {
+
+std::string in_bytes(double n) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  while (n >= 10240 && unit + 1 < std::size(kUnits)) {
+    n /= 1024;
+    unit++;
+  }
+  return fmt::format("{:.0f} {}", n, kUnits[unit]);
+}
+
+// Nominal operations of an element, from the cost of the program where it is known.
+double operations(const Kernel& kernel, const Layout& how, const Program& program) {
+  double lanes = 1;
+  for (const int64_t n : how.outer) lanes *= static_cast<double>(n);
+  if (how.walk == Walk::Elements) return program.cost().flops * lanes;
+  double flops = 0;
+  for (const Term& t : kernel.terms) {
+    const double times = t.per_row ? 1 : static_cast<double>(kernel.row_length());
+    if (t.kind == TermKind::Apply) flops += times;
+    if (t.kind == TermKind::Reduce) flops += static_cast<double>(kernel.row_length());
+  }
+  return flops * static_cast<double>(kernel.outer_count());
+}
+
+const char* walk_words(Walk walk) {
+  switch (walk) {
+    case Walk::Elements: return "a lane an element";
+    case Walk::LaneRows: return "a lane a row";
+    case Walk::GroupRows: return "a group of 256 lanes a row";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Context::explain(const std::vector<Node*>& roots) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Node*> lazy;
+  for (Node* root : roots)
+    if (root->state.load(std::memory_order_acquire) == NodeState::Lazy) lazy.push_back(root);
+  if (lazy.empty()) return "Nothing to do: the values are there.\n";
+  const Schedule plan = schedule(lazy, options());
+  std::string text = fmt::format("{} step{} on {}\n", plan.steps.size(),
+                                 plan.steps.size() == 1 ? "" : "s", device().name);
+  size_t number = 0;
+  for (const Step& step : plan.steps) {
+    number++;
+    if (step.opaque != nullptr) {
+      text += fmt::format("{}. {}\n", number, describe(*step.opaque));
+      for (const Input& input : step.opaque->inputs)
+        text += fmt::format("   reads {}\n", describe(*input.node));
+      continue;
+    }
+    const Kernel& kernel = step.kernel;
+    const Layout how = layout(kernel);
+    double read = 0, written = 0;
+    for (const Node* node : kernel.loads) read += static_cast<double>(bytes_of(*node));
+    for (const Output& output : kernel.outputs)
+      written += static_cast<double>(element_count(kernel.views[output.view].shape)) *
+                 static_cast<double>(size_of(output.target->dtype)) /
+                 static_cast<double>(kernel.terms[output.term].per_row
+                                         ? std::max<int64_t>(1, kernel.row_length())
+                                         : 1);
+    text += fmt::format("{}. {}: {} over {}, {}\n", number, name_of(kernel), walk_words(how.walk),
+                        to_string(kernel.domain),
+                        how.index == DType::I32 ? "32-bit indices" : "64-bit indices");
+    text += fmt::format("   reads {} in {} buffers, writes {} in {}, {:.3g} operations\n",
+                        in_bytes(read), kernel.loads.size(), in_bytes(written),
+                        kernel.outputs.size(), operations(kernel, how, program_of(kernel, how)));
+    for (const Output& output : kernel.outputs)
+      text += fmt::format("   makes {}\n", describe(*output.target));
+  }
+  for (const Cut& cut : plan.cuts)
+    text += fmt::format("{} goes through memory: {}\n", describe(*cut.node), cut.reason);
+  return text;
+}
+
+}  // namespace hologram::graph

@@ -1,0 +1,58 @@
+// A fused kernel: what is computed for each element of a domain, and where it goes.
+//
+// The domain has outer axes and, where something is reduced, the axes of a row. A term is one
+// value: per element, or per row if nothing it is made of differs within the row.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/node.hpp"
+
+namespace hologram::graph {
+
+enum class TermKind : uint8_t { Load, Apply, Reduce };
+
+struct Term {
+  TermKind kind = TermKind::Load;
+  bool per_row = false;
+  uint8_t level = 0;  // how many reductions must be done before it
+  DType dtype = DType::None;
+  const ElementwiseOp* op = nullptr;
+  program::Combine combine = program::Combine::Add;
+  uint32_t view = 0;               // of a Load, or of an Apply that is `indexed`
+  uint32_t buffer = 0;             // of a Load
+  uint32_t first_attribute = 0;    // of an Apply
+  uint32_t attributes = 0;         // how many it has
+  std::vector<uint32_t> operands;  // of an Apply or Reduce
+};
+
+struct Output {
+  uint32_t term;
+  uint32_t view;  // of the target
+  Node* target;
+};
+
+struct Kernel {
+  Shape domain;
+  size_t row_axes = 0;  // the last so many axes are the row
+  int64_t chunk = 0;    // not 0: rows are reduced by pieces of so many elements
+
+  std::vector<Node*> members;  // nodes that are computed here; the first one names the kernel
+  std::vector<Node*> loads;    // one a buffer that is read
+  std::vector<View> views;     // over the domain
+  std::vector<Term> terms;     // operands come before those who use them
+  std::vector<Output> outputs;
+  std::vector<Attribute> attributes;
+
+  size_t outer_axes() const { return domain.size() - row_axes; }
+  int64_t outer_count() const;
+  int64_t row_length() const;  // of a whole row; 1 without row axes
+};
+
+// A row as long as this or shorter is walked by one lane, a longer one by a group of 256.
+inline constexpr int64_t kLongestLaneRow = 256;
+// Longer rows are cut into pieces, by the operation that makes the node.
+inline constexpr int64_t kLongestGroupRow = 16384;
+
+}  // namespace hologram::graph

@@ -1,0 +1,162 @@
+#include "graph/layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "graph/elementwise.hpp"
+
+namespace hologram::graph {
+namespace {
+
+// Shorter innermost axes leave most lanes of a block idle.
+constexpr int64_t kShortAxis = 64;
+
+bool fits_32_bits(const Kernel& kernel, const Layout& l) {
+  constexpr int64_t kMost = INT32_MAX - (1 << 16);
+  int64_t lanes = 1;
+  for (const int64_t n : l.outer) lanes *= n;
+  if (lanes > kMost || kernel.row_length() > kMost) return false;
+  for (const Lanes& view : l.views) {
+    // In double: nothing that counts here is near its precision.
+    double reach = std::abs(static_cast<double>(view.offset));
+    for (size_t k = 0; k < l.outer.size(); k++)
+      reach += std::abs(static_cast<double>(view.outer[k])) * static_cast<double>(l.outer[k]);
+    for (size_t k = 0; k < l.row.size(); k++)
+      reach += std::abs(static_cast<double>(view.row[k])) * static_cast<double>(l.row[k]);
+    if (reach > kMost) return false;
+  }
+  return std::all_of(kernel.loads.begin(), kernel.loads.end(),
+                     [](const Node* node) { return element_count(node->shape) <= kMost; });
+}
+
+// Moves the axis that lanes walk to the end.
+void choose_lane_axis(Layout& l) {
+  if (l.outer.size() < 2 || l.outer.back() >= kShortAxis) return;
+  const auto longest = std::max_element(l.outer.begin(), l.outer.end());
+  if (*longest < 2 * l.outer.back()) return;
+  const auto axis = longest - l.outer.begin();
+  const auto rotate = [&](auto& list) {
+    std::rotate(list.begin() + axis, list.begin() + axis + 1, list.end());
+  };
+  rotate(l.outer);
+  for (Lanes& view : l.views) rotate(view.outer);
+  if (l.pieces_axis == axis) l.pieces_axis = static_cast<int>(l.outer.size()) - 1;
+  else if (l.pieces_axis > axis) l.pieces_axis--;
+}
+
+// 0 and 1 are so common that the code knows them.
+char stride_class(int64_t stride) { return stride == 0 ? '0' : stride == 1 ? '1' : 's'; }
+
+template <class T>
+void append(std::string& key, T value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+Grid Layout::grid() const {
+  Grid grid = {1, 1, 1};
+  uint64_t all = 1;
+  for (const int64_t n : outer) all *= static_cast<uint64_t>(n);
+  if (walk == Walk::GroupRows) return {all, 1, 1};
+  const uint64_t lanes = outer.empty() ? 1 : static_cast<uint64_t>(outer.back());
+  grid[0] = (lanes + kGroupLanes - 1) / kGroupLanes;
+  grid[1] = lanes == 0 ? 0 : all / lanes;
+  return grid;
+}
+
+Layout layout(const Kernel& kernel) {
+  Layout l;
+  const auto outer_axes = static_cast<int64_t>(kernel.outer_axes());
+  l.outer.assign(kernel.domain.begin(), kernel.domain.begin() + outer_axes);
+  l.row.assign(kernel.domain.begin() + outer_axes, kernel.domain.end());
+  std::vector<Strides*> outers, rows;
+  l.views.resize(kernel.views.size());
+  for (size_t v = 0; v < l.views.size(); v++) {
+    const View& view = kernel.views[v];
+    l.views[v].outer.assign(view.strides.begin(), view.strides.begin() + outer_axes);
+    l.views[v].row.assign(view.strides.begin() + outer_axes, view.strides.end());
+    l.views[v].offset = view.offset;
+    outers.push_back(&l.views[v].outer);
+    rows.push_back(&l.views[v].row);
+  }
+  const int64_t kept = kernel.outer_count();
+  collapse(l.outer, outers);
+  collapse(l.row, rows);
+
+  const int64_t length = kernel.row_length();
+  if (kernel.chunk != 0) {
+    l.chunk = kernel.chunk;
+    l.pieces_axis = 0;
+    l.outer.insert(l.outer.begin(), (length + l.chunk - 1) / l.chunk);
+    for (Lanes& view : l.views) view.outer.insert(view.outer.begin(), 0);
+    for (const Output& output : kernel.outputs) l.views[output.view].outer[0] = kept;
+  }
+  if (kernel.row_axes > 0)
+    l.walk = std::max<int64_t>(l.chunk != 0 ? l.chunk : length, 1) > kLongestLaneRow
+                 ? Walk::GroupRows
+                 : Walk::LaneRows;
+  if (l.walk != Walk::GroupRows) choose_lane_axis(l);
+  if (!fits_32_bits(kernel, l)) l.index = DType::I64;
+  return l;
+}
+
+std::vector<ScalarArgument> scalar_arguments(const Kernel& kernel, const Layout& l) {
+  std::vector<ScalarArgument> list;
+  const auto add = [&](std::string name, int64_t value) {
+    const auto bits = static_cast<uint64_t>(value);
+    list.push_back({std::move(name), l.index, l.index == DType::I32 ? bits & 0xffffffffu : bits});
+  };
+  for (size_t k = 0; k < l.outer.size(); k++) add(fmt::format("n{}", k), l.outer[k]);
+  for (size_t k = 0; k < l.row.size(); k++) add(fmt::format("row{}", k), l.row[k]);
+  if (kernel.row_axes > 0) add("length", kernel.row_length());
+  if (l.chunk != 0) add("piece", l.chunk);
+  for (size_t v = 0; v < l.views.size(); v++) {
+    const Lanes& view = l.views[v];
+    for (size_t k = 0; k < view.outer.size(); k++)
+      if (stride_class(view.outer[k]) == 's') add(fmt::format("v{}_{}", v, k), view.outer[k]);
+    for (size_t k = 0; k < view.row.size(); k++)
+      if (stride_class(view.row[k]) == 's') add(fmt::format("v{}_row{}", v, k), view.row[k]);
+    if (view.offset != 0) add(fmt::format("v{}_at", v), view.offset);
+  }
+  for (size_t i = 0; i < kernel.attributes.size(); i++)
+    list.push_back({fmt::format("a{}", i), kernel.attributes[i].type, kernel.attributes[i].bits});
+  return list;
+}
+
+std::string key_of(const Kernel& kernel, const Layout& l) {
+  std::string key;
+  append(key, l.walk);
+  append(key, l.index);
+  append(key, l.pieces_axis);
+  append(key, l.outer.size());
+  append(key, l.row.size());
+  for (const Lanes& view : l.views) {
+    for (const int64_t s : view.outer) key += stride_class(s);
+    for (const int64_t s : view.row) key += stride_class(s);
+    key += view.offset != 0 ? '+' : '.';
+  }
+  append(key, kernel.loads.size());
+  for (const Term& t : kernel.terms) {
+    append(key, t.kind);
+    append(key, t.dtype);
+    append(key, t.per_row);
+    append(key, t.combine);
+    append(key, t.op);
+    append(key, t.view);
+    append(key, t.buffer);
+    append(key, t.operands.size());
+    for (const uint32_t operand : t.operands) append(key, operand);
+  }
+  for (const Attribute& a : kernel.attributes) append(key, a.type);
+  for (const Output& output : kernel.outputs) {
+    append(key, output.term);
+    append(key, output.view);
+    append(key, output.target->dtype);
+  }
+  return key;
+}
+
+}  // namespace hologram::graph

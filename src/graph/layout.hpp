@@ -1,0 +1,53 @@
+// How a kernel walks its domain: axes merged, the lanes' axis chosen, the width of indices. What a
+// kernel's code depends on is here; sizes, strides and offsets are arguments.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/kernel.hpp"
+
+namespace hologram::graph {
+
+enum class Walk : uint8_t {
+  Elements,  // a lane an element
+  LaneRows,  // a lane a row, which it walks alone
+  GroupRows  // a group of lanes a row
+};
+
+// A view in terms of the layout's axes.
+struct Lanes {
+  Strides outer, row;
+  int64_t offset = 0;
+};
+
+struct Layout {
+  Walk walk = Walk::Elements;
+  DType index = DType::I32;
+  Shape outer;  // the last axis is that of the lanes (but for GroupRows); may be empty
+  Shape row;
+  int pieces_axis = -1;  // of outer: which piece of the row, or -1
+  int64_t chunk = 0;
+  std::vector<Lanes> views;  // those of the kernel
+
+  Grid grid() const;
+};
+
+inline constexpr uint32_t kGroupLanes = 256;
+
+Layout layout(const Kernel& kernel);
+
+// An argument of the kernel's program, in the order of its scalars.
+struct ScalarArgument {
+  std::string name;
+  DType type;
+  uint64_t bits;
+};
+
+// Calls `each` for every scalar that the program of such a kernel has.
+std::vector<ScalarArgument> scalar_arguments(const Kernel& kernel, const Layout& layout);
+
+// Everything that the code of the kernel depends on, as bytes.
+std::string key_of(const Kernel& kernel, const Layout& layout);
+
+}  // namespace hologram::graph

@@ -1,0 +1,123 @@
+// The lazy graph: what a tensor is made of until somebody reads it.
+//
+// A node is immutable but for its state and result. It goes from Lazy to Ready or Failed once,
+// under the lock of its Context, and then lets go of its inputs.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/view.hpp"
+#include "hal/hal.hpp"
+#include "hologram/dtype.hpp"
+#include "hologram/op.hpp"
+
+namespace hologram::graph {
+
+struct ElementwiseOp;
+struct Node;
+class Context;
+class Work;
+
+// Counts the owners of a node. Letting go of the last one frees the nodes behind it one after the
+// other, however long the chain.
+class NodeRef {
+ public:
+  NodeRef() = default;
+  explicit NodeRef(Node* node);  // takes the first reference of a new node
+  NodeRef(const NodeRef& other);
+  NodeRef(NodeRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  NodeRef& operator=(NodeRef other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~NodeRef();
+  // Give and take a reference without counting.
+  Node* release() { return std::exchange(node_, nullptr); }
+  static NodeRef adopt(Node* node) {
+    NodeRef ref;
+    ref.node_ = node;
+    return ref;
+  }
+  Node* get() const { return node_; }
+  Node* operator->() const { return node_; }
+  Node& operator*() const { return *node_; }
+  explicit operator bool() const { return node_ != nullptr; }
+  friend bool operator==(const NodeRef& a, const NodeRef& b) { return a.node_ == b.node_; }
+
+ private:
+  Node* node_ = nullptr;
+};
+
+enum class Kind : uint8_t {
+  Data,         // was given, never computed
+  Elementwise,  // one element from one element of each input
+  Reduce,       // one element from a row of the input
+  Assemble,     // each input written into a part of the result, in order
+  Opaque,       // a Work of its own: products, gathers, sorts
+};
+
+enum class NodeState : uint8_t { Lazy, Ready, Failed };
+
+struct Input {
+  NodeRef node;
+  View view;  // of the node's result, in the coordinates that the consumer walks
+};
+
+// A number that goes into a kernel as an argument.
+struct Attribute {
+  DType type = DType::None;  // a compute type
+  uint64_t bits = 0;
+  friend bool operator==(const Attribute&, const Attribute&) = default;
+};
+
+// Where a result lies: dense, row-major, from the binding's start.
+struct Storage {
+  std::shared_ptr<const void> owner;
+  hal::Binding where;
+};
+
+struct Node {
+  Node(Kind kind, std::shared_ptr<Context> context, DType dtype, Shape shape);
+  ~Node();
+
+  const Kind kind;
+  const DType dtype;
+  const Shape shape;
+  const std::shared_ptr<Context> context;
+  std::atomic<NodeState> state{NodeState::Lazy};
+  uint32_t depth = 0;  // lazy nodes above it, on the longest way
+
+  // Of Elementwise: the row of the table. Views have the shape of the node.
+  const ElementwiseOp* op = nullptr;
+  std::vector<Attribute> attributes;
+
+  // Of Reduce: one input, whose view has the axes of this node, then those that are reduced, of
+  // which there are `reduced`. If `chunk` is not 0, the first axis of this node numbers chunks of
+  // so many elements of what is reduced, and the view lacks that axis.
+  program::Combine combine = program::Combine::Add;
+  uint8_t reduced = 0;
+  int64_t chunk = 0;
+
+  // Of Assemble: where each input goes, a view of this node.
+  std::vector<View> parts;
+  size_t parts_left = 0;  // to be written
+
+  std::unique_ptr<const Work> work;  // of Opaque
+
+  std::vector<Input> inputs;  // empty once the state is not Lazy
+  Storage result;             // once Ready
+  std::exception_ptr error;   // once Failed
+
+  std::atomic<uint32_t> references{0};
+  uint32_t slot = UINT32_MAX;  // in a schedule under way; the context is locked then
+};
+
+// For messages: "add [3, 4] f32".
+std::string describe(const Node& node);
+
+}  // namespace hologram::graph

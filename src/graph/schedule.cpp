@@ -1,0 +1,318 @@
+// Greedy fusion. Nodes are met consumers first; one joins a kernel if all that use it stand in that
+// kernel and their way of looking at it can be followed through to its own inputs. So no value that
+// is used by two kernels is computed twice, and kernels never wait for each other in a circle: one
+// that was begun later never needs the result of one that was begun before.
+#include "graph/schedule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/elementwise.hpp"
+#include "graph/terms.hpp"
+
+namespace hologram::graph {
+namespace {
+
+constexpr size_t kMostMembers = 64;
+constexpr size_t kMostWays = 4;  // in which one kernel looks at the same value
+
+bool is_constant_along(const View& view, size_t axes) {
+  const size_t rank = view.shape.size();
+  for (size_t k = rank - axes; k < rank; k++)
+    if (view.shape[k] != 1 && view.strides[k] != 0) return false;
+  return true;
+}
+
+class Scheduler {
+ public:
+  explicit Scheduler(const ScheduleOptions& options) : options_(options) {}
+
+  Schedule run(const std::vector<Node*>& roots) {
+    for (Node* root : roots) collect(root);
+    for (Node* root : roots)
+      if (root->slot != UINT32_MAX) uses_[root->slot].root = true;
+    for (size_t i = order_.size(); i-- > 0;) place(order_[i]);
+    Schedule result;
+    for (size_t i = drafts_.size(); i-- > 0;) {
+      Draft& draft = drafts_[i];
+      Step& step = result.steps.emplace_back();
+      if (draft.opaque != nullptr) step.opaque = draft.opaque;
+      else step.kernel = build_kernel(draft);
+    }
+    for (Node* node : order_) node->slot = UINT32_MAX;
+    result.cuts = std::move(cuts_);
+    return result;
+  }
+
+ private:
+  struct Use {
+    size_t draft;
+    View view;
+    friend bool operator==(const Use&, const Use&) = default;
+  };
+  struct Uses {
+    std::vector<Use> list;
+    bool root = false;
+    size_t draft = SIZE_MAX;  // that it is computed in
+  };
+
+  // Lazy nodes, inputs before those who use them.
+  void collect(Node* root) {
+    std::vector<std::pair<Node*, size_t>> path = {{root, 0}};
+    while (!path.empty()) {
+      auto& [node, next] = path.back();
+      if (next == 0) {
+        const NodeState state = node->state.load(std::memory_order_acquire);
+        if (state == NodeState::Failed) {
+          forget();
+          std::rethrow_exception(node->error);
+        }
+        if (state == NodeState::Ready || node->slot != UINT32_MAX) {
+          path.pop_back();
+          continue;
+        }
+      }
+      if (next < node->inputs.size()) {
+        path.emplace_back(node->inputs[next++].node.get(), 0);
+        continue;
+      }
+      if (node->slot == UINT32_MAX) {
+        node->slot = static_cast<uint32_t>(order_.size());
+        order_.push_back(node);
+        uses_.emplace_back();
+      }
+      path.pop_back();
+    }
+  }
+  void forget() {
+    for (Node* node : order_) node->slot = UINT32_MAX;
+  }
+
+  void place(Node* node) {
+    Uses& uses = uses_[node->slot];
+    std::string reason;
+    if (!uses.list.empty() && joins(node, uses, reason)) return;
+    if (!uses.list.empty()) cuts_.push_back({node, std::move(reason)});
+    begin(node);
+  }
+
+  // A kernel of its own for the node, or a step of its kind.
+  void begin(Node* node) {
+    if (node->kind == Kind::Opaque) {
+      Draft& draft = drafts_.emplace_back();
+      draft.opaque = node;
+      for (const Input& input : node->inputs) use(input.node.get(), drafts_.size() - 1, input.view);
+      return;
+    }
+    if (node->kind == Kind::Assemble) {
+      for (size_t i = node->parts.size(); i-- > 0;) {
+        Draft& draft = drafts_.emplace_back();
+        draft.domain = node->parts[i].shape;
+        draft.roots.push_back(
+            {node->inputs[i].node.get(), node->inputs[i].view, node, node->parts[i]});
+        use(node->inputs[i].node.get(), drafts_.size() - 1, node->inputs[i].view);
+      }
+      return;
+    }
+    Draft& draft = drafts_.emplace_back();
+    const View whole = dense_view(node->shape);
+    if (node->kind == Kind::Reduce) {
+      draft.domain = node->inputs[0].view.shape;
+      draft.row_axes = node->reduced;
+      draft.chunk = node->chunk;
+    } else {
+      draft.domain = node->shape;
+    }
+    View to = whole;
+    if (node->chunk != 0) {  // the codes of the kernel add the piece's number
+      to.shape.erase(to.shape.begin());
+      to.strides.erase(to.strides.begin());
+    }
+    draft.roots.push_back({node, to, node, to});
+    add_member(drafts_.size() - 1, node, {to});
+  }
+
+  void use(Node* node, size_t draft, const View& view) {
+    drafts_[draft].reads.insert(node);
+    if (node->slot == UINT32_MAX) return;  // there already
+    auto& list = uses_[node->slot].list;
+    const Use made{draft, view};
+    if (std::find(list.begin(), list.end(), made) == list.end()) list.push_back(made);
+  }
+
+  void add_member(size_t index, Node* node, const std::vector<View>& ways) {
+    drafts_[index].members.push_back(node);
+    drafts_[index].reads.erase(node);
+    uses_[node->slot].draft = index;
+    for (const View& way : ways)
+      for (const Input& input : node->inputs)
+        use(input.node.get(), index, *through(drafts_[index], *node, input, way));
+  }
+
+  bool joins(Node* node, Uses& uses, std::string& reason) {
+    const size_t index = uses.list.front().draft;
+    Draft& draft = drafts_[index];
+    const auto refuse = [&](std::string why) {
+      reason = std::move(why);
+      return false;
+    };
+    if (!options_.fusion) return refuse("fusion is off");
+    for (const Use& use : uses.list)
+      if (use.draft != index) return refuse("two kernels use it");
+    if (draft.opaque != nullptr)
+      return refuse(fmt::format("{} reads it from memory", describe(*draft.opaque)));
+    if (node->kind != Kind::Elementwise && node->kind != Kind::Reduce)
+      return refuse("it is not fused");
+    if (draft.members.size() >= kMostMembers) return refuse("the kernel is long enough");
+    if (uses.list.size() > kMostWays) return refuse("it is looked at in too many ways");
+    auto reads = draft.reads;
+    reads.erase(node);
+    for (const Input& input : node->inputs) reads.insert(input.node.get());
+    const size_t outputs = draft.roots.size() + (uses.root ? 1 : 0);
+    if (reads.size() + outputs > options_.max_bindings)
+      return refuse("the kernel has as many buffers as a device takes");
+
+    Draft changed = draft;
+    std::vector<View> ways;
+    for (const Use& use : uses.list) ways.push_back(padded(use.view, draft.domain));
+    if (node->kind == Kind::Reduce && !takes_row(changed, *node, ways, reason)) return false;
+    if (node->kind == Kind::Elementwise && changed.row_axes == 0 && is_costly(*node))
+      foresee_row(changed, *node, ways);
+    for (View& way : ways) way = padded(way, changed.domain);
+    for (const View& way : ways) {
+      const bool per_row = changed.row_axes > 0 && is_constant_along(way, changed.row_axes);
+      const int64_t evaluations = per_row || node->kind == Kind::Reduce
+                                      ? outer_count(changed)
+                                      : element_count(changed.domain);
+      if (evaluations > element_count(node->shape) && is_costly(*node))
+        return refuse("it would be computed again for each element it is repeated for");
+      for (const Input& input : node->inputs)
+        if (!through(changed, *node, input, way))
+          return refuse("strides cannot say how its inputs are looked at");
+    }
+    if (uses.root) {
+      if (ways.size() != 1 || !covers(changed, *node, ways[0]))
+        return refuse("it is a result, of another shape than the kernel's");
+      changed.roots.push_back({node, ways[0], node, ways[0]});
+    }
+    drafts_[index] = std::move(changed);
+    add_member(index, node, ways);
+    return true;
+  }
+
+  // A value that is the same along the last axes and comes out of a reduction over them is computed
+  // once a row: makes the kernel one over rows before the reduction itself is met.
+  static void foresee_row(Draft& draft, const Node& node, const std::vector<View>& ways) {
+    constexpr size_t kFarthest = 16;
+    std::vector<const Node*> above = {&node};
+    for (size_t i = 0; i < above.size() && i < kFarthest; i++) {
+      const Node& at = *above[i];
+      if (at.kind == Kind::Reduce && at.chunk == 0) {
+        const Shape row = reduced_shape(at);
+        if (ends_with(draft.domain, row) && element_count(row) > 1 &&
+            std::all_of(ways.begin(), ways.end(),
+                        [&](const View& way) { return is_constant_along(way, row.size()); })) {
+          draft.row_axes = row.size();
+          if (outer_count(draft) <= element_count(node.shape)) return;
+          draft.row_axes = 0;
+        }
+      } else if (at.kind == Kind::Elementwise) {
+        for (const Input& input : at.inputs)
+          if (input.node->slot != UINT32_MAX) above.push_back(input.node.get());
+      }
+    }
+  }
+
+  static Shape reduced_shape(const Node& node) {
+    const Shape& shape = node.inputs[0].view.shape;
+    return Shape(shape.end() - node.reduced, shape.end());
+  }
+  static bool ends_with(const Shape& shape, const Shape& end) {
+    return shape.size() >= end.size() && std::equal(end.rbegin(), end.rend(), shape.rbegin());
+  }
+
+  static int64_t outer_count(const Draft& draft) {
+    int64_t count = 1;
+    for (size_t k = 0; k + draft.row_axes < draft.domain.size(); k++) count *= draft.domain[k];
+    return count;
+  }
+
+  static bool is_costly(const Node& node) {
+    if (node.kind == Kind::Reduce) return true;
+    switch (node.op->group) {
+      case Group::Power:
+      case Group::Function:
+      case Group::Activation: return true;
+      case Group::Internal:
+        return node.op == &source::uniform || node.op == &source::normal ||
+               node.op == &source::integers;
+      default: return false;
+    }
+  }
+
+  // Whether each element of the node is met once when the kernel walks its domain.
+  static bool covers(const Draft& draft, const Node& node, const View& way) {
+    size_t axes = draft.domain.size();
+    if (node.kind == Kind::Reduce || is_constant_along(way, draft.row_axes)) axes -= draft.row_axes;
+    int64_t count = 1;
+    for (size_t k = 0; k < axes; k++) {
+      if (draft.domain[k] > 1 && way.strides[k] == 0) return false;
+      count *= draft.domain[k];
+    }
+    return count == element_count(node.shape);
+  }
+
+  // Makes the kernel one over rows that this reduction walks, if it is not yet.
+  bool takes_row(Draft& draft, const Node& node, const std::vector<View>& ways,
+                 std::string& reason) const {
+    const Shape row = reduced_shape(node);
+    const auto refuse = [&](const char* why) {
+      reason = why;
+      return false;
+    };
+    if (node.chunk != 0 || draft.chunk != 0) return refuse("the rows are reduced in pieces");
+    if (ways.size() != 1) return refuse("it is looked at in more than one way");
+    const View& way = ways[0];
+    if (draft.row_axes == 0) {
+      const bool within = ends_with(draft.domain, row) && is_constant_along(way, row.size()) &&
+                          element_count(row) > 1;
+      if (within) {
+        draft.row_axes = row.size();
+        if (outer_count(draft) <= element_count(node.shape)) return true;
+        draft.row_axes = 0;
+      }
+      if (element_count(draft.domain) > element_count(node.shape))
+        return refuse("its rows are not those of the kernel");
+      draft.domain.insert(draft.domain.end(), row.begin(), row.end());
+      draft.row_axes = row.size();
+      return draft.domain.size() <= kMaxRank || refuse("the kernel has axes enough");
+    }
+    const bool same = draft.row_axes == row.size() && ends_with(draft.domain, row);
+    if (!same || !is_constant_along(way, draft.row_axes) ||
+        outer_count(draft) > element_count(node.shape))
+      return refuse("its rows are not those of the kernel");
+    return true;
+  }
+
+  Kernel build_kernel(const Draft& draft) {
+    return build_terms(draft, [&](const Node& node) {
+      return node.slot != UINT32_MAX && uses_[node.slot].draft < drafts_.size() &&
+             &drafts_[uses_[node.slot].draft] == &draft;
+    });
+  }
+
+  const ScheduleOptions& options_;
+  std::vector<Node*> order_;
+  std::vector<Uses> uses_;  // by slot
+  std::vector<Draft> drafts_;
+  std::vector<Cut> cuts_;
+};
+
+}  // namespace
+
+Schedule schedule(const std::vector<Node*>& roots, const ScheduleOptions& options) {
+  return Scheduler(options).run(roots);
+}
+
+}  // namespace hologram::graph

@@ -1,0 +1,35 @@
+// From lazy nodes to the steps that compute them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/kernel.hpp"
+
+namespace hologram::graph {
+
+struct Step {
+  Node* opaque = nullptr;  // a node with a Work, or null: the kernel
+  Kernel kernel;
+};
+
+// Why a value was written to memory between two kernels.
+struct Cut {
+  const Node* node;
+  std::string reason;
+};
+
+struct ScheduleOptions {
+  bool fusion = true;
+  size_t max_bindings = 16;
+};
+
+struct Schedule {
+  std::vector<Step> steps;  // in the order they run
+  std::vector<Cut> cuts;
+};
+
+// Everything lazy that the roots are made of, once. The roots must outlive the schedule.
+Schedule schedule(const std::vector<Node*>& roots, const ScheduleOptions& options);
+
+}  // namespace hologram::graph

@@ -1,0 +1,152 @@
+#include "graph/terms.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "graph/elementwise.hpp"
+
+namespace hologram::graph {
+
+int64_t Kernel::outer_count() const {
+  int64_t count = 1;
+  for (size_t k = 0; k < outer_axes(); k++) count *= domain[k];
+  return count;
+}
+
+int64_t Kernel::row_length() const {
+  int64_t count = 1;
+  for (size_t k = outer_axes(); k < domain.size(); k++) count *= domain[k];
+  return count;
+}
+
+View padded(View view, const Shape& domain) {
+  for (size_t k = view.shape.size(); k < domain.size(); k++) {
+    view.shape.push_back(domain[k]);
+    view.strides.push_back(0);
+  }
+  return view;
+}
+
+std::optional<View> through(const Draft& draft, const Node& node, const Input& input,
+                            const View& way) {
+  if (node.kind != Kind::Reduce) return composed(input.view, way);
+  if (node.chunk != 0) return input.view;
+  // The outer axes lead to the node's element, the row to what it is made of.
+  const size_t outer = draft.domain.size() - draft.row_axes;
+  const size_t kept = input.view.shape.size() - node.reduced;
+  const View inner{
+      node.shape,
+      Strides(input.view.strides.begin(), input.view.strides.begin() + static_cast<int64_t>(kept)),
+      input.view.offset};
+  const View outside{
+      Shape(way.shape.begin(), way.shape.begin() + static_cast<int64_t>(outer)),
+      Strides(way.strides.begin(), way.strides.begin() + static_cast<int64_t>(outer)), way.offset};
+  auto result = composed(inner, outside);
+  if (!result) return result;
+  for (size_t k = kept; k < input.view.shape.size(); k++) {
+    result->shape.push_back(input.view.shape[k]);
+    result->strides.push_back(input.view.strides[k]);
+  }
+  return result;
+}
+
+namespace {
+
+class TermBuilder {
+ public:
+  TermBuilder(const Draft& draft, core::FunctionRef<bool(const Node&)> is_member)
+      : draft_(draft), is_member_(is_member) {
+    kernel_.domain = draft.domain;
+    kernel_.row_axes = draft.row_axes;
+    kernel_.chunk = draft.chunk;
+    kernel_.members = draft.members;
+  }
+
+  Kernel run() {
+    for (const Draft::Root& root : draft_.roots) {
+      const uint32_t made = term(root.node, padded(root.way, draft_.domain));
+      kernel_.outputs.push_back({made, view_index(padded(root.to, draft_.domain)), root.target});
+    }
+    return std::move(kernel_);
+  }
+
+ private:
+  uint32_t term(Node* node, const View& way) {
+    auto& known = terms_[node];
+    for (const auto& [view, index] : known)
+      if (view == way) return index;
+    Term made = is_member_(*node) ? computed(*node, way) : loaded(node, way);
+    kernel_.terms.push_back(std::move(made));
+    const auto index = static_cast<uint32_t>(kernel_.terms.size() - 1);
+    terms_[node].emplace_back(way, index);
+    return index;
+  }
+
+  Term loaded(Node* node, const View& way) {
+    Term t;
+    t.dtype = node->dtype;
+    t.view = view_index(way);
+    t.per_row = is_per_row(way);
+    const auto at = std::find(kernel_.loads.begin(), kernel_.loads.end(), node);
+    t.buffer = static_cast<uint32_t>(at - kernel_.loads.begin());
+    if (at == kernel_.loads.end()) kernel_.loads.push_back(node);
+    return t;
+  }
+
+  Term computed(Node& node, const View& way) {
+    Term t;
+    t.dtype = node.dtype;
+    t.per_row = draft_.row_axes > 0;
+    for (const Input& input : node.inputs) {
+      const uint32_t operand = term(input.node.get(), *through(draft_, node, input, way));
+      t.operands.push_back(operand);
+      t.level = std::max(t.level, kernel_.terms[operand].level);
+      t.per_row = t.per_row && kernel_.terms[operand].per_row;
+    }
+    if (node.kind == Kind::Reduce) {
+      t.kind = TermKind::Reduce;
+      t.combine = node.combine;
+      t.per_row = true;
+      t.level++;
+      return t;
+    }
+    t.kind = TermKind::Apply;
+    t.op = node.op;
+    if (node.op->indexed) {
+      t.view = view_index(way);
+      t.per_row = t.per_row && is_per_row(way);
+    }
+    t.first_attribute = static_cast<uint32_t>(kernel_.attributes.size());
+    t.attributes = static_cast<uint32_t>(node.attributes.size());
+    kernel_.attributes.insert(kernel_.attributes.end(), node.attributes.begin(),
+                              node.attributes.end());
+    return t;
+  }
+
+  bool is_per_row(const View& way) const {
+    if (draft_.row_axes == 0) return false;
+    for (size_t k = kernel_.outer_axes(); k < way.shape.size(); k++)
+      if (way.shape[k] != 1 && way.strides[k] != 0) return false;
+    return true;
+  }
+
+  uint32_t view_index(const View& view) {
+    const auto at = std::find(kernel_.views.begin(), kernel_.views.end(), view);
+    if (at != kernel_.views.end()) return static_cast<uint32_t>(at - kernel_.views.begin());
+    kernel_.views.push_back(view);
+    return static_cast<uint32_t>(kernel_.views.size() - 1);
+  }
+
+  const Draft& draft_;
+  core::FunctionRef<bool(const Node&)> is_member_;
+  Kernel kernel_;
+  std::unordered_map<Node*, std::vector<std::pair<View, uint32_t>>> terms_;
+};
+
+}  // namespace
+
+Kernel build_terms(const Draft& draft, core::FunctionRef<bool(const Node&)> is_member) {
+  return TermBuilder(draft, is_member).run();
+}
+
+}  // namespace hologram::graph

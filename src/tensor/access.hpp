@@ -1,0 +1,76 @@
+// The inside of a Tensor, for the rooms that make them.
+#pragma once
+
+#include "graph/context.hpp"
+#include "hologram/tensor.hpp"
+
+namespace hologram::graph {
+
+struct TensorAccess {
+  static Tensor make(NodeRef node);
+  static Tensor make(NodeRef node, View view);
+  static NodeRef node(const Tensor& tensor);
+  static View view(const Tensor& tensor);
+};
+
+}  // namespace hologram::graph
+
+namespace hologram::tensor {
+
+using Access = graph::TensorAccess;
+
+// The node as an input to others: all of the tensor, in its own coordinates.
+graph::Input input_of(const Tensor& tensor);
+const std::shared_ptr<graph::Context>& context_of(const Tensor& tensor);
+
+// Takes the node, once it is complete, into the graph; evaluates where that has grown long.
+Tensor finish(std::unique_ptr<graph::Node> node);
+
+// `axis` of so many, counted from the last if negative. ShapeMismatch names `operation`.
+int checked_axis(std::string_view operation, int axis, int rank);
+// Each axis once, in ascending order; all of them if the list is empty.
+std::vector<int> checked_axes(std::string_view operation, std::vector<int> axes, int rank);
+
+Tensor cast_to(const Tensor& tensor, DType dtype);
+
+// A row of the table applied: operands promoted, broadcast and, by the documented rule, brought to
+// one device.
+Tensor apply(const graph::ElementwiseOp& op, std::span<const Operand> operands,
+             std::span<const double> attributes = {});
+
+// The shape that both are repeated to; ShapeMismatch.
+Shape broadcast_shape(std::string_view operation, const Shape& a, const Shape& b);
+
+// A tensor from nothing.
+Tensor make_source(const graph::ElementwiseOp& op, DType dtype, Shape shape,
+                   std::vector<graph::Attribute> attributes,
+                   const std::shared_ptr<graph::Context>& context);
+// The number as an attribute of a tensor of this dtype; InvalidArgument if it does not fit.
+graph::Attribute attribute_of(DType dtype, const Operand& number);
+graph::Attribute attribute_of(DType dtype, double number);
+graph::Attribute attribute_of(DType dtype, int64_t number);
+Tensor full_like_number(const Operand& number, DType dtype,
+                        const std::shared_ptr<graph::Context>& context);
+
+// Combines along axes, which go.
+Tensor reduce(const Tensor& tensor, program::Combine combine, const std::vector<int>& axes);
+
+// The same value, dense in memory, if it is read as a view that is not.
+Tensor dense(const Tensor& tensor);
+
+// Brings tensors to one executor.
+std::vector<Tensor> together(std::string_view operation, std::vector<Tensor> tensors);
+
+// A node with a Work over inputs that are dense in memory.
+Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, Shape shape,
+                   const std::vector<Tensor>& inputs);
+
+// A result put together from parts; they are written in order, `views` says where.
+struct Part {
+  Tensor tensor;
+  graph::View to;
+};
+Tensor assemble(DType dtype, Shape shape, const std::vector<Part>& parts,
+                const std::shared_ptr<graph::Context>& context);
+
+}  // namespace hologram::tensor

@@ -1,0 +1,325 @@
+// How tensors become nodes of the graph.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/log.hpp"
+#include "core/messages.hpp"
+#include "graph/elementwise.hpp"
+#include "graph/kernel.hpp"
+#include "graph/work.hpp"
+#include "program/typing.hpp"
+#include "tensor/access.hpp"
+
+namespace hologram::tensor {
+
+using core::Text;
+using graph::Attribute;
+using graph::Context;
+using graph::ElementwiseOp;
+using graph::Input;
+using graph::Kind;
+using graph::Node;
+using graph::NodeRef;
+using graph::NodeState;
+using graph::Rule;
+using graph::View;
+
+namespace {
+
+// Longer chains are computed on the way, so that the graph stays small.
+constexpr uint32_t kDeepest = 256;
+
+bool accepts(graph::Accepts accepts, DType t) {
+  switch (accepts) {
+    case graph::Accepts::Any: return true;
+    case graph::Accepts::Number: return t != DType::Bool;
+    case graph::Accepts::Integer: return is_integer(t);
+    case graph::Accepts::IntegerOrBool: return !is_float(t);
+    case graph::Accepts::Bool: return t == DType::Bool;
+  }
+  return false;
+}
+
+const char* words(graph::Accepts accepts) {
+  switch (accepts) {
+    case graph::Accepts::Any: return "any dtype";
+    case graph::Accepts::Number: return "integers and floats";
+    case graph::Accepts::Integer: return "integers";
+    case graph::Accepts::IntegerOrBool: return "integers and bool";
+    case graph::Accepts::Bool: return "bool";
+  }
+  return "";
+}
+
+// A number beside a tensor: it takes the tensor's dtype unless that is of a lesser kind.
+DType with_number(DType tensor, DType number) {
+  if (number == DType::F64) return is_float(tensor) ? tensor : DType::F32;
+  if (number == DType::I64) return tensor == DType::Bool ? DType::I64 : tensor;
+  return tensor;
+}
+DType alone(DType number) { return number == DType::F64 ? DType::F32 : number; }
+
+DType common_dtype(std::span<const Operand> operands) {
+  DType t = DType::None;
+  for (const Operand& o : operands)
+    if (!o.is_number()) t = t == DType::None ? o.tensor().dtype() : promote(t, o.tensor().dtype());
+  DType number = DType::None;
+  for (const Operand& o : operands)
+    if (o.is_number()) number = number == DType::None ? o.kind() : std::max(number, o.kind());
+  if (t == DType::None) return alone(number);
+  return number == DType::None ? t : with_number(t, number);
+}
+
+Attribute whole(DType dtype, int64_t value, bool fits) {
+  if (!fits) throw core::error(Text::NumberRange, value, name_of(dtype));
+  const DType t = compute_type(dtype);
+  const auto bits = static_cast<uint64_t>(value);
+  return {t, size_of(t) == 4 ? bits & 0xffffffffu : bits};
+}
+
+}  // namespace
+
+Attribute attribute_of(DType dtype, int64_t number) {
+  if (is_float(dtype)) return attribute_of(dtype, static_cast<double>(number));
+  switch (dtype) {
+    case DType::Bool: return {DType::Bool, number != 0};
+    case DType::U64:
+    case DType::U32:
+    case DType::U16:
+    case DType::U8:
+      return whole(dtype, number,
+                   number >= 0 && (size_of(dtype) == 8 || number >> 8 * size_of(dtype) == 0));
+    default: {
+      const int64_t high = number >> (8 * size_of(dtype) - 1);
+      return whole(dtype, number, high == 0 || high == -1);
+    }
+  }
+}
+
+Attribute attribute_of(DType dtype, double number) {
+  switch (compute_type(dtype)) {
+    case DType::F64: return {DType::F64, std::bit_cast<uint64_t>(number)};
+    case DType::F32: return {DType::F32, std::bit_cast<uint32_t>(static_cast<float>(number))};
+    case DType::Bool: return {DType::Bool, number != 0};
+    default:
+      if (number != std::trunc(number) || std::fabs(number) >= 0x1p63)
+        throw core::error(Text::NumberRange, number, name_of(dtype));
+      return attribute_of(dtype, static_cast<int64_t>(number));
+  }
+}
+
+Attribute attribute_of(DType dtype, const Operand& number) {
+  return number.kind() == DType::F64 ? attribute_of(dtype, number.real())
+                                     : attribute_of(dtype, number.integer());
+}
+
+Input input_of(const Tensor& tensor) { return {Access::node(tensor), Access::view(tensor)}; }
+
+const std::shared_ptr<Context>& context_of(const Tensor& tensor) {
+  return Access::node(tensor)->context;
+}
+
+Tensor finish(std::unique_ptr<Node> node) {
+  count_of(node->shape);
+  const DeviceInfo& device = node->context->device();
+  if (device.total_memory > 0 && graph::bytes_of(*node) > device.total_memory)
+    throw core::error(Text::TensorTooLarge, to_string(node->shape), name_of(node->dtype),
+                      graph::bytes_of(*node), device.total_memory, device.name);
+  for (const Input& input : node->inputs)
+    if (input.node->state.load(std::memory_order_acquire) == NodeState::Lazy)
+      node->depth = std::max(node->depth, input.node->depth + 1);
+  const bool deep = node->depth >= kDeepest;
+  const NodeRef made(node.release());
+  if (deep) made->context->evaluate({made.get()});
+  return Access::make(made);
+}
+
+Tensor make_source(const ElementwiseOp& op, DType dtype, Shape shape,
+                   std::vector<Attribute> attributes, const std::shared_ptr<Context>& context) {
+  auto node = std::make_unique<Node>(Kind::Elementwise, context, dtype, std::move(shape));
+  node->op = &op;
+  node->attributes = std::move(attributes);
+  return finish(std::move(node));
+}
+
+Tensor full_like_number(const Operand& number, DType dtype,
+                        const std::shared_ptr<Context>& context) {
+  return make_source(graph::source::full, dtype, {}, {attribute_of(dtype, number)}, context);
+}
+
+Tensor cast_to(const Tensor& tensor, DType dtype) {
+  if (dtype == DType::None)
+    throw core::error(Text::OperandDType, "cast", name_of(dtype), "a dtype");
+  if (tensor.dtype() == dtype) return tensor;
+  auto node = std::make_unique<Node>(Kind::Elementwise, context_of(tensor), dtype, tensor.shape());
+  node->op = &graph::source::cast;
+  node->inputs.push_back(input_of(tensor));
+  return finish(std::move(node));
+}
+
+Tensor dense(const Tensor& tensor) {
+  const View view = Access::view(tensor);
+  const NodeRef node = Access::node(tensor);
+  if (graph::is_dense(view) && tensor.size() == graph::element_count(node->shape)) return tensor;
+  auto copy = std::make_unique<Node>(Kind::Elementwise, node->context, node->dtype, view.shape);
+  copy->op = &graph::source::copy;
+  copy->inputs.push_back({node, view});
+  return finish(std::move(copy));
+}
+
+Shape broadcast_shape(std::string_view operation, const Shape& a, const Shape& b) {
+  Shape out(std::max(a.size(), b.size()));
+  for (size_t k = 1; k <= out.size(); k++) {
+    const int64_t x = k <= a.size() ? a[a.size() - k] : 1, y = k <= b.size() ? b[b.size() - k] : 1;
+    if (x != y && x != 1 && y != 1)
+      throw core::error(Text::Broadcast, operation, to_string(a), to_string(b));
+    out[out.size() - k] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+std::vector<Tensor> together(std::string_view operation, std::vector<Tensor> tensors) {
+  size_t home = 0;
+  bool apart = false;
+  for (size_t i = 1; i < tensors.size(); i++) {
+    if (context_of(tensors[i]) == context_of(tensors[home])) continue;
+    apart = true;
+    // A single number follows the others; else the backend that comes later in the order of
+    // automatic choice does the work, the CPU being the last.
+    const bool number = tensors[home].rank() == 0 && tensors[i].rank() != 0;
+    const bool later =
+        context_of(tensors[i])->device().backend == BackendType::Cpu && tensors[i].rank() != 0;
+    if (number || later) home = i;
+  }
+  if (!apart) return tensors;
+  const Executor to = tensors[home].executor();
+  for (Tensor& t : tensors) {
+    if (context_of(t) == context_of(tensors[home])) continue;
+    if (t.rank() != 0) {
+      if (!to.config().allow_transfers || to.config().strict)
+        throw core::error(Text::OperandsApart, operation, t.executor().device().name,
+                          to.device().name);
+      context_of(tensors[home])->executor().fallbacks++;
+      core::log(LogLevel::Info,
+                fmt::format("{}: a tensor of shape {} goes from {} to {}", operation,
+                            to_string(t.shape()), t.executor().device().name, to.device().name));
+    }
+    t = t.to(to);
+  }
+  return tensors;
+}
+
+Tensor apply(const ElementwiseOp& op, std::span<const Operand> operands,
+             std::span<const double> attributes) {
+  if (operands.size() != op.arity())
+    throw core::error(Text::OperandArguments, op.name, op.arity(), operands.size(), op.parameters);
+  // What is promoted together; the rest keeps its dtype.
+  std::span<const Operand> equal = operands;
+  if (op.rule == Rule::Choice) equal = operands.subspan(1);
+  if (op.rule == Rule::Shift) equal = operands.first(1);
+  DType dtype = common_dtype(equal);
+  if (!accepts(op.accepts, dtype))
+    if (op.rule != Rule::Float || dtype != DType::Bool)
+      throw core::error(Text::OperandDType, op.name, name_of(dtype), words(op.accepts));
+  if (op.rule == Rule::Float && !is_float(dtype)) dtype = DType::F32;
+
+  std::vector<Tensor> tensors;
+  std::shared_ptr<Context> context;
+  for (const Operand& o : operands)
+    if (!o.is_number()) tensors.push_back(o.tensor());
+  tensors = together(op.name, std::move(tensors));
+  context = tensors.empty() ? Context::of(default_executor()) : context_of(tensors.front());
+
+  std::vector<Tensor> inputs;
+  size_t next = 0;
+  for (size_t i = 0; i < operands.size(); i++) {
+    DType wanted = dtype;
+    if (op.rule == Rule::Choice && i == 0) wanted = DType::Bool;
+    if (op.rule == Rule::Shift && i == 1) {
+      wanted = operands[i].is_number() ? DType::I64 : operands[i].tensor().dtype();
+      if (!is_integer(wanted))
+        throw core::error(Text::OperandDType, op.name, name_of(wanted), words(op.accepts));
+    }
+    if (operands[i].is_number()) {
+      inputs.push_back(full_like_number(operands[i], wanted, context));
+    } else {
+      const Tensor& t = tensors[next++];
+      if (op.rule == Rule::Choice && i == 0 && t.dtype() != DType::Bool)
+        throw core::error(Text::ConditionDType, name_of(t.dtype()));
+      inputs.push_back(cast_to(t, wanted));
+    }
+  }
+  Shape shape;
+  for (const Tensor& t : inputs) shape = broadcast_shape(op.name, shape, t.shape());
+
+  auto node = std::make_unique<Node>(Kind::Elementwise, context,
+                                     op.rule == Rule::Test ? DType::Bool : dtype, shape);
+  node->op = &op;
+  for (size_t k = 0; k < op.attribute_count(); k++)
+    node->attributes.push_back(
+        attribute_of(dtype, k < attributes.size() ? attributes[k] : op.attributes[k].otherwise));
+  for (const Tensor& t : inputs) {
+    Input input = input_of(t);
+    input.view = graph::expanded(input.view, shape);
+    node->inputs.push_back(std::move(input));
+  }
+  return finish(std::move(node));
+}
+
+Tensor reduce(const Tensor& tensor, program::Combine combine, const std::vector<int>& axes) {
+  if (axes.empty()) return tensor;
+  std::vector<int> order;
+  Shape kept;
+  int64_t length = 1, inner = 1;
+  for (int k = 0; k < tensor.rank(); k++) {
+    const int64_t n = tensor.size(k);
+    if (std::find(axes.begin(), axes.end(), k) == axes.end()) {
+      order.push_back(k);
+      kept.push_back(n);
+      inner *= n;
+    } else {
+      length *= n;
+      inner = 1;
+    }
+  }
+  order.insert(order.end(), axes.begin(), axes.end());
+  // Rows of neighbours are shared by a group, others walked by a lane each. What is too long for
+  // that is reduced in pieces first. All of it follows from the shape alone, and so do the bits.
+  const int64_t longest = inner == 1 ? graph::kLongestGroupRow : graph::kLongestLaneRow;
+  const bool cut = length > longest;
+  Shape shape = kept;
+  if (cut) shape.insert(shape.begin(), (length + longest - 1) / longest);
+
+  auto node = std::make_unique<Node>(Kind::Reduce, context_of(tensor), tensor.dtype(), shape);
+  node->combine = combine;
+  node->reduced = static_cast<uint8_t>(axes.size());
+  node->chunk = cut ? longest : 0;
+  node->inputs.push_back({Access::node(tensor), graph::permuted(Access::view(tensor), order)});
+  const Tensor result = finish(std::move(node));
+  return cut ? reduce(result, combine, {0}) : result;
+}
+
+Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, Shape shape,
+                   const std::vector<Tensor>& inputs) {
+  auto node =
+      std::make_unique<Node>(Kind::Opaque, context_of(inputs.front()), dtype, std::move(shape));
+  node->work = std::move(work);
+  for (const Tensor& t : inputs) node->inputs.push_back(input_of(t));
+  return finish(std::move(node));
+}
+
+Tensor assemble(DType dtype, Shape shape, const std::vector<Part>& parts,
+                const std::shared_ptr<Context>& context) {
+  auto node = std::make_unique<Node>(Kind::Assemble, context, dtype, std::move(shape));
+  for (const Part& part : parts) {
+    node->inputs.push_back(input_of(cast_to(part.tensor, dtype)));
+    node->parts.push_back(part.to);
+  }
+  node->parts_left = node->parts.size();
+  return finish(std::move(node));
+}
+
+}  // namespace hologram::tensor

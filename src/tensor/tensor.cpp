@@ -1,0 +1,186 @@
+#include "hologram/tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "core/messages.hpp"
+#include "graph/elementwise.hpp"
+#include "graph/work.hpp"
+#include "hologram/elementwise.hpp"
+#include "tensor/access.hpp"
+
+namespace hologram {
+
+using core::Text;
+using graph::Node;
+using graph::NodeRef;
+using graph::NodeState;
+using graph::View;
+using tensor::Access;
+
+namespace {
+
+struct Default {
+  std::mutex mutex;
+  std::shared_ptr<const Executor> executor;
+};
+// Never destroyed: tensors of static storage may outlive it.
+Default& the_default() {
+  static auto* instance = new Default;
+  return *instance;
+}
+
+}  // namespace
+
+const Executor& default_executor() {
+  Default& d = the_default();
+  const std::lock_guard lock(d.mutex);
+  if (d.executor == nullptr) d.executor = std::make_shared<const Executor>();
+  return *d.executor;
+}
+
+void set_default_executor(const Executor& executor) {
+  Default& d = the_default();
+  auto made = std::make_shared<const Executor>(executor);
+  const std::lock_guard lock(d.mutex);
+  // Somebody may hold the reference that default_executor gave: what was, stays.
+  static auto* former = new std::vector<std::shared_ptr<const Executor>>;
+  if (d.executor != nullptr) former->push_back(std::move(d.executor));
+  d.executor = std::move(made);
+}
+
+namespace graph {
+
+Tensor TensorAccess::make(NodeRef node) {
+  Tensor t;
+  t.node_ = node.release();
+  return t;
+}
+Tensor TensorAccess::make(NodeRef node, View view) {
+  Tensor t = make(std::move(node));
+  if (!(view.shape == t.node_->shape && is_dense(view)))
+    t.view_ = std::make_shared<const View>(std::move(view));
+  return t;
+}
+NodeRef TensorAccess::node(const Tensor& tensor) {
+  if (tensor.node_ == nullptr) throw core::error(Text::NoTensor);
+  return NodeRef(tensor.node_);
+}
+View TensorAccess::view(const Tensor& tensor) {
+  if (tensor.node_ == nullptr) throw core::error(Text::NoTensor);
+  return tensor.view_ ? *tensor.view_ : dense_view(tensor.node_->shape);
+}
+
+}  // namespace graph
+
+Tensor::Tensor() = default;
+Tensor::Tensor(const Tensor& other) : node_(NodeRef(other.node_).release()), view_(other.view_) {}
+Tensor::Tensor(Tensor&& other) noexcept
+    : node_(std::exchange(other.node_, nullptr)), view_(std::move(other.view_)) {}
+Tensor& Tensor::operator=(const Tensor& other) { return *this = Tensor(other); }
+Tensor& Tensor::operator=(Tensor&& other) noexcept {
+  std::swap(node_, other.node_);
+  std::swap(view_, other.view_);
+  return *this;
+}
+Tensor::~Tensor() { NodeRef::adopt(node_); }
+
+Tensor Tensor::from(const Array& array, const Executor& executor) {
+  if (array.dtype() == DType::None) throw core::error(Text::NoTensor);
+  std::shared_ptr<graph::Context> context = graph::Context::of(executor);
+  auto node = std::make_unique<Node>(graph::Kind::Data, context, array.dtype(), array.shape());
+  node->result = context->adopt(array);
+  node->state = NodeState::Ready;
+  return Access::make(NodeRef(node.release()));
+}
+
+DType Tensor::dtype() const { return Access::node(*this)->dtype; }
+const Shape& Tensor::shape() const {
+  if (node_ == nullptr) throw core::error(Text::NoTensor);
+  return view_ ? view_->shape : node_->shape;
+}
+int64_t Tensor::size() const { return graph::element_count(shape()); }
+int64_t Tensor::size(int axis) const {
+  return shape()[static_cast<size_t>(tensor::checked_axis("size", axis, rank()))];
+}
+Executor Tensor::executor() const { return tensor::context_of(*this)->handle(); }
+
+bool Tensor::ready() const {
+  return Access::node(*this)->state.load(std::memory_order_acquire) == NodeState::Ready;
+}
+
+const Tensor& Tensor::eval() const {
+  const NodeRef node = Access::node(*this);
+  if (node->state.load(std::memory_order_acquire) != NodeState::Ready)
+    node->context->evaluate({node.get()});
+  return *this;
+}
+
+Array Tensor::array() const {
+  const Tensor flat = tensor::dense(*this);
+  flat.eval();
+  const NodeRef node = Access::node(flat);
+  return node->context->read(*node).reshaped(shape());
+}
+
+Array Tensor::one_as(DType dtype) const {
+  if (size() != 1) throw core::error(Text::NotOneElement, to_string(shape()));
+  return reshape({}).to(dtype).array();
+}
+
+void Tensor::copy_bytes_to(DType dtype, void* to, size_t count) const {
+  if (dtype != this->dtype())
+    throw core::error(Text::ReadDType, name_of(this->dtype()), name_of(dtype));
+  if (static_cast<int64_t>(count) != size()) throw core::error(Text::ReadCount, size(), count);
+  const Array a = array();
+  if (count > 0) std::memcpy(to, a.data(), a.bytes());
+}
+
+Tensor& Tensor::operator+=(const Operand& other) { return *this = ops::add(*this, other); }
+Tensor& Tensor::operator-=(const Operand& other) { return *this = ops::sub(*this, other); }
+Tensor& Tensor::operator*=(const Operand& other) { return *this = ops::mul(*this, other); }
+Tensor& Tensor::operator/=(const Operand& other) { return *this = ops::div(*this, other); }
+
+Tensor Tensor::to(DType dtype) const { return tensor::cast_to(*this, dtype); }
+
+Tensor Tensor::to(const Executor& executor) const {
+  if (executor.state() == this->executor().state()) return *this;
+  return from(array(), executor);
+}
+
+void eval(const std::vector<Tensor>& tensors) {
+  // By context, in the order of their first tensor.
+  std::vector<std::pair<graph::Context*, std::vector<Node*>>> groups;
+  for (const Tensor& t : tensors) {
+    const NodeRef node = Access::node(t);
+    auto at = std::find_if(groups.begin(), groups.end(),
+                           [&](const auto& g) { return g.first == node->context.get(); });
+    if (at == groups.end()) at = groups.insert(at, {node->context.get(), {}});
+    at->second.push_back(node.get());
+  }
+  for (auto& [context, nodes] : groups) context->evaluate(nodes);
+}
+void eval(std::initializer_list<Tensor> tensors) { eval(std::vector<Tensor>(tensors)); }
+
+std::string explain(const std::vector<Tensor>& tensors) {
+  std::string text;
+  for (const Tensor& t : tensors) {
+    // One after the other only where they are on different executors.
+    const NodeRef node = Access::node(t);
+    if (node->context != Access::node(tensors.front())->context) text += explain(t);
+  }
+  std::vector<Node*> nodes;
+  std::vector<Tensor> flat;
+  for (const Tensor& t : tensors) {
+    if (Access::node(t)->context != Access::node(tensors.front())->context) continue;
+    flat.push_back(tensor::dense(t));
+    nodes.push_back(Access::node(flat.back()).get());
+  }
+  if (nodes.empty()) return text;
+  return nodes.front()->context->explain(nodes) + text;
+}
+
+}  // namespace hologram

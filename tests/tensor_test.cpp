@@ -1,0 +1,210 @@
+// Tensors as users meet them: values, views, promotion, fusion, errors.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include "hologram/error.hpp"
+#include "hologram/ops.hpp"
+
+namespace hologram {
+namespace {
+
+using ops::Axes;
+
+std::vector<float> floats(const Tensor& t) { return t.to(DType::F32).to_vector<float>(); }
+std::vector<float> list(std::initializer_list<float> values) { return values; }
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return std::string(error.what()) + " | " + error.remedy();
+  }
+  return "nothing was thrown";
+}
+
+uint64_t launches_of(const Tensor& t) {
+  const uint64_t before = t.executor().counters().launches;
+  t.eval();
+  return t.executor().counters().launches - before;
+}
+
+TEST(Tensor, ComputesWhenRead) {
+  const Tensor a = Tensor::from({1.0f, 2.0f, 3.0f});
+  const Tensor b = a * 2 + 1;
+  EXPECT_FALSE(b.ready());
+  EXPECT_EQ(floats(b), list({3, 5, 7}));
+  EXPECT_TRUE(b.ready());
+}
+
+TEST(Tensor, FusesAChainIntoOneLaunch) {
+  const Tensor a = ops::rand({100000}).eval(), b = ops::rand({100000}).eval(),
+               c = ops::rand({100000}).eval();
+  EXPECT_EQ(launches_of(ops::sigmoid(a * b + c) * a - c), 1u);
+}
+
+TEST(Tensor, SoftmaxIsOneLaunch) {
+  for (const int64_t n : {5, 1000}) {
+    const Tensor x = ops::randn({20, n}).eval();
+    EXPECT_EQ(launches_of(ops::softmax(x)), 1u) << n;
+    EXPECT_EQ(launches_of(ops::log_softmax(x + 1)), 1u) << n;
+  }
+}
+
+TEST(Tensor, NormalisationOfRowsIsOneLaunch) {
+  const Tensor x = ops::randn({20, 1000}).eval();
+  const Tensor mean = ops::mean(x, -1, true);
+  EXPECT_EQ(launches_of((x - mean) / ops::sqrt(ops::var(x, -1, 0, true) + 1e-5)), 1u);
+}
+
+TEST(Tensor, AValueUsedTwiceIsWrittenOnceAndReadTwice) {
+  const Tensor x = ops::rand({64}).eval();
+  const Tensor shared = ops::exp(x), left = shared + 1, right = ops::sum(shared);
+  const uint64_t before = x.executor().counters().launches;
+  eval({left, right, shared});
+  EXPECT_EQ(x.executor().counters().launches - before, 3u);
+  EXPECT_TRUE(shared.ready());
+}
+
+TEST(Tensor, ResultsOfOneShapeComeFromOneKernel) {
+  const Tensor x = ops::rand({64}).eval();
+  const Tensor first = x * 2, second = first + 1;
+  const uint64_t before = x.executor().counters().launches;
+  eval({first, second});
+  EXPECT_EQ(x.executor().counters().launches - before, 1u);
+  EXPECT_EQ(floats(second), floats(first + 1));
+}
+
+TEST(Tensor, PromotesLikeTheArrayApi) {
+  EXPECT_EQ(promote(DType::I8, DType::U8), DType::I16);
+  EXPECT_EQ(promote(DType::U32, DType::I8), DType::I64);
+  EXPECT_EQ(promote(DType::F16, DType::BF16), DType::F32);
+  EXPECT_EQ(promote(DType::I64, DType::F16), DType::F16);
+  EXPECT_THROW(promote(DType::U64, DType::I8), Error);
+  const Tensor half = ops::ones({2}, DType::F16), byte = ops::ones({2}, DType::U8);
+  EXPECT_EQ((half * 2.5).dtype(), DType::F16);
+  EXPECT_EQ((byte + 1).dtype(), DType::U8);
+  EXPECT_EQ((byte + 1.5).dtype(), DType::F32);
+  EXPECT_EQ((byte / byte).dtype(), DType::F32);
+  EXPECT_NE(message_of([&] { (void)(byte + 300); }).find("300 is not a value of type u8"),
+            std::string::npos);
+}
+
+TEST(Tensor, NarrowIntegersWrapInFusedChainsToo) {
+  const Tensor x = Tensor::from_vector<uint8_t>({250, 255}, {2});
+  EXPECT_EQ(((x + 10) / 2.0).to_vector<float>(), list({2, 4.5f}));
+}
+
+TEST(Tensor, Views) {
+  const Tensor x = ops::arange(24).reshape({2, 3, 4});
+  EXPECT_EQ(x.permute({2, 0, 1}).select(0, 1).flatten().to_vector<int64_t>(),
+            (std::vector<int64_t>{1, 5, 9, 13, 17, 21}));
+  EXPECT_EQ(x.slice({{}, {2, {}, -2}, {-2, {}}}).flatten().to_vector<int64_t>(),
+            (std::vector<int64_t>{10, 11, 2, 3, 22, 23, 14, 15}));
+  EXPECT_EQ(x.flip({0, 2}).select(0, 0).select(0, 0).to_vector<int64_t>(),
+            (std::vector<int64_t>{15, 14, 13, 12}));
+  EXPECT_EQ(x.slice(1, {5, 9}).size(), 0);
+  EXPECT_EQ(x.unsqueeze(1).squeeze(1).shape(), (Shape{2, 3, 4}));
+  EXPECT_EQ(x.reshape({-1, 6}).shape(), (Shape{4, 6}));
+  EXPECT_EQ(x.transpose().reshape({24}).to_vector<int64_t>()[1], 4);
+  EXPECT_EQ(ops::sum(ops::ones({3, 1}).broadcast_to({2, 3, 4})).item<float>(), 24);
+}
+
+TEST(Tensor, ViewsOfLazyValuesAreFollowedThrough) {
+  const Tensor x = ops::arange(12, 24).reshape({3, 4}).to(DType::F32).eval();
+  const Tensor y = (x * 2).transpose().slice(0, {{}, {}, -1}) + 1;
+  EXPECT_EQ(launches_of(y), 1u);
+  EXPECT_EQ(floats(y.select(0, 0)), list({31, 39, 47}));
+}
+
+TEST(Tensor, Reductions) {
+  const Tensor x = ops::arange(1, 7).reshape({2, 3});
+  EXPECT_EQ(ops::sum(x).item<int64_t>(), 21);
+  EXPECT_EQ(ops::prod(x, 1).to_vector<int64_t>(), (std::vector<int64_t>{6, 120}));
+  EXPECT_EQ(floats(ops::mean(x, 0)), list({2.5, 3.5, 4.5}));
+  EXPECT_EQ(floats(ops::max(x, {0, 1}, true)), list({6}));
+  EXPECT_EQ(ops::argmin(x, 0).to_vector<int64_t>(), (std::vector<int64_t>{0, 0, 0}));
+  EXPECT_EQ(ops::argmax(x).item<int64_t>(), 5);
+  EXPECT_FALSE(ops::all(x > 1).item<bool>());
+  EXPECT_TRUE(ops::any(x > 5).item<bool>());
+  EXPECT_EQ(ops::sum(ops::zeros({0, 3}), 0).to_vector<float>(), list({0, 0, 0}));
+  EXPECT_TRUE(std::isnan(ops::mean(ops::zeros({0})).item<float>()));
+  EXPECT_NE(message_of([] { ops::max(ops::zeros({0})); }).find("max of no elements"),
+            std::string::npos);
+  EXPECT_NEAR(ops::logsumexp(ops::full({1000}, 100.0)).item<float>(), 106.907755f, 1e-4);
+}
+
+TEST(Tensor, LongSumsAreAccurate) {
+  for (const int64_t n : {1000, 16384, 16385, 1000000}) {
+    const Tensor x = ops::rand({n}).eval();
+    const std::vector<float> values = x.to_vector<float>();
+    const double exact = std::accumulate(values.begin(), values.end(), 0.0);
+    EXPECT_NEAR(ops::sum(x).item<double>(), exact,
+                2 * 0x1p-23 * std::log2(static_cast<double>(n)) * exact);
+    const Tensor rows = x.unsqueeze(1);
+    EXPECT_NEAR(ops::sum(rows, 0).item<double>(), exact,
+                2 * 0x1p-23 * std::log2(static_cast<double>(n)) * exact);
+  }
+}
+
+TEST(Tensor, ValuesStayValues) {
+  Tensor a = ops::ones({3});
+  const Tensor b = a;
+  a += 1;
+  EXPECT_EQ(floats(a), list({2, 2, 2}));
+  EXPECT_EQ(floats(b), list({1, 1, 1}));
+}
+
+TEST(Tensor, AMillionNodes) {
+  Tensor x = ops::zeros({2});
+  for (int i = 0; i < 1000000; i++) x += 1;
+  EXPECT_EQ(floats(x), list({1e6, 1e6}));
+}
+
+TEST(Tensor, RandomNumbersDependOnSeedAndOrderOnly) {
+  ops::seed(7);
+  const auto first = ops::rand({1000}).to_vector<float>(),
+             second = ops::rand({1000}).to_vector<float>();
+  ops::seed(7);
+  const Tensor lazy = ops::rand({1000}), later = ops::rand({1000});
+  EXPECT_EQ(later.to_vector<float>(), second);
+  EXPECT_EQ(lazy.to_vector<float>(), first);
+  EXPECT_NEAR(ops::mean(ops::randn({100000})).item<double>(), 0, 0.02);
+  const Tensor dice = ops::randint(1, 7, {10000});
+  EXPECT_EQ(ops::min(dice).item<int64_t>(), 1);
+  EXPECT_EQ(ops::max(dice).item<int64_t>(), 6);
+}
+
+TEST(Tensor, ErrorsComeFromTheCall) {
+  const Tensor a = ops::ones({2, 3});
+  EXPECT_NE(
+      message_of([&] { a + ops::ones({2}); }).find("add: shapes [2, 3] and [2] do not go together"),
+      std::string::npos);
+  EXPECT_NE(message_of([&] { ops::sum(a, 2); }).find("sum: there is no axis 2: the tensor has 2"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { Tensor() + 1; }).find("empty Tensor"), std::string::npos);
+  EXPECT_NE(message_of([&] { a.to_vector<double>(); }).find("f32"), std::string::npos);
+  EXPECT_NE(message_of([] {
+              ops::zeros({1 << 20, 1 << 20, 1 << 10});
+            }).find("does not fit"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { ops::bitwise_and(a, a); }).find("bitwise_and is not defined for f32"),
+            std::string::npos);
+}
+
+TEST(Tensor, ThreadsShareTensorsAndExecutors) {
+  const Tensor shared = ops::exp(ops::rand({10000}));
+  std::vector<std::thread> threads;
+  std::vector<double> sums(8);
+  for (size_t i = 0; i < sums.size(); i++)
+    threads.emplace_back([&, i] {
+      for (int k = 0; k < 5; k++) sums[i] = ops::sum(shared * 2).item<double>();
+    });
+  for (std::thread& t : threads) t.join();
+  for (const double s : sums) EXPECT_EQ(s, sums[0]);
+}
+
+}  // namespace
+}  // namespace hologram

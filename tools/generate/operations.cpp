@@ -1,0 +1,139 @@
+// generate_operations header|source|docs: what follows from the table of elementwise operations.
+// scripts/generate writes the files; a test holds that they are what the table says.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+
+#include "graph/elementwise.hpp"
+
+namespace {
+
+using namespace hologram::graph;
+
+std::string declaration(const ElementwiseOp& op) {
+  std::string list;
+  std::string_view rest = op.parameters;
+  while (!rest.empty()) {
+    const size_t comma = rest.find(", ");
+    list += fmt::format("{}const Operand& {}", list.empty() ? "" : ", ", rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 2);
+  }
+  return list;
+}
+
+std::string attributes(const ElementwiseOp& op, bool values) {
+  std::string list;
+  for (size_t k = 0; k < op.attribute_count(); k++) {
+    list += fmt::format(", double {}", op.attributes[k].name);
+    if (values) list += fmt::format(" = {}", op.attributes[k].otherwise);
+  }
+  return list;
+}
+
+std::string_view group_name(Group group) {
+  constexpr std::string_view kNames[] = {
+      "Arithmetic",  "Rounding",   "Powers and roots", "Functions",
+      "Activations", "Comparison", "Logic and bits",   ""};
+  return kNames[static_cast<size_t>(group)];
+}
+
+std::string_view dtype_words(const ElementwiseOp& op) {
+  switch (op.rule) {
+    case Rule::Float: return "floats; integers and bool become f32";
+    case Rule::Test: return "any dtype; gives bool";
+    case Rule::Choice: return "a bool, then any dtype";
+    default: break;
+  }
+  switch (op.accepts) {
+    case Accepts::Any: return "any dtype";
+    case Accepts::Number: return "integers and floats";
+    case Accepts::Integer: return "integers";
+    case Accepts::IntegerOrBool: return "integers and bool";
+    case Accepts::Bool: return "bool";
+  }
+  return "";
+}
+
+// Lines of at most 100 columns.
+void comment(std::string_view text) {
+  while (!text.empty()) {
+    size_t end = text.size();
+    if (end > 97) {
+      end = text.rfind(' ', 97);
+      if (end == std::string_view::npos) end = text.size();
+    }
+    fmt::print("// {}\n", text.substr(0, end));
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+}
+
+void print_header() {
+  fmt::print(
+      "// Operations of one element from one element of each operand, which are brought to one "
+      "dtype\n"
+      "// and repeated to one shape. Written by scripts/generate from src/graph/elementwise.cpp.\n"
+      "#pragma once\n\n#include \"hologram/tensor.hpp\"\n\nnamespace hologram::ops {{\n\n"
+      "// clang-format off\n");
+  for (const ElementwiseOp& op : elementwise_table()) {
+    comment(op.meaning);
+    fmt::print("HOLOGRAM_API Tensor {}({}{});\n", op.name, declaration(op), attributes(op, true));
+  }
+  fmt::print("// clang-format on\n\n}}  // namespace hologram::ops\n");
+}
+
+void print_source() {
+  fmt::print(
+      "// Written by scripts/generate from src/graph/elementwise.cpp.\n"
+      "#include \"hologram/elementwise.hpp\"\n\n#include \"graph/elementwise.hpp\"\n"
+      "#include \"tensor/access.hpp\"\n\nnamespace hologram::ops {{\n\n// clang-format off\n");
+  size_t row = 0;
+  for (const ElementwiseOp& op : elementwise_table()) {
+    std::string names;
+    for (size_t k = 0; k < op.attribute_count(); k++)
+      names += fmt::format("{}{}", k ? ", " : "", op.attributes[k].name);
+    const std::string values = names.empty() ? "" : fmt::format(", std::array{{{}}}", names);
+    fmt::print(
+        "Tensor {}({}{}) {{ return tensor::apply(graph::elementwise_table()[{}], "
+        "std::array<Operand, {}>{{{}}}{}); }}\n",
+        op.name, declaration(op), attributes(op, false), row++, op.arity(), op.parameters, values);
+  }
+  fmt::print("// clang-format on\n\n}}  // namespace hologram::ops\n");
+}
+
+void print_docs() {
+  fmt::print(
+      "# Elementwise operations\n\nWritten by `scripts/generate` from the table in "
+      "`src/graph/elementwise.cpp`. An error is in units of the last place of f32 and f64, and "
+      "holds "
+      "for operands in the range; where it says \"of the operand\", it is measured against the "
+      "larger "
+      "of result and operand.\n");
+  Group group = Group::Internal;
+  for (const ElementwiseOp& op : elementwise_table()) {
+    if (op.group != group) {
+      group = op.group;
+      fmt::print("\n## {}\n\n| operation | dtypes | meaning | error |\n|---|---|---|---|\n",
+                 group_name(group));
+    }
+    std::string meaning;
+    for (const char c : op.meaning) meaning += c == '|' ? std::string("\\|") : std::string(1, c);
+    fmt::print("| `{}({}{})` | {} | {} | {}{} |\n", op.name, op.parameters, attributes(op, true),
+               dtype_words(op), meaning, op.ulps == 0 ? "exact" : fmt::format("{}", op.ulps),
+               op.absolute ? " of the operand" : "");
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string_view what = count == 2 ? words[1] : "";
+  if (what == "header") print_header();
+  else if (what == "source") print_source();
+  else if (what == "docs") print_docs();
+  else {
+    std::fputs("usage: generate_operations header|source|docs\n", stderr);
+    return 2;
+  }
+  return 0;
+}

@@ -116,6 +116,7 @@ set(HOLOGRAM_SOURCES
     src/graph/explain.cpp
     src/graph/layout.cpp
     src/graph/node.cpp
+    src/graph/product_work.cpp
     src/graph/schedule.cpp
     src/graph/sources.cpp
     src/graph/terms.cpp
@@ -124,6 +125,7 @@ set(HOLOGRAM_SOURCES
     src/tensor/build.cpp
     src/tensor/creation.cpp
     src/tensor/elementwise.cpp
+    src/tensor/linear.cpp
     src/tensor/promote.cpp
     src/tensor/reductions.cpp
     src/tensor/tensor.cpp

@@ -149,6 +149,28 @@ TEST(Tensor, LongSumsAreAccurate) {
   }
 }
 
+TEST(Tensor, Products) {
+  const Tensor a = ops::arange(6).reshape({2, 3}), b = ops::arange(12).reshape({3, 4});
+  for (const DType t : {DType::F32, DType::F64, DType::I32, DType::F16, DType::U8}) {
+    const Tensor c = ops::matmul(a.to(t), b.to(t));
+    EXPECT_EQ(c.dtype(), t);
+    EXPECT_EQ(floats(c), list({20, 23, 26, 29, 56, 68, 80, 92})) << name_of(t);
+    EXPECT_EQ(floats(ops::matmul(b.to(t).transpose(), a.to(t).transpose())),
+              list({20, 56, 23, 68, 26, 80, 29, 92}));
+  }
+  EXPECT_EQ(ops::matmul(ops::ones({5, 1, 2, 3}), ops::ones({7, 3, 4})).shape(),
+            (Shape{5, 7, 2, 4}));
+  EXPECT_EQ(ops::matmul(ops::ones({3}), ops::ones({3})).item<float>(), 3);
+  EXPECT_EQ(floats(ops::matmul(ops::ones({2, 0}), ops::ones({0, 2}))), list({0, 0, 0, 0}));
+  const Tensor v = ops::arange(3).to(DType::F32);
+  EXPECT_EQ(floats(ops::gemv(ops::eye(3), v, ops::ones({3}), 2, -1)), list({-1, 1, 3}));
+  EXPECT_EQ(ops::dot(v, v).item<float>(), 5);
+  EXPECT_EQ(floats(ops::outer(v, v).select(0, 2)), list({0, 2, 4}));
+  EXPECT_EQ(ops::tensordot(ops::ones({2, 3, 4}), ops::ones({4, 3, 5}), {1, 2}, {1, 0}).shape(),
+            (Shape{2, 5}));
+  EXPECT_NE(message_of([&] { ops::matmul(a, a); }).find("[2, 3] and [2, 3]"), std::string::npos);
+}
+
 TEST(Tensor, ValuesStayValues) {
   Tensor a = ops::ones({3});
   const Tensor b = a;

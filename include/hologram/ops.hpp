@@ -3,6 +3,7 @@
 
 #include "hologram/creation.hpp"
 #include "hologram/elementwise.hpp"
+#include "hologram/linear.hpp"
 #include "hologram/reductions.hpp"
 
 namespace hologram {

@@ -83,8 +83,18 @@ void Context::run(Node& opaque) {
 const Program& Context::program_of(const Kernel& kernel, const Layout& layout) {
   std::string key = key_of(kernel, layout);
   if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
+  return keep(std::move(key), generate(kernel, layout));
+}
+
+const Program& Context::keep(std::string key, Program program) {
   if (kernels_.size() >= kMostKernels) kernels_.clear();
-  return kernels_.emplace(std::move(key), generate(kernel, layout)).first->second;
+  return kernels_.emplace(std::move(key), std::move(program)).first->second;
+}
+
+void Context::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> operands,
+                   hal::Binding workspace) {
+  state_.library_calls++;
+  stream_->call(plan, operands, workspace);
 }
 
 void Context::run(const Kernel& kernel) {

@@ -43,6 +43,17 @@ class Context {
   Storage allocate(uint64_t bytes);
   void launch(const Program& program, const Grid& grid, std::span<const hal::Binding> buffers,
               std::span<const uint64_t> scalars);
+  void call(const hal::LibraryPlan& plan, std::span<const hal::Binding> operands,
+            hal::Binding workspace);
+  // The program of that kind for this key, made when it is first asked for. A key has no padding,
+  // or is made of zeros before it is filled.
+  template <class Key, class Make>
+  const Program& kept(std::string_view kind, const Key& key, Make make) {
+    std::string name(kind);
+    name.append(reinterpret_cast<const char*>(&key), sizeof key);
+    if (const auto known = kernels_.find(name); known != kernels_.end()) return known->second;
+    return keep(std::move(name), make());
+  }
   void copy_to_host(const Storage& from, std::byte* to, uint64_t bytes);
   void copy_from_host(const std::byte* from, const Storage& to, uint64_t bytes);
   hal::Stream& stream() { return *stream_; }
@@ -55,6 +66,7 @@ class Context {
   void run(const Kernel& kernel);
   void run(Node& opaque);
   static void finish(Node& node, Storage result);
+  const Program& keep(std::string key, Program program);
   const Program& program_of(const Kernel& kernel, const struct Layout& layout);
 
   Executor::State& state_;

@@ -1,0 +1,34 @@
+// Products of vectors and matrices.
+//
+// Floats are summed in f32 (f64 in f64), integers wrap, and of bool `and` and `or` take the places
+// of product and sum. A vendor library computes the product where there is one, an Atlas program
+// where there is none; which it was, `explain` and the counters of the executor tell.
+#pragma once
+
+#include "hologram/tensor.hpp"
+
+namespace hologram::ops {
+
+// The last two axes are matrices, those before them a batch, which is repeated as elementwise
+// operations do. A vector on the left is a row, on the right a column; that axis goes again.
+// ShapeMismatch if the inner lengths differ.
+HOLOGRAM_API Tensor matmul(const Tensor& a, const Tensor& b);
+// The same of exactly three axes, with equal batches.
+HOLOGRAM_API Tensor bmm(const Tensor& a, const Tensor& b);
+// alpha * a @ b + beta * c, with a or b transposed first; c is repeated to the result's shape.
+HOLOGRAM_API Tensor gemm(const Tensor& a, const Tensor& b, const Tensor& c, double alpha = 1,
+                         double beta = 1, bool transpose_a = false, bool transpose_b = false);
+// alpha * a @ x + beta * y of a matrix and vectors.
+HOLOGRAM_API Tensor gemv(const Tensor& a, const Tensor& x, const Tensor& y, double alpha = 1,
+                         double beta = 1);
+// sum(a * b) of two vectors.
+HOLOGRAM_API Tensor dot(const Tensor& a, const Tensor& b);
+// a[i] * b[j] of two tensors, flattened.
+HOLOGRAM_API Tensor outer(const Tensor& a, const Tensor& b);
+// Sums over the last `axes` axes of a and the first ones of b.
+HOLOGRAM_API Tensor tensordot(const Tensor& a, const Tensor& b, int axes = 2);
+// Sums over these axes of a and of b, pairwise.
+HOLOGRAM_API Tensor tensordot(const Tensor& a, const Tensor& b, std::vector<int> axes_a,
+                              std::vector<int> axes_b);
+
+}  // namespace hologram::ops

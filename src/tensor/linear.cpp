@@ -1,0 +1,123 @@
+#include "hologram/linear.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/messages.hpp"
+#include "graph/product_work.hpp"
+#include "hologram/ops.hpp"
+#include "tensor/access.hpp"
+
+namespace hologram::ops {
+
+using core::Text;
+
+namespace {
+
+// Batch, row, column; the batch as one axis, which may repeat a matrix.
+Tensor as_three_axes(const Tensor& t, const Shape& batch) {
+  Shape shape = batch;
+  shape.insert(shape.end(), t.shape().end() - 2, t.shape().end());
+  const Tensor repeated = t.broadcast_to(std::move(shape));
+  const int64_t count =
+      std::accumulate(batch.begin(), batch.end(), int64_t{1}, std::multiplies<>());
+  const Shape three = {count, t.size(-2), t.size(-1)};
+  if (graph::reshaped(tensor::Access::view(repeated), three)) return repeated.reshape(three);
+  return tensor::dense(repeated).reshape(three);
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  if (a.rank() == 0 || b.rank() == 0)
+    throw core::error(Text::ProductRank, to_string(a.shape()), to_string(b.shape()));
+  if (a.rank() == 1) return matmul(a.unsqueeze(0), b).squeeze(b.rank() == 1 ? 0 : -2);
+  if (b.rank() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
+  if (a.size(-1) != b.size(-2))
+    throw core::error(Text::ProductLengths, to_string(a.shape()), to_string(b.shape()));
+  const DType dtype = promote(a.dtype(), b.dtype());
+  const std::vector<Tensor> both = tensor::together("matmul", {a.to(dtype), b.to(dtype)});
+  const Shape batch =
+      tensor::broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
+                              Shape(b.shape().begin(), b.shape().end() - 2));
+  const Tensor left = as_three_axes(both[0], batch), right = as_three_axes(both[1], batch);
+  Shape shape = batch;
+  shape.push_back(a.size(-2));
+  shape.push_back(b.size(-1));
+  return tensor::make_opaque(graph::product_work(), dtype,
+                             {left.size(0), left.size(1), right.size(2)}, {left, right})
+      .reshape(std::move(shape));
+}
+
+Tensor bmm(const Tensor& a, const Tensor& b) {
+  if (a.rank() != 3 || b.rank() != 3 || a.size(0) != b.size(0))
+    throw core::error(Text::BatchedProduct, to_string(a.shape()), to_string(b.shape()));
+  return matmul(a, b);
+}
+
+Tensor gemm(const Tensor& a, const Tensor& b, const Tensor& c, double alpha, double beta,
+            bool transpose_a, bool transpose_b) {
+  const Tensor product = matmul(transpose_a ? a.transpose() : a, transpose_b ? b.transpose() : b);
+  const Tensor scaled = alpha == 1 ? product : product * alpha;
+  if (beta == 0) return scaled;
+  return scaled + (beta == 1 ? c : c * beta).broadcast_to(product.shape());
+}
+
+Tensor gemv(const Tensor& a, const Tensor& x, const Tensor& y, double alpha, double beta) {
+  if (a.rank() != 2 || x.rank() != 1)
+    throw core::error(Text::ProductLengths, to_string(a.shape()), to_string(x.shape()));
+  return gemm(a, x, y, alpha, beta);
+}
+
+Tensor dot(const Tensor& a, const Tensor& b) {
+  if (a.rank() != 1 || b.rank() != 1 || a.size() != b.size())
+    throw core::error(Text::ProductLengths, to_string(a.shape()), to_string(b.shape()));
+  if (promote(a.dtype(), b.dtype()) == DType::Bool) return any(bitwise_and(a, b));
+  const DType dtype = promote(a.dtype(), b.dtype()), wide = compute_type(dtype);
+  return sum(a.to(wide) * b.to(wide)).to(dtype);
+}
+
+Tensor outer(const Tensor& a, const Tensor& b) {
+  return a.flatten().unsqueeze(1) * b.flatten().unsqueeze(0);
+}
+
+Tensor tensordot(const Tensor& a, const Tensor& b, int axes) {
+  if (axes < 0 || axes > std::min(a.rank(), b.rank()))
+    throw core::error(Text::TensordotAxes, axes, to_string(a.shape()), to_string(b.shape()));
+  std::vector<int> of_a(static_cast<size_t>(axes)), of_b(of_a.size());
+  std::iota(of_a.begin(), of_a.end(), a.rank() - axes);
+  std::iota(of_b.begin(), of_b.end(), 0);
+  return tensordot(a, b, std::move(of_a), std::move(of_b));
+}
+
+Tensor tensordot(const Tensor& a, const Tensor& b, std::vector<int> axes_a,
+                 std::vector<int> axes_b) {
+  const auto refuse = [&] {
+    return core::error(Text::TensordotAxes, axes_a.size(), to_string(a.shape()),
+                       to_string(b.shape()));
+  };
+  if (axes_a.size() != axes_b.size()) throw refuse();
+  // The axes that stay, then those that are summed (the other way round for b).
+  const auto split = [](const Tensor& t, std::vector<int>& summed, Shape& shape, bool last) {
+    for (int& axis : summed) axis = tensor::checked_axis("tensordot", axis, t.rank());
+    std::vector<int> order;
+    int64_t kept = 1, inner = 1;
+    for (int k = 0; k < t.rank(); k++) {
+      if (std::find(summed.begin(), summed.end(), k) != summed.end()) continue;
+      order.push_back(k);
+      shape.push_back(t.size(k));
+      kept *= t.size(k);
+    }
+    for (const int k : summed) inner *= t.size(k);
+    order.insert(last ? order.end() : order.begin(), summed.begin(), summed.end());
+    const Tensor turned = t.permute(order);
+    return turned.reshape(last ? Shape{kept, inner} : Shape{inner, kept});
+  };
+  Shape shape;
+  const Tensor left = split(a, axes_a, shape, true), right = split(b, axes_b, shape, false);
+  for (size_t k = 0; k < axes_a.size(); k++)
+    if (a.size(axes_a[k]) != b.size(axes_b[k])) throw refuse();
+  return matmul(left, right).reshape(std::move(shape));
+}
+
+}  // namespace hologram::ops

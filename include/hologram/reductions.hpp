@@ -39,7 +39,7 @@ HOLOGRAM_API Tensor any(const Tensor& x, const Axes& axes = {}, bool keepdims = 
 HOLOGRAM_API Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 // log(sum(exp(x))) without overflow.
 HOLOGRAM_API Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-// sum(|x|^order)^(1 / order); infinity: the largest magnitude.
+// sum(|x|^order)^(1 / order); infinity: the largest magnitude, of no elements a ShapeMismatch.
 HOLOGRAM_API Tensor norm(const Tensor& x, double order = 2, const Axes& axes = {},
                          bool keepdims = false);
 

@@ -157,7 +157,10 @@ Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
   const Reducer r("norm", x, axes, keepdims);
   const DType to = float_dtype(x.dtype());
   const Tensor size = abs(x.to(accumulator(to)));
-  if (std::isinf(order)) return r.run(size, order > 0 ? Combine::Max : Combine::Min).to(to);
+  if (std::isinf(order)) {
+    r.refuse_empty();
+    return r.run(size, order > 0 ? Combine::Max : Combine::Min).to(to);
+  }
   if (order == 1) return r.run(size, Combine::Add).to(to);
   if (order == 2) return sqrt(r.run(square(size), Combine::Add)).to(to);
   if (order == 0) return r.run((size != 0).to(size.dtype()), Combine::Add).to(to);

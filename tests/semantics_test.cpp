@@ -257,7 +257,7 @@ TEST(Semantics, AreThoseOfNumPyButForTheListedDifferences) {
     const std::string what = outcome(c);
     if (what.empty()) continue;
     if (wrong++ < 40)
-      ADD_FAILURE() << c.at("name") << ": " << what << "\n  " << line.substr(0, 2000);
+      ADD_FAILURE() << c.at("name") << ": " << what << "\n  " << line.substr(0, 1000);
   }
   EXPECT_EQ(wrong, 0u);
   EXPECT_GE(cases, 5000u);

@@ -79,9 +79,13 @@ def limits_of(dtype):
 
 def inside(name, value):
     """Operands where the bound of a function holds."""
-    if value.dtype not in FLOATS or name not in model.FUNCTIONS:
+    if name not in model.FUNCTIONS:
         return value
     low, high = DOMAIN.get(name, FAR)
+    if value.dtype not in FLOATS:
+        low = max(low, -127)
+        deep = low < 0 and value.dtype in nm.SIGNED
+        return Value(value.dtype, np.maximum(value.data, value.data.dtype.type(low))) if deep else value
     data = value.data
     special = ~np.isfinite(data) | (data == 0)
     moved = np.clip(np.abs(data) if low >= 0 else data, low, high)
@@ -138,12 +142,16 @@ def allowed(name, given, options, out):
             sizes = [np.abs(nm.wide(v)) for v in [out, *[g for g in given if isinstance(g, Value)]]]
             tolerance["scale"] = scale(np.max(np.broadcast_arrays(*sizes), axis=0))
         return tolerance
-    if name not in ("var", "std", "logsumexp", "norm", "softmax", "log_softmax"):
+    if name == "prod":
+        if np.all(np.isin(np.frexp(given[0].data)[0], (-0.5, 0, 0.5))):
+            return None  # powers of two
+    elif name not in ("var", "std", "logsumexp", "norm", "softmax", "log_softmax"):
         return None
     if not given[0].data.size:
         return None
     largest, size = float(np.max(np.abs(nm.wide(given[0])))), np.abs(nm.wide(out))
     size = {
+        "prod": size,
         "var": size + largest**2,
         "std": largest**2 / np.where(size > 0, size, 1) + size,
         "softmax": size * (1 + 2 * largest),

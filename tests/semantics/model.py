@@ -57,6 +57,13 @@ def maximum(a, b):
     return sign_of_zero(np.logical_and, a, b, out) if out.dtype.kind == "f" else out
 
 
+def sign(x):
+    if x.dtype.kind != "f":
+        return np.sign(x)
+    difference("sign_of_zero", bool(np.any((x == 0) & np.signbit(x))))
+    return np.where(x == 0, x, np.sign(x)).astype(x.dtype)
+
+
 def integer_power(a, b):
     """By multiplication, modulo the width; a negative exponent gives the reciprocal, cut."""
     result, base, left, one = np.ones_like(a), a.copy(), b.copy(), a.dtype.type(1)
@@ -91,14 +98,14 @@ def softplus(x):
 # Exact on any numbers: the same operation of NumPy on the promoted dtype.
 SAME = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "abs": np.abs,
-    "minimum": minimum, "maximum": maximum, "square": np.square, "sign": np.sign,
+    "minimum": minimum, "maximum": maximum, "square": np.square, "sign": sign,
     "clamp": lambda x, low, high: minimum(maximum(x, low), high),
     "mad": lambda a, b, c: a * b + c, "fma": lambda a, b, c: a * b + c,
     "floor_div": np.floor_divide, "rem": np.remainder,
     "relu": lambda x: maximum(x, np.zeros_like(x)), "pow": integer_power,
 }  # fmt: skip
 ROUNDING = {"floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc}
-DIVISIONS = {"div": np.divide, "reciprocal": lambda x: 1 / x, "sqrt": np.sqrt, "copysign": np.copysign}
+DIVISIONS = {"div": np.divide, "reciprocal": np.reciprocal, "sqrt": np.sqrt, "copysign": np.copysign}
 # Computed in a wider type and compared with the bound of the table.
 FUNCTIONS = {
     "rsqrt": lambda x: 1 / np.sqrt(x), "hypot": np.hypot, "exp": np.exp, "exp2": np.exp2,
@@ -259,7 +266,8 @@ def reduction(name, arguments, options):
     if not options.get("axes"):
         difference("no_axes_are_all")
     count = math.prod(value.data.shape[a] for a in axes)
-    if name in ("min", "max", "argmin", "argmax") and count == 0:
+    extremes = name in ("min", "max", "argmin", "argmax") or math.isinf(options.get("order", 0))
+    if extremes and count == 0:
         difference("extreme_of_nothing", value.data.size == 0 and 0 not in np.delete(value.data.shape, axes))
         raise Refused("ShapeMismatch")
     whole = value.dtype not in FLOATS
@@ -304,7 +312,7 @@ def reduction(name, arguments, options):
 
 def norm(size, order, along):
     if math.isinf(order):
-        return np.max(size, **along, initial=0.0) if order > 0 else np.min(size, **along)
+        return np.max(size, **along) if order > 0 else np.min(size, **along)
     if order == 0:
         return np.sum(size != 0, **along)
     return np.power(np.sum(np.power(size, order), **along), 1 / order)
@@ -337,6 +345,9 @@ def view(name, value, options):
         if name == "flip":
             return np.flip(data, axes_of(value, options["axes"]))
         if name == "squeeze":
+            if rank == 0 and "axis" in options:
+                difference("squeeze_of_a_number", options["axis"] in (0, -1))
+                raise Refused("ShapeMismatch")
             return np.squeeze(data, options.get("axis"))
         if name == "unsqueeze":
             return np.expand_dims(data, options["axis"])

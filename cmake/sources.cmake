@@ -30,6 +30,7 @@ set(HOLOGRAM_SOURCES
     src/program/expansions/evaluate.cpp
     src/program/expansions/expand.cpp
     src/program/hash.cpp
+    src/program/library.cpp
     src/program/needs.cpp
     src/program/op.cpp
     src/program/strip.cpp

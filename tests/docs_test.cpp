@@ -8,6 +8,7 @@
 
 #include "hologram/error.hpp"
 #include "hologram/program.hpp"
+#include "program/library.hpp"
 #include "program/reference.hpp"
 #include "runtime/settings.hpp"
 
@@ -30,6 +31,11 @@ TEST(Docs, InstructionsAreFresh) {
 TEST(Docs, SettingsAreFresh) {
   const std::string text = contents(kRoot / "docs/configuration.md");
   EXPECT_EQ(runtime::with_settings_reference(text), text) << "run `ninja generate_docs`";
+}
+
+TEST(Docs, TheProgramLibraryIsFresh) {
+  const std::string text = contents(kRoot / "docs/program-library.md");
+  EXPECT_EQ(library_reference(text), text) << "run `ninja generate_docs`";
 }
 
 TEST(Docs, ProgramsAreRight) {

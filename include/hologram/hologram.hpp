@@ -14,6 +14,8 @@
 #include "hologram/memory.hpp"
 #include "hologram/memory_estimate.hpp"
 #include "hologram/op.hpp"
+#include "hologram/ops.hpp"
 #include "hologram/profiler.hpp"
 #include "hologram/program.hpp"
+#include "hologram/program_library.hpp"
 #include "hologram/shape.hpp"

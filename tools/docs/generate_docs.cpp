@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "program/library.hpp"
 #include "program/reference.hpp"
 #include "runtime/settings.hpp"
 
@@ -17,6 +18,7 @@ struct Document {
 constexpr Document kDocuments[] = {
     {"atlas.md", hologram::program::with_instruction_reference},
     {"configuration.md", hologram::runtime::with_settings_reference},
+    {"program-library.md", hologram::program::library_reference},
 };
 
 }  // namespace

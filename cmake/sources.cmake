@@ -111,14 +111,18 @@ set(HOLOGRAM_SOURCES
     src/runtime/settings_reference.cpp
     src/runtime/strips.cpp
 
+    src/graph/box.cpp
     src/graph/codegen.cpp
     src/graph/context.cpp
     src/graph/elementwise.cpp
     src/graph/explain.cpp
+    src/graph/index_works.cpp
     src/graph/layout.cpp
     src/graph/node.cpp
     src/graph/product_work.cpp
+    src/graph/scan.cpp
     src/graph/schedule.cpp
+    src/graph/sort.cpp
     src/graph/sources.cpp
     src/graph/terms.cpp
     src/graph/view.cpp
@@ -127,6 +131,8 @@ set(HOLOGRAM_SOURCES
     src/tensor/creation.cpp
     src/tensor/elementwise.cpp
     src/tensor/linear.cpp
+    src/tensor/movement.cpp
+    src/tensor/ordering.cpp
     src/tensor/promote.cpp
     src/tensor/reductions.cpp
     src/tensor/tensor.cpp

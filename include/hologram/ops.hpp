@@ -4,6 +4,8 @@
 #include "hologram/creation.hpp"
 #include "hologram/elementwise.hpp"
 #include "hologram/linear.hpp"
+#include "hologram/movement.hpp"
+#include "hologram/ordering.hpp"
 #include "hologram/reductions.hpp"
 
 namespace hologram {

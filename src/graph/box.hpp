@@ -1,0 +1,36 @@
+// Programs over three axes: what lies outside of the axis that an operation is about, that axis,
+// and what lies inside. Lanes walk the innermost axis if it is long, else the longest.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "hologram/builder.hpp"
+#include "hologram/executor.hpp"
+
+namespace hologram::graph {
+
+struct Box {
+  std::array<int64_t, 3> lengths = {1, 1, 1};
+
+  int lanes_axis() const;
+  Grid grid() const;
+  // i32 where so many elements can be counted in it.
+  static DType index_type(int64_t most_elements);
+};
+
+inline constexpr uint32_t kBoxLanes = 256;
+
+// The positions of a lane in the box, and the condition that it lies inside. `lengths` are scalars
+// of the program.
+struct Place {
+  std::array<program::Value, 3> at;
+  program::Value inside;
+};
+Place place(program::Builder& builder, int lanes_axis,
+            const std::array<program::Value, 3>& lengths);
+
+// Scalars as a launch takes them.
+uint64_t index_bits(DType index, int64_t value);
+
+}  // namespace hologram::graph

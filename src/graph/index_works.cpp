@@ -1,0 +1,156 @@
+#include "graph/index_works.hpp"
+
+#include <algorithm>
+
+#include "core/messages.hpp"
+#include "graph/box.hpp"
+#include "graph/context.hpp"
+
+namespace hologram::graph {
+namespace {
+
+using core::Text;
+using program::Access;
+using program::Buf;
+using program::Builder;
+using program::Combine;
+using program::Value;
+
+struct IndexKey {
+  DType element, position, index;
+  int8_t lanes_axis;
+  bool scatter, add;
+};
+
+// What both have in common: x and the result are [outer, length or count, inner].
+class Maker {
+ public:
+  Maker(const char* name, const IndexKey& key) : key_(key), b_(name, {kBoxLanes}, key.index) {}
+
+  Program gather() {
+    const Buf x = b_.buffer("x", key_.element, Access::In);
+    declare();
+    const Buf y = b_.buffer("y", key_.element, Access::Out);
+    scalars();
+    const Place p = place(b_, key_.lanes_axis, lengths_);
+    b_.if_(p.inside, [&] {
+      const auto [o, j, i] = p.at;
+      const Value from = position(o, j, i);
+      b_.store(y, (o * lengths_[1] + j) * lengths_[2] + i, b_.load(x, element(o, from, i)));
+    });
+    return b_.finish();
+  }
+
+  // A lane takes all positions of its place, one after the other.
+  Program scatter() {
+    const Buf values = b_.buffer("values", key_.element, Access::In);
+    declare();
+    const Buf y = b_.buffer("y", key_.element, Access::InOut);
+    scalars();
+    const Place p = place(b_, key_.lanes_axis, lengths_);
+    b_.if_(p.inside, [&] {
+      const Value o = p.at[0], i = p.at[2];
+      b_.for_(b_.constant(key_.index, int64_t{0}), count_, 1, [&](Value j) {
+        const Value to = element(o, position(o, j, i), i);
+        const Value v = b_.load(values, (o * count_ + j) * lengths_[2] + i);
+        b_.store(y, to, key_.add ? b_.load(y, to) + v : v);
+      });
+    });
+    return b_.finish();
+  }
+
+ private:
+  void declare() {
+    positions_ = b_.buffer("positions", key_.position, Access::In);
+    wrong_ = b_.buffer("wrong", DType::U32, Access::Atomic);
+  }
+  void scalars() {
+    for (size_t k = 0; k < 3; k++) lengths_[k] = b_.scalar("n" + std::to_string(k), key_.index);
+    length_ = b_.scalar("length", key_.index);
+    count_ = b_.scalar("count", key_.index);
+    for (size_t k = 0; k < 3; k++) strides_[k] = b_.scalar("s" + std::to_string(k), key_.index);
+    start_ = b_.scalar("start", key_.index);
+  }
+  // The position read at a place, or -1 if it is none.
+  Value position(Value o, Value j, Value i) {
+    const Value at = start_ + o * strides_[0] + j * strides_[1] + i * strides_[2];
+    const Value given = b_.cast(b_.load(positions_, at), DType::I64);
+    const Value length = b_.cast(length_, DType::I64);
+    const Value from_start = select(given < 0, given + length, given);
+    const Value is_there = (from_start >= 0) & (from_start < length);
+    b_.if_(!is_there, [&] {
+      b_.atomic(Combine::Max, wrong_, b_.constant(key_.index, int64_t{0}),
+                b_.constant(DType::U32, int64_t{1}));
+    });
+    return b_.cast(select(is_there, from_start, -1), key_.index);
+  }
+  Value element(Value o, Value at, Value i) {
+    return select(at < 0, at, (o * length_ + at) * lengths_[2] + i);
+  }
+
+  IndexKey key_;
+  Builder b_;
+  Buf positions_{}, wrong_{};
+  std::array<Value, 3> lengths_, strides_;
+  Value length_, count_, start_;
+};
+
+class IndexWork : public Work {
+ public:
+  IndexWork(std::string_view operation, bool scatter, bool add)
+      : operation_(operation), scatter_(scatter), add_(add) {}
+  std::string_view name() const override { return operation_; }
+
+  void run(Context& context, const Node& node, const Storage& result) const override {
+    const Input &x = node.inputs[0], &positions = node.inputs[1];
+    const int64_t count = positions.view.shape[1];
+    Box box{{node.shape[0], scatter_ ? 1 : count, node.shape[2]}};
+    const int64_t most =
+        std::max(element_count(x.node->shape),
+                 std::max(element_count(positions.node->shape),
+                          node.shape[0] * std::max(node.shape[1], count) * node.shape[2]));
+    IndexKey key{};
+    key.element = node.dtype;
+    key.position = positions.node->dtype;
+    key.index = Box::index_type(most);
+    key.lanes_axis = static_cast<int8_t>(box.lanes_axis());
+    key.scatter = scatter_;
+    key.add = add_;
+    const Program& program = context.kept("index", key, [&] {
+      Maker maker(scatter_ ? "scatter" : "gather", key);
+      return scatter_ ? maker.scatter() : maker.gather();
+    });
+
+    std::vector<uint64_t> scalars;
+    for (const int64_t n : {box.lengths[0], box.lengths[1], box.lengths[2], x.view.shape[1], count,
+                            positions.view.strides[0], positions.view.strides[1],
+                            positions.view.strides[2], positions.view.offset})
+      scalars.push_back(index_bits(key.index, n));
+    const Storage wrong = context.allocate(sizeof(uint32_t));
+    context.stream().fill(wrong.where, 0);
+    if (scatter_) context.stream().copy(result.where, x.node->result.where);
+    const hal::Binding first = scatter_ ? node.inputs[2].node->result.where : x.node->result.where;
+    const hal::Binding bindings[] = {first, positions.node->result.where, wrong.where,
+                                     result.where};
+    if (count > 0) context.launch(program, box.grid(), bindings, scalars);
+
+    uint32_t any = 0;
+    context.copy_to_host(wrong, reinterpret_cast<std::byte*>(&any), sizeof any);
+    if (any != 0) throw core::error(Text::PositionRange, operation_, x.view.shape[1]);
+  }
+
+ private:
+  const std::string operation_;
+  const bool scatter_, add_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Work> gather_work(std::string_view operation) {
+  return std::make_unique<IndexWork>(operation, false, false);
+}
+std::unique_ptr<const Work> scatter_work(std::string_view operation, bool add) {
+  return std::make_unique<IndexWork>(operation, true, add);
+}
+
+}  // namespace hologram::graph

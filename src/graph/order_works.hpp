@@ -1,0 +1,22 @@
+// Nodes whose elements depend on those before them in a row: running sums and order.
+#pragma once
+
+#include <memory>
+
+#include "graph/work.hpp"
+
+namespace hologram::graph {
+
+// Of one dense input of the node's own shape and dtype, [outer, length, inner]: the sums, or
+// products, up to and including each element along the middle axis.
+std::unique_ptr<const Work> scan_work(program::Combine combine);
+
+// Of one dense input [rows, length]: the i64 positions that sort each row. Equal elements stay in
+// order; NaN comes last, or first if descending.
+std::unique_ptr<const Work> argsort_work(bool descending);
+
+// Of a sorted vector and values of its dtype, both dense: the i64 position at which each would be
+// inserted, before its equals or behind them.
+std::unique_ptr<const Work> search_work(bool behind);
+
+}  // namespace hologram::graph

@@ -1,0 +1,245 @@
+#include "hologram/movement.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/messages.hpp"
+#include "graph/elementwise.hpp"
+#include "graph/index_works.hpp"
+#include "hologram/ops.hpp"
+#include "tensor/access.hpp"
+
+namespace hologram::ops {
+
+using core::Text;
+using graph::View;
+using tensor::Access;
+using tensor::checked_axis;
+using tensor::Part;
+
+namespace {
+
+int64_t product(const Shape& shape, size_t begin, size_t end) {
+  int64_t n = 1;
+  for (size_t k = begin; k < end; k++) n *= shape[k];
+  return n;
+}
+
+// A part of a dense result: from `start` along one axis, of this shape.
+View part_of(const Shape& whole, const Shape& part, size_t axis, int64_t start) {
+  View view{part, graph::dense_strides(whole), 0};
+  view.offset = part[axis] == 0 ? 0 : start * view.strides[axis];
+  return view;
+}
+
+Tensor integers(std::string_view operation, const Tensor& positions) {
+  if (!is_integer(positions.dtype()))
+    throw core::error(Text::OperandDType, operation, name_of(positions.dtype()),
+                      "integers as positions");
+  const bool wide = size_of(positions.dtype()) == 8 || positions.dtype() == DType::U32;
+  return positions.to(wide ? DType::I64 : DType::I32);
+}
+
+// [outer, length, inner] around an axis.
+Shape around(const Shape& shape, size_t axis) {
+  return {product(shape, 0, axis), shape[axis], product(shape, axis + 1, shape.size())};
+}
+
+Tensor number_or_tensor(const Operand& operand, const Tensor& like) {
+  return operand.is_number()
+             ? tensor::full_like_number(operand, like.dtype(), tensor::context_of(like))
+             : operand.tensor();
+}
+
+Tensor scattered(const char* name, const Tensor& x, const Tensor& positions, const Operand& values,
+                 int axis, bool add) {
+  const auto k = static_cast<size_t>(checked_axis(name, axis, x.rank()));
+  const Tensor where = integers(name, positions);
+  Shape expected = x.shape();
+  if (where.rank() == x.rank()) expected[k] = where.size(static_cast<int>(k));
+  if (where.rank() != x.rank() || where.shape() != expected)
+    throw core::error(Text::PositionShape, name, to_string(positions.shape()), to_string(x.shape()),
+                      k);
+  const Tensor given = number_or_tensor(values, x).to(x.dtype()).broadcast_to(where.shape());
+  if (add && x.dtype() == DType::Bool)
+    throw core::error(Text::OperandDType, name, name_of(x.dtype()), "integers and floats");
+  const auto all = tensor::together(name, {tensor::dense(x), where, tensor::dense(given)});
+  return tensor::make_opaque(
+             graph::scatter_work(name, add), x.dtype(), around(x.shape(), k),
+             {all[0].reshape(around(x.shape(), k)), all[1].reshape(around(where.shape(), k)),
+              all[2].reshape(around(where.shape(), k))})
+      .reshape(x.shape());
+}
+
+}  // namespace
+
+Tensor concat(const std::vector<Tensor>& tensors, int axis) {
+  if (tensors.empty()) throw core::error(Text::NoTensors, "concat");
+  const auto k = static_cast<size_t>(checked_axis("concat", axis, tensors.front().rank()));
+  DType dtype = tensors.front().dtype();
+  Shape shape = tensors.front().shape();
+  shape[k] = 0;
+  for (const Tensor& t : tensors) {
+    dtype = promote(dtype, t.dtype());
+    Shape other = t.shape();
+    if (other.size() == shape.size()) other[k] = shape[k];
+    if (other != shape)
+      throw core::error(Text::ConcatShapes, to_string(tensors.front().shape()),
+                        to_string(t.shape()), k);
+    shape[k] += t.shape()[k];
+  }
+  std::vector<Part> parts;
+  int64_t start = 0;
+  for (const Tensor& t : tensor::together("concat", tensors)) {
+    parts.push_back({t, part_of(shape, t.shape(), k, start)});
+    start += t.shape()[k];
+  }
+  return tensor::assemble(dtype, shape, parts, tensor::context_of(parts.front().tensor));
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, int axis) {
+  if (tensors.empty()) throw core::error(Text::NoTensors, "stack");
+  const int k = checked_axis("stack", axis, tensors.front().rank() + 1);
+  std::vector<Tensor> list;
+  for (const Tensor& t : tensors) {
+    if (t.shape() != tensors.front().shape())
+      throw core::error(Text::ConcatShapes, to_string(tensors.front().shape()),
+                        to_string(t.shape()), k);
+    list.push_back(t.unsqueeze(k));
+  }
+  return concat(list, k);
+}
+
+std::vector<Tensor> split(const Tensor& x, const std::vector<int64_t>& lengths, int axis) {
+  const int k = checked_axis("split", axis, x.rank());
+  std::vector<Tensor> parts;
+  int64_t start = 0;
+  for (const int64_t n : lengths) {
+    if (n < 0 || n > x.size(k) - start) throw core::error(Text::SplitLengths, x.size(k), k);
+    parts.push_back(x.slice(k, {start, start + n}));
+    start += n;
+  }
+  if (start != x.size(k)) throw core::error(Text::SplitLengths, x.size(k), k);
+  return parts;
+}
+
+std::vector<Tensor> split(const Tensor& x, int64_t parts, int axis) {
+  const int k = checked_axis("split", axis, x.rank());
+  if (parts <= 0) throw core::error(Text::SplitLengths, x.size(k), k);
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < parts; i++)
+    lengths.push_back(x.size(k) / parts + (i < x.size(k) % parts ? 1 : 0));
+  return split(x, lengths, k);
+}
+
+Tensor pad(const Tensor& x, const std::vector<Padding>& padding, const Operand& value) {
+  if (padding.size() != x.shape().size())
+    throw core::error(Text::TooManyParts, padding.size(), to_string(x.shape()));
+  Shape shape = x.shape();
+  std::vector<Slice> inside;
+  for (size_t k = 0; k < shape.size(); k++) {
+    if (padding[k].before < 0 || padding[k].behind < 0) throw core::error(Text::NegativePadding, k);
+    inside.push_back({padding[k].before, padding[k].before + shape[k]});
+    shape[k] += padding[k].before + padding[k].behind;
+  }
+  return put(full(shape, value, x.dtype(), x.executor()), inside, x);
+}
+
+Tensor put(const Tensor& x, const std::vector<Slice>& part, const Operand& values) {
+  // Where the part lies: the same view of a dense result.
+  const View to = Access::view(zeros_like(x).slice(part));
+  const Tensor given = number_or_tensor(values, x).to(x.dtype()).broadcast_to(to.shape);
+  const auto both = tensor::together("put", {x, given});
+  return tensor::assemble(x.dtype(), x.shape(),
+                          {{both[0], graph::dense_view(x.shape())}, {both[1], to}},
+                          tensor::context_of(both[0]));
+}
+
+Tensor take(const Tensor& x, const Tensor& positions, std::optional<int> axis) {
+  if (!axis) return take(x.flatten(), positions, 0);
+  const auto k = static_cast<size_t>(checked_axis("take", *axis, x.rank()));
+  Shape shape(x.shape().begin(), x.shape().begin() + static_cast<int64_t>(k));
+  shape.insert(shape.end(), positions.shape().begin(), positions.shape().end());
+  shape.insert(shape.end(), x.shape().begin() + static_cast<int64_t>(k) + 1, x.shape().end());
+  const auto both = tensor::together("take", {tensor::dense(x), integers("take", positions)});
+  const Shape box = around(x.shape(), k);
+  const Shape result = {box[0], positions.size(), box[2]};
+  const Tensor where =
+      tensor::dense(both[1]).reshape({1, positions.size(), 1}).broadcast_to(result);
+  return tensor::make_opaque(graph::gather_work("take"), x.dtype(), result,
+                             {both[0].reshape(box), where})
+      .reshape(std::move(shape));
+}
+
+Tensor gather(const Tensor& x, const Tensor& positions, int axis) {
+  const auto k = static_cast<size_t>(checked_axis("gather", axis, x.rank()));
+  Shape shape = x.shape();
+  if (positions.rank() == x.rank()) shape[k] = positions.size(static_cast<int>(k));
+  bool fits = positions.rank() == x.rank();
+  for (size_t i = 0; fits && i < shape.size(); i++)
+    fits = positions.shape()[i] == shape[i] || positions.shape()[i] == 1;
+  if (!fits)
+    throw core::error(Text::PositionShape, "gather", to_string(positions.shape()),
+                      to_string(x.shape()), k);
+  const auto both = tensor::together("gather", {tensor::dense(x), integers("gather", positions)});
+  const Tensor where = tensor::dense(both[1].broadcast_to(shape)).reshape(around(shape, k));
+  return tensor::make_opaque(graph::gather_work("gather"), x.dtype(), around(shape, k),
+                             {both[0].reshape(around(x.shape(), k)), where})
+      .reshape(shape);
+}
+
+Tensor scatter(const Tensor& x, const Tensor& positions, const Operand& values, int axis) {
+  return scattered("scatter", x, positions, values, axis, false);
+}
+Tensor scatter_add(const Tensor& x, const Tensor& positions, const Operand& values, int axis) {
+  return scattered("scatter_add", x, positions, values, axis, true);
+}
+
+Tensor roll(const Tensor& x, int64_t shift, std::optional<int> axis) {
+  if (!axis) return roll(x.flatten(), shift, 0).reshape(x.shape());
+  const int k = checked_axis("roll", *axis, x.rank());
+  const int64_t n = x.size(k);
+  if (n == 0) return x;
+  const int64_t by = (shift % n + n) % n;
+  if (by == 0) return x;
+  return concat({x.slice(k, {n - by, {}}), x.slice(k, {{}, n - by})}, k);
+}
+
+Tensor repeat(const Tensor& x, int64_t times, std::optional<int> axis) {
+  if (times < 0) throw core::error(Text::NegativeTimes, "repeat", times);
+  if (!axis) return repeat(x.flatten(), times, 0);
+  const int k = checked_axis("repeat", *axis, x.rank());
+  Shape wide = x.shape(), shape = x.shape();
+  wide.insert(wide.begin() + k + 1, times);
+  shape[static_cast<size_t>(k)] *= times;
+  return x.unsqueeze(k + 1).broadcast_to(std::move(wide)).reshape(std::move(shape));
+}
+
+Tensor tile(const Tensor& x, const std::vector<int64_t>& times) {
+  for (const int64_t n : times)
+    if (n < 0) throw core::error(Text::NegativeTimes, "tile", n);
+  Tensor result = x;
+  while (result.shape().size() < times.size()) result = result.unsqueeze(0);
+  // One axis after the other keeps the rank low.
+  for (size_t i = 0; i < times.size(); i++) {
+    const int k = result.rank() - static_cast<int>(times.size() - i);
+    if (times[i] == 1) continue;
+    Shape wide = result.shape(), shape = result.shape();
+    wide.insert(wide.begin() + k, times[i]);
+    shape[static_cast<size_t>(k)] *= times[i];
+    result = result.unsqueeze(k).broadcast_to(std::move(wide)).reshape(std::move(shape));
+  }
+  return result;
+}
+
+Tensor contiguous(const Tensor& x) { return tensor::dense(x); }
+
+Tensor copy(const Tensor& x) {
+  auto node = std::make_unique<graph::Node>(graph::Kind::Elementwise, tensor::context_of(x),
+                                            x.dtype(), x.shape());
+  node->op = &graph::source::copy;
+  node->inputs.push_back(tensor::input_of(x));
+  return tensor::finish(std::move(node));
+}
+
+}  // namespace hologram::ops

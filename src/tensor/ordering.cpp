@@ -1,0 +1,107 @@
+#include "hologram/ordering.hpp"
+
+#include "core/messages.hpp"
+#include "graph/order_works.hpp"
+#include "hologram/ops.hpp"
+#include "tensor/access.hpp"
+
+namespace hologram::ops {
+
+using core::Text;
+using program::Combine;
+using tensor::checked_axis;
+
+namespace {
+
+Tensor running(const char* name, const Tensor& x, int axis, Combine combine) {
+  if (x.rank() == 0) return running(name, x.reshape({1}), 0, combine).reshape({});
+  const auto k = static_cast<size_t>(checked_axis(name, axis, x.rank()));
+  const DType to = is_float(x.dtype())       ? x.dtype()
+                   : x.dtype() == DType::U64 ? DType::U64
+                                             : DType::I64;
+  Shape box = {1, x.shape()[k], 1};
+  for (size_t i = 0; i < x.shape().size(); i++)
+    if (i != k) box[i < k ? 0 : 2] *= x.shape()[i];
+  const Tensor wide = tensor::dense(x.to(compute_type(to))).reshape(box);
+  return tensor::make_opaque(graph::scan_work(combine), wide.dtype(), box, {wide})
+      .reshape(x.shape())
+      .to(to);
+}
+
+// The axis last and everything else in one.
+Tensor as_rows(const Tensor& x, int axis) {
+  const Tensor turned = tensor::dense(x.transpose(axis, -1));
+  const int64_t length = turned.size(-1);
+  return turned.reshape({length == 0 ? 0 : turned.size() / length, length});
+}
+
+// Positions of elements that are true in a vector.
+Tensor positions_of(const Tensor& flags) {
+  const Tensor counted = cumsum(flags.to(DType::I64), 0);
+  const int64_t n = flags.size(), found = n == 0 ? 0 : counted.select(0, n - 1).item<int64_t>();
+  // Those that are not wanted all go to one place behind the others, which is cut off.
+  const Tensor to = where(flags, counted - 1, found);
+  const Tensor room = zeros({found + 1}, DType::I64, flags.executor());
+  return scatter(room, to, arange(0, n, 1, DType::I64, flags.executor()), 0).slice(0, {0, found});
+}
+
+}  // namespace
+
+Tensor cumsum(const Tensor& x, int axis) { return running("cumsum", x, axis, Combine::Add); }
+Tensor cumprod(const Tensor& x, int axis) { return running("cumprod", x, axis, Combine::Mul); }
+
+Tensor argsort(const Tensor& x, int axis, bool descending) {
+  if (x.rank() == 0) return zeros({}, DType::I64, x.executor());
+  const int k = checked_axis("argsort", axis, x.rank());
+  const Tensor rows = as_rows(x, k);
+  Shape shape = x.transpose(k, -1).shape();
+  return tensor::make_opaque(graph::argsort_work(descending), DType::I64, rows.shape(), {rows})
+      .reshape(std::move(shape))
+      .transpose(k, -1);
+}
+
+Tensor sort(const Tensor& x, int axis, bool descending) {
+  if (x.rank() == 0) return x;
+  return gather(x, argsort(x, axis, descending), axis);
+}
+
+TopK topk(const Tensor& x, int64_t k, int axis, bool largest) {
+  const int at = checked_axis("topk", axis, x.rank());
+  if (k < 0 || k > x.size(at)) throw core::error(Text::TopCount, k, x.size(at));
+  const Tensor order = argsort(x, at, largest).slice(at, {0, k});
+  return {gather(x, order, at), order};
+}
+
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool behind) {
+  if (sorted.rank() != 1) throw core::error(Text::SortedRank, to_string(sorted.shape()));
+  const DType dtype = promote(sorted.dtype(), values.dtype());
+  const auto both = tensor::together("searchsorted", {sorted.to(dtype), values.to(dtype)});
+  return tensor::make_opaque(graph::search_work(behind), DType::I64, values.shape(),
+                             {tensor::dense(both[0]), tensor::dense(both[1])});
+}
+
+Tensor nonzero(const Tensor& x) {
+  Tensor at = positions_of(x.to(DType::Bool).flatten());
+  std::vector<Tensor> columns(x.shape().size());
+  for (size_t k = columns.size(); k-- > 0;) {
+    const int64_t n = std::max<int64_t>(1, x.shape()[k]);
+    columns[k] = at % n;
+    at = floor_div(at, n);
+  }
+  if (columns.empty()) return zeros({at.size(), 0}, DType::I64, x.executor());
+  return stack(columns, 1);
+}
+
+Unique unique(const Tensor& x) {
+  const Tensor sorted = sort(x.flatten(), 0).eval();
+  const int64_t n = sorted.size();
+  if (n == 0) return {sorted, zeros({0}, DType::I64, x.executor())};
+  const Tensor before = sorted.slice(0, {0, n - 1}), next = sorted.slice(0, {1, n});
+  const Tensor differs = (before != next) & !(isnan(before) & isnan(next));
+  const Tensor first = concat({ones({1}, DType::Bool, x.executor()), differs});
+  const Tensor starts = positions_of(first).eval();
+  const Tensor ends = concat({starts.slice(0, {1, {}}), full({1}, n, DType::I64, x.executor())});
+  return {take(sorted, starts, 0), ends - starts};
+}
+
+}  // namespace hologram::ops

@@ -1,4 +1,5 @@
 // Index arithmetic without lanes: operands base + step * lane are combined as pairs of numbers.
+#include <algorithm>
 #include <limits>
 
 #include "interp/machine.hpp"
@@ -58,6 +59,34 @@ bool put_bool(bool value, Register& out) {
   return true;
 }
 
+// True in lanes [from, to).
+bool put_lanes(Wide from, Wide to, uint32_t last, Register& out) {
+  const uint32_t words = last / 64 + 1;
+  const auto bound = [&](Wide lane) {
+    return static_cast<uint32_t>(std::clamp<Wide>(lane, 0, Wide{last} + 1));
+  };
+  Mask below, upto;
+  below.set_first(bound(from), words);
+  upto.set_first(bound(to), words);
+  upto.remove(below, words);
+  std::memcpy(out.row, upto.words, words * sizeof upto.words[0]);
+  out.set_row();
+  return true;
+}
+
+// Lanes where d < limit, or where it is not.
+bool put_below(const Line& d, Wide limit, bool below, uint32_t last, Register& out) {
+  const Wide all = Wide{last} + 1;
+  if (d.step > 0) {
+    // The first lane that is not below.
+    const Wide gap = limit - d.base, first = gap <= 0 ? 0 : (gap + d.step - 1) / d.step;
+    return below ? put_lanes(0, first, last, out) : put_lanes(first, all, last, out);
+  }
+  // The first lane that is.
+  const Wide gap = d.base - limit, first = gap < 0 ? 0 : gap / -d.step + 1;
+  return below ? put_lanes(first, all, last, out) : put_lanes(0, first, last, out);
+}
+
 bool compare(Op op, const Line& a, const Line& b, uint32_t last, Register& out) {
   const Line d = {a.base - b.base, a.step - b.step};
   const bool below = d.high(last)<0, above = d.low(last)> 0;
@@ -66,10 +95,14 @@ bool compare(Op op, const Line& a, const Line& b, uint32_t last, Register& out) 
   switch (op) {
     case Op::Eq: return (equal || below || above) && put_bool(equal, out);
     case Op::Ne: return (equal || below || above) && put_bool(!equal, out);
-    case Op::Lt: return (below || not_below) && put_bool(below, out);
-    case Op::Ge: return (below || not_below) && put_bool(!below, out);
-    case Op::Gt: return (above || not_above) && put_bool(above, out);
-    case Op::Le: return (above || not_above) && put_bool(!above, out);
+    case Op::Lt:
+    case Op::Ge:
+      if (below || not_below) return put_bool(below == (op == Op::Lt), out);
+      return put_below(d, 0, op == Op::Lt, last, out);
+    case Op::Gt:
+    case Op::Le:
+      if (above || not_above) return put_bool(above == (op == Op::Gt), out);
+      return put_below(d, 1, op == Op::Le, last, out);
     default: return false;
   }
 }

@@ -80,7 +80,7 @@ void Machine::run_group(int64_t x, int64_t y, int64_t z) {
 }
 
 void Machine::run(uint32_t lanes) {
-  lanes_ = lanes;
+  block_ = lanes_ = lanes;
   groups_ = (lanes + kGroup - 1) / kGroup;
   words_ = (lanes + 63) / 64;
   mask_.set_first(lanes, words_);

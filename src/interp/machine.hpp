@@ -36,7 +36,7 @@ class Machine {
   // One whole workgroup.
   void run_group(int64_t x, int64_t y, int64_t z);
   // How many the last block had.
-  uint32_t lanes() const { return lanes_; }
+  uint32_t lanes() const { return block_; }
 
  private:
   struct Frame {
@@ -68,6 +68,7 @@ class Machine {
 
   // machine_control.cpp
   uint32_t begin_if(const Step& s, uint32_t pc);
+  bool shorten(const Step& s, const Mask& then);
   uint32_t begin_else(const Step& s, uint32_t pc);
   uint32_t begin_loop(const Step& s, uint32_t pc);
   uint32_t end_block(const Step& s, uint32_t pc);
@@ -118,6 +119,7 @@ class Machine {
   Mask mask_, returned_;
   uint32_t mask_id_ = 0, next_mask_id_ = 0, full_id_ = 0;
   bool any_returned_ = false;
+  uint32_t block_ = 0;  // lanes that the block began with
   uint32_t lanes_ = 0, groups_ = 0, words_ = 0;
   int64_t first_[3] = {};  // global id of the first lane
   int64_t group_[3] = {};

@@ -1,5 +1,7 @@
 // Divergent control flow. Every lane of the block walks through the same steps; a mask says which
 // take part. A block that no lane takes part in is jumped over.
+#include <bit>
+
 #include "interp/machine.hpp"
 
 namespace hologram::interp {
@@ -45,13 +47,33 @@ uint32_t Machine::begin_if(const Step& s, uint32_t pc) {
     left_out |= frame.other.words[w];
   }
   if (any == 0) return otherwise;
-  if (left_out == 0) return pc + 1;
+  if (left_out == 0 || shorten(s, then)) return pc + 1;
   frame.split = true;
   frame.saved.copy(mask_, words_);
   frame.saved_id = mask_id_;
   mask_.copy(then, words_);
   mask_id_ = ++next_mask_id_;
   return pc + 1;
+}
+
+// The first lanes go into a block with which the program ends: the others have nothing left to do,
+// and leave. So the guard of a grid's last workgroup costs no masks.
+bool Machine::shorten(const Step& s, const Mask& then) {
+  if (s.depth != 0 || s.target + 1 != code_.steps.size() || code_.steps[s.target].op != Op::End ||
+      state_.checker != nullptr)
+    return false;
+  uint32_t count = 0;
+  for (uint32_t w = 0; w < words_; w++)
+    count += static_cast<uint32_t>(std::popcount(then.words[w]));
+  Mask first;
+  first.set_first(count, words_);
+  if (!first.equals(then, words_)) return false;
+  lanes_ = count;
+  groups_ = (count + kGroup - 1) / kGroup;
+  words_ = (count + 63) / 64;
+  mask_.copy(then, words_);
+  full_id_ = mask_id_ = ++next_mask_id_;
+  return true;
 }
 
 uint32_t Machine::begin_else(const Step& s, uint32_t pc) {

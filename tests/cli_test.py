@@ -194,6 +194,18 @@ class Works(Case):
         self.hologram(*command.split())
         self.assertTrue((self.folder / "bright.png").exists())
 
+    def test_bench(self):
+        done = self.hologram("bench", "--size", 999, "--size", 7, "--rounds", 1, "--json")
+        rows = json.loads(done.out)["rows"]
+        self.assertEqual(len(rows), 2 * len({row["work"] for row in rows}))
+        for row in rows:
+            self.assertGreater(row["seconds"], 0, row)
+            self.assertGreater(row["speed"], 0, row)
+        done = self.hologram("bench", "softmax", "--size", 100, "--rounds", 1)
+        self.assertRegex(done.out, r"softmax +100 .* us .* GB/s")
+        done = self.hologram("bench", "sotfmax", code=USAGE)
+        self.assertIn("Did you mean softmax?", done.err)
+
     def test_help_on_everything(self):
         overview = self.hologram("help").out
         for topic in re.search(r"one of: (.*)", overview).group(1).split(", "):

@@ -9,6 +9,7 @@ namespace hologram::tool {
 // What is left to do once the command line has been read; the result is the exit code.
 using Action = std::function<int()>;
 
+void add_bench(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);

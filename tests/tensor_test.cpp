@@ -119,6 +119,14 @@ TEST(Tensor, ViewsOfLazyValuesAreFollowedThrough) {
   EXPECT_EQ(floats(y.select(0, 0)), list({31, 39, 47}));
 }
 
+TEST(Tensor, NumbersInMemoryReachEveryPieceOfALongRow) {
+  const Tensor number = ops::full({}, 2).eval();
+  for (const int64_t n : {16384, 16385, 100000})
+    EXPECT_EQ(ops::sum(ops::ones({n}).eval() * number).item<float>(), static_cast<float>(2 * n));
+  const Tensor column = ops::arange(3).to(DType::F32).reshape({3, 1}).eval();
+  EXPECT_EQ(floats(ops::sum(ops::ones({3, 40000}).eval() * column, 1)), list({0, 40000, 80000}));
+}
+
 TEST(Tensor, Reductions) {
   const Tensor x = ops::arange(1, 7).reshape({2, 3});
   EXPECT_EQ(ops::sum(x).item<int64_t>(), 21);

@@ -65,7 +65,9 @@ class TermBuilder {
   Kernel run() {
     for (const Draft::Root& root : draft_.roots) {
       const uint32_t made = term(root.node, padded(root.way, draft_.domain));
-      kernel_.outputs.push_back({made, view_index(padded(root.to, draft_.domain)), root.target});
+      const View to = padded(root.to, draft_.domain);
+      kernel_.outputs.push_back(
+          {made, draft_.chunk != 0 ? new_view(to) : view_index(to), root.target});
     }
     return std::move(kernel_);
   }
@@ -133,6 +135,11 @@ class TermBuilder {
   uint32_t view_index(const View& view) {
     const auto at = std::find(kernel_.views.begin(), kernel_.views.end(), view);
     if (at != kernel_.views.end()) return static_cast<uint32_t>(at - kernel_.views.begin());
+    return new_view(view);
+  }
+
+  // Of its own: where rows are reduced in pieces, an output differs along them and no input does.
+  uint32_t new_view(const View& view) {
     kernel_.views.push_back(view);
     return static_cast<uint32_t>(kernel_.views.size() - 1);
   }

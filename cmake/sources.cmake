@@ -130,6 +130,7 @@ set(HOLOGRAM_SOURCES
     src/tensor/build.cpp
     src/tensor/creation.cpp
     src/tensor/elementwise.cpp
+    src/tensor/graph.cpp
     src/tensor/linear.cpp
     src/tensor/movement.cpp
     src/tensor/ordering.cpp

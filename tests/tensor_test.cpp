@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "hologram/error.hpp"
+#include "hologram/graph.hpp"
 #include "hologram/ops.hpp"
 
 namespace hologram {
@@ -187,6 +188,55 @@ TEST(Tensor, ValuesStayValues) {
   EXPECT_EQ(floats(b), list({1, 1, 1}));
 }
 
+TEST(Tensor, AssignUsesItsMemoryAgain) {
+  Tensor out = ops::zeros({1000}).eval();
+  const void* memory = out.array().data();
+  out.assign(ops::arange(1000));
+  EXPECT_EQ(out.array().data(), memory);
+  EXPECT_EQ(out.dtype(), DType::F32);
+  const Tensor shared = out;
+  out.assign(out + 1);
+  EXPECT_NE(out.array().data(), memory);
+  EXPECT_EQ(shared.select(0, 5).item<float>(), 5);
+  EXPECT_EQ(out.select(0, 5).item<float>(), 6);
+  const std::vector<float> lent = {1, 2};
+  Tensor borrowed = Tensor::from_span<float>(lent, {2});
+  borrowed.assign(7);
+  EXPECT_EQ(lent, list({1, 2}));
+  EXPECT_EQ(floats(borrowed), list({7, 7}));
+}
+
+TEST(Tensor, CaptureReplaysWithOtherInputs) {
+  const Tensor w = ops::rand({8, 3}) * 2;
+  const auto step = [&](const Tensor& x, const Tensor& b) {
+    return ops::softmax(ops::matmul(x, w) + b, -1);
+  };
+  Tensor x = ops::rand({5, 8}), b = ops::rand({3});
+  const Graph graph = capture(step, x, b);
+  for (int i = 0; i < 3; i++) {
+    EXPECT_EQ(floats(graph.launch(x, b)[0]), floats(step(x, b)));
+    x = ops::rand({5, 8});
+    b = ops::rand({6}).slice({{{}, {}, 2}});
+  }
+  EXPECT_NE(message_of([&] { graph.launch(x); }).find("1 inputs for a graph of 2"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { graph.launch(x, w); }).find("has shape [8, 3], not [3]"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] {
+              capture([](const Tensor& t) { return t * ops::sum(t).item<float>(); }, x);
+            }).find("yet to be given"),
+            std::string::npos);
+  const Graph both = capture(
+      [&](const Tensor& t) {
+        return std::vector<Tensor>{t, ops::concat({t, t + 1}), ops::ones({2})};
+      },
+      b);
+  const auto results = both.launch(b);
+  EXPECT_EQ(floats(results[0]), floats(b));
+  EXPECT_EQ(results[1].shape(), (Shape{6}));
+  EXPECT_EQ(floats(results[2]), list({1, 1}));
+}
+
 TEST(Tensor, AMillionNodes) {
   Tensor x = ops::zeros({2});
   for (int i = 0; i < 1000000; i++) x += 1;
@@ -222,6 +272,41 @@ TEST(Tensor, ErrorsComeFromTheCall) {
             std::string::npos);
   EXPECT_NE(message_of([&] { ops::bitwise_and(a, a); }).find("bitwise_and is not defined for f32"),
             std::string::npos);
+}
+
+TEST(Tensor, TheProfilerCountsTraffic) {
+  BackendConfig config;
+  config.enable_backend_profiling = true;
+  const Executor executor = Executor::from_config(config);
+  const Tensor x = Tensor::from_vector(std::vector<float>(1000, 2), {1000}, executor);
+  EXPECT_EQ(ops::sum(x * x).item<float>(), 4000);
+  const std::vector<KernelProfile> kernels = executor.profile().kernels;
+  ASSERT_FALSE(kernels.empty());
+  EXPECT_EQ(kernels[0].launches, 1u);
+  EXPECT_EQ(kernels[0].bytes, 4004);
+}
+
+TEST(Tensor, MemoryGoesBack) {
+  const Executor executor(BackendType::Cpu);
+  {
+    Tensor x = ops::ones({1 << 20}, DType::F32, executor);
+    for (int i = 0; i < 10; i++) x = ops::cumsum(x * 0.5, 0).eval();
+    EXPECT_GT(executor.pool_statistics().live_bytes, 0u);
+  }
+  EXPECT_EQ(executor.pool_statistics().live_bytes, 0u);
+  EXPECT_GT(executor.trim(), 0u);
+  EXPECT_EQ(executor.pool_statistics().cached_bytes, 0u);
+}
+
+TEST(Tensor, WithoutMemoryNothingIsLost) {
+  BackendConfig config;
+  config.cache_size_mb = 8;
+  const Executor executor = Executor::from_config(config);
+  const Tensor x = ops::arange(0, 1 << 20, 1, DType::F32, executor).eval();
+  const Tensor parts = ops::concat({x * 2, x + 1, x});
+  EXPECT_NE(message_of([&] { parts.eval(); }).find("bytes"), std::string::npos);
+  EXPECT_EQ(ops::sum(x.slice(0, {0, 4})).item<float>(), 6);
+  EXPECT_FALSE(parts.ready());
 }
 
 TEST(Tensor, ThreadsShareTensorsAndExecutors) {

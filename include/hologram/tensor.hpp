@@ -138,6 +138,10 @@ class HOLOGRAM_API Tensor {
   Tensor to(DType dtype) const;               // converted
   Tensor to(const Executor& executor) const;  // on another device
 
+  // Computes `value`, repeated and converted to this tensor's shape and dtype, and becomes it: the
+  // memory is used again if nobody else holds it. What shared this value keeps it.
+  Tensor& assign(const Operand& value);
+
   Tensor& operator+=(const Operand& other);
   Tensor& operator-=(const Operand& other);
   Tensor& operator*=(const Operand& other);

@@ -54,8 +54,8 @@ void Context::evaluate(const std::vector<Node*>& roots) {
   const Schedule plan = schedule(lazy, options());
   for (const Step& step : plan.steps) {
     try {
-      if (step.opaque != nullptr) run(*step.opaque);
-      else run(step.kernel);
+      compute(step);
+      finish(step);
     } catch (const Error& error) {
       // Memory may be there later; everything else would fail again.
       if (error.kind() != ErrorKind::OutOfMemory) fail(step, std::current_exception());
@@ -64,20 +64,63 @@ void Context::evaluate(const std::vector<Node*>& roots) {
   }
 }
 
-void Context::finish(Node& node, Storage result) {
-  node.result = std::move(result);
-  node.depth = 0;
-  const std::vector<Input> done = std::move(node.inputs);
-  node.inputs.clear();
-  node.parts.clear();
-  node.state.store(NodeState::Ready, std::memory_order_release);
+void Context::finish(const Step& step) {
+  const auto finish_one = [](Node& node) {
+    node.depth = 0;
+    const std::vector<Input> done = std::move(node.inputs);
+    node.inputs.clear();
+    node.parts.clear();
+    node.state.store(NodeState::Ready, std::memory_order_release);
+  };
+  if (step.opaque != nullptr) return finish_one(*step.opaque);
+  // Letting go of inputs may free other nodes, but no target: the schedule's caller holds those
+  // that nothing else does.
+  for (const Output& output : step.kernel.outputs) {
+    Node& target = *output.target;
+    if (target.kind == Kind::Assemble && --target.parts_left > 0) continue;
+    finish_one(target);
+  }
 }
 
-void Context::run(Node& opaque) {
-  Storage result = allocate(bytes_of(opaque));
-  if (element_count(opaque.shape) > 0) opaque.work->run(*this, opaque, result);
+void Context::compute(const Step& step) {
+  if (step.opaque == nullptr) return compute(step.kernel);
+  Node& node = *step.opaque;
+  if (node.result.owner == nullptr) node.result = allocate(bytes_of(node));
+  if (element_count(node.shape) > 0) node.work->run(*this, node, node.result);
   wait();
-  finish(opaque, std::move(result));
+}
+
+std::vector<Storage> Context::replay(const Schedule& plan, const std::vector<NodeRef>& given,
+                                     const std::vector<Storage>& inputs,
+                                     const std::vector<NodeRef>& roots) {
+  const std::lock_guard lock(mutex_);
+  const auto targets = [&](auto&& each) {
+    for (const Step& step : plan.steps) {
+      if (step.opaque != nullptr) each(*step.opaque);
+      for (const Output& output : step.kernel.outputs) each(*output.target);
+    }
+  };
+  // Whatever happens, the graph holds nothing of this launch afterwards.
+  struct Clean {
+    const decltype(targets)& all;
+    const std::vector<NodeRef>& given;
+    ~Clean() {
+      all([](Node& node) { node.result = {}; });
+      for (const NodeRef& node : given) node->result = {};
+    }
+  } clean{targets, given};
+  for (size_t i = 0; i < given.size(); i++) given[i]->result = inputs[i];
+  for (const Step& step : plan.steps) compute(step);
+  std::vector<Storage> results;
+  for (const NodeRef& root : roots) results.push_back(root->result);
+  return results;
+}
+
+Schedule Context::plan(const std::vector<Node*>& roots) {
+  const std::lock_guard lock(mutex_);
+  ScheduleOptions how = options();
+  how.tracing = true;
+  return schedule(roots, how);
 }
 
 const Program& Context::program_of(const Kernel& kernel, const Layout& layout) {
@@ -97,7 +140,7 @@ void Context::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> o
   stream_->call(plan, operands, workspace);
 }
 
-void Context::run(const Kernel& kernel) {
+void Context::compute(const Kernel& kernel) {
   // The first output of an Assemble makes the result that the others write into.
   std::vector<hal::Binding> buffers;
   for (const Node* node : kernel.loads) buffers.push_back(node->result.where);
@@ -106,29 +149,29 @@ void Context::run(const Kernel& kernel) {
     if (target.result.owner == nullptr) target.result = allocate(bytes_of(target));
     buffers.push_back(target.result.where);
   }
-  if (kernel.outer_count() > 0) {
-    const Layout how = layout(kernel);
-    const Program& program = program_of(kernel, how);
-    std::vector<uint64_t> scalars;
-    for (const ScalarArgument& a : scalar_arguments(kernel, how)) scalars.push_back(a.bits);
-    launch(program, how.grid(), buffers, scalars);
-    wait();
+  if (kernel.outer_count() == 0) return;
+  const Layout how = layout(kernel);
+  std::vector<uint64_t> scalars;
+  for (const ScalarArgument& a : scalar_arguments(kernel, how)) scalars.push_back(a.bits);
+  const Program& program = program_of(kernel, how);
+  runtime::Work work;
+  if (state_.profiler != nullptr) {
+    const auto [read, written] = traffic(kernel);
+    work = {.bytes = read + written, .flops = operations(kernel, how, program)};
   }
-  for (const Output& output : kernel.outputs) {
-    Node& target = *output.target;
-    if (target.kind == Kind::Assemble && --target.parts_left > 0) continue;
-    finish(target, std::move(target.result));
-  }
+  launch(program, how.grid(), buffers, scalars, work);
+  wait();
 }
 
 Storage Context::allocate(uint64_t bytes) {
   auto block = std::make_shared<runtime::Block>(state_.pool->allocate(bytes));
   const hal::Binding where = block->binding();
-  return {std::move(block), where};
+  return {std::move(block), where, true};
 }
 
 void Context::launch(const Program& program, const Grid& grid,
-                     std::span<const hal::Binding> buffers, std::span<const uint64_t> scalars) {
+                     std::span<const hal::Binding> buffers, std::span<const uint64_t> scalars,
+                     runtime::Work work) {
   const std::shared_ptr<hal::Executable> ready = state_.executable(program);
   hal::Launch launch{.executable = ready.get(),
                      .grid = grid,
@@ -140,7 +183,14 @@ void Context::launch(const Program& program, const Grid& grid,
   if (config().timeout_ms > 0)
     launch.deadline = hal::Clock::now() + std::chrono::milliseconds(config().timeout_ms);
   state_.launches++;
+  if (state_.profiler == nullptr) return stream_->launch(launch);
+  // Timed alone: what is measured is the kernel and not what waits behind it.
+  if (work.bytes == 0)
+    for (const hal::Binding& binding : buffers) work.bytes += static_cast<double>(binding.size);
+  const auto start = hal::Clock::now();
   stream_->launch(launch);
+  wait();
+  state_.profiler->record(program.name(), start, hal::Clock::now(), work);
 }
 
 void Context::wait() { stream_->wait(stream_->submit(), {}); }
@@ -158,6 +208,12 @@ void Context::copy_from_host(const std::byte* from, const Storage& to, uint64_t 
   hal::HostBuffer host(const_cast<std::byte*>(from), bytes);
   stream_->copy({to.where.buffer, to.where.offset, bytes}, {&host, 0, bytes});
   wait();
+}
+
+void Context::donate(Node& from, Node& to) {
+  const std::lock_guard lock(mutex_);
+  if (to.state.load(std::memory_order_acquire) == NodeState::Lazy)
+    to.result = std::exchange(from.result, {});
 }
 
 Storage Context::adopt(const Array& array) {

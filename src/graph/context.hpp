@@ -10,6 +10,7 @@
 #include "graph/node.hpp"
 #include "graph/schedule.hpp"
 #include "runtime/executor_state.hpp"
+#include "runtime/profiler.hpp"
 
 namespace hologram::graph {
 
@@ -27,8 +28,17 @@ class Context {
 
   // Makes the nodes ready. Throws what went wrong.
   void evaluate(const std::vector<Node*>& roots);
+  // Computes the roots of a schedule that was made with `tracing`, from what its given nodes hold
+  // now, and leaves the graph as it was. One result a root.
+  std::vector<Storage> replay(const Schedule& plan, const std::vector<NodeRef>& given,
+                              const std::vector<Storage>& inputs,
+                              const std::vector<NodeRef>& roots);
+  Schedule plan(const std::vector<Node*>& roots);
   // What evaluating the nodes would do.
   std::string explain(const std::vector<Node*>& roots);
+
+  // Gives a ready node's memory, which nobody will read again, to one that is to be computed.
+  void donate(Node& from, Node& to);
 
   // Memory of the host as a result, without a copy where the device can reach it.
   Storage adopt(const Array& array);
@@ -42,7 +52,7 @@ class Context {
   // For works; the context is locked.
   Storage allocate(uint64_t bytes);
   void launch(const Program& program, const Grid& grid, std::span<const hal::Binding> buffers,
-              std::span<const uint64_t> scalars);
+              std::span<const uint64_t> scalars, runtime::Work work = {});
   void call(const hal::LibraryPlan& plan, std::span<const hal::Binding> operands,
             hal::Binding workspace);
   // The program of that kind for this key, made when it is first asked for. A key has no padding,
@@ -63,9 +73,9 @@ class Context {
 
  private:
   ScheduleOptions options() const;
-  void run(const Kernel& kernel);
-  void run(Node& opaque);
-  static void finish(Node& node, Storage result);
+  void compute(const Step& step);
+  void compute(const Kernel& kernel);
+  static void finish(const Step& step);
   const Program& keep(std::string key, Program program);
   const Program& program_of(const Kernel& kernel, const struct Layout& layout);
 

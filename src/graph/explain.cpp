@@ -21,7 +21,17 @@ std::string in_bytes(double n) {
   return fmt::format("{:.0f} {}", n, kUnits[unit]);
 }
 
-// Nominal operations of an element, from the cost of the program where it is known.
+const char* walk_words(Walk walk) {
+  switch (walk) {
+    case Walk::Elements: return "a lane an element";
+    case Walk::LaneRows: return "a lane a row";
+    case Walk::GroupRows: return "a group of 256 lanes a row";
+  }
+  return "";
+}
+
+}  // namespace
+
 double operations(const Kernel& kernel, const Layout& how, const Program& program) {
   double lanes = 1;
   for (const int64_t n : how.outer) lanes *= static_cast<double>(n);
@@ -34,17 +44,6 @@ double operations(const Kernel& kernel, const Layout& how, const Program& progra
   }
   return flops * static_cast<double>(kernel.outer_count());
 }
-
-const char* walk_words(Walk walk) {
-  switch (walk) {
-    case Walk::Elements: return "a lane an element";
-    case Walk::LaneRows: return "a lane a row";
-    case Walk::GroupRows: return "a group of 256 lanes a row";
-  }
-  return "";
-}
-
-}  // namespace
 
 std::string Context::explain(const std::vector<Node*>& roots) {
   const std::lock_guard lock(mutex_);
@@ -66,14 +65,7 @@ std::string Context::explain(const std::vector<Node*>& roots) {
     }
     const Kernel& kernel = step.kernel;
     const Layout how = layout(kernel);
-    double read = 0, written = 0;
-    for (const Node* node : kernel.loads) read += static_cast<double>(bytes_of(*node));
-    for (const Output& output : kernel.outputs)
-      written += static_cast<double>(element_count(kernel.views[output.view].shape)) *
-                 static_cast<double>(size_of(output.target->dtype)) /
-                 static_cast<double>(kernel.terms[output.term].per_row
-                                         ? std::max<int64_t>(1, kernel.row_length())
-                                         : 1);
+    const auto [read, written] = traffic(kernel);
     text += fmt::format("{}. {}: {} over {}, {}\n", number, name_of(kernel), walk_words(how.walk),
                         to_string(kernel.domain),
                         how.index == DType::I32 ? "32-bit indices" : "64-bit indices");

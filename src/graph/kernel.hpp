@@ -50,6 +50,12 @@ struct Kernel {
   int64_t row_length() const;  // of a whole row; 1 without row axes
 };
 
+// Bytes that must move at the least: every element of what is read and written once.
+struct Traffic {
+  double read = 0, written = 0;
+};
+Traffic traffic(const Kernel& kernel);
+
 // A row as long as this or shorter is walked by one lane, a longer one by a group of 256.
 inline constexpr int64_t kLongestLaneRow = 256;
 // Longer rows are cut into pieces, by the operation that makes the node.

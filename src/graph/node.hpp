@@ -79,6 +79,7 @@ struct Attribute {
 struct Storage {
   std::shared_ptr<const void> owner;
   hal::Binding where;
+  bool pooled = false;  // from the context's pool, and not memory of somebody else
 };
 
 struct Node {
@@ -91,6 +92,8 @@ struct Node {
   const std::shared_ptr<Context> context;
   std::atomic<NodeState> state{NodeState::Lazy};
   uint32_t depth = 0;  // lazy nodes above it, on the longest way
+  bool traced =
+      false;  // made of what a capture was given: a Data node that never gets ready, at the end
 
   // Of Elementwise: the row of the table. Views have the shape of the node.
   const ElementwiseOp* op = nullptr;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "core/messages.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/terms.hpp"
 
@@ -68,7 +69,12 @@ class Scheduler {
           forget();
           std::rethrow_exception(node->error);
         }
-        if (state == NodeState::Ready || node->slot != UINT32_MAX) {
+        const bool given = node->kind == Kind::Data && state == NodeState::Lazy;
+        if (given && !options_.tracing) {
+          forget();
+          throw core::error(core::Text::CaptureRead);
+        }
+        if (given || state == NodeState::Ready || node->slot != UINT32_MAX) {
           path.pop_back();
           continue;
         }
@@ -106,6 +112,7 @@ class Scheduler {
       return;
     }
     if (node->kind == Kind::Assemble) {
+      node->parts_left = node->parts.size();
       for (size_t i = node->parts.size(); i-- > 0;) {
         Draft& draft = drafts_.emplace_back();
         draft.domain = node->parts[i].shape;

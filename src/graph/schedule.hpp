@@ -22,6 +22,7 @@ struct Cut {
 struct ScheduleOptions {
   bool fusion = true;
   size_t max_bindings = 16;
+  bool tracing = false;  // what a capture was given counts as ready
 };
 
 struct Schedule {

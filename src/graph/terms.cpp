@@ -19,6 +19,22 @@ int64_t Kernel::row_length() const {
   return count;
 }
 
+Traffic traffic(const Kernel& kernel) {
+  Traffic t;
+  for (const Node* node : kernel.loads)
+    t.read +=
+        static_cast<double>(element_count(node->shape)) * static_cast<double>(size_of(node->dtype));
+  for (const Output& output : kernel.outputs) {
+    // In pieces, or once a row, if that is what the term is.
+    const double elements =
+        kernel.chunk != 0 || output.target->kind != Kind::Assemble
+            ? static_cast<double>(element_count(output.target->shape))
+            : static_cast<double>(element_count(kernel.views[output.view].shape));
+    t.written += elements * static_cast<double>(size_of(output.target->dtype));
+  }
+  return t;
+}
+
 View padded(View view, const Shape& domain) {
   for (size_t k = view.shape.size(); k < domain.size(); k++) {
     view.shape.push_back(domain[k]);

@@ -129,9 +129,11 @@ Tensor finish(std::unique_ptr<Node> node) {
     throw core::error(Text::TensorTooLarge, to_string(node->shape), name_of(node->dtype),
                       graph::bytes_of(*node), device.total_memory, device.name);
   for (const Input& input : node->inputs)
-    if (input.node->state.load(std::memory_order_acquire) == NodeState::Lazy)
+    if (input.node->state.load(std::memory_order_acquire) == NodeState::Lazy) {
       node->depth = std::max(node->depth, input.node->depth + 1);
-  const bool deep = node->depth >= kDeepest;
+      node->traced = node->traced || input.node->traced;
+    }
+  const bool deep = node->depth >= kDeepest && !node->traced;
   const NodeRef made(node.release());
   if (deep) made->context->evaluate({made.get()});
   return Access::make(made);
@@ -318,7 +320,6 @@ Tensor assemble(DType dtype, Shape shape, const std::vector<Part>& parts,
     node->inputs.push_back(input_of(cast_to(part.tensor, dtype)));
     node->parts.push_back(part.to);
   }
-  node->parts_left = node->parts.size();
   return finish(std::move(node));
 }
 

@@ -139,6 +139,23 @@ void Tensor::copy_bytes_to(DType dtype, void* to, size_t count) const {
   if (count > 0) std::memcpy(to, a.data(), a.bytes());
 }
 
+Tensor& Tensor::assign(const Operand& value) {
+  const NodeRef old = Access::node(*this);
+  const Tensor given = value.is_number() ? tensor::full_like_number(value, dtype(), old->context)
+                                         : value.tensor().to(dtype());
+  const Tensor made = tensor::dense(given.broadcast_to(shape()).to(executor()));
+  const NodeRef node = Access::node(made);
+  // Held by this handle and by `old` alone, the memory is nobody else's.
+  const bool ours = old->references.load(std::memory_order_acquire) == 2 && node != old &&
+                    old->state.load(std::memory_order_acquire) == NodeState::Ready &&
+                    old->result.pooled && old->result.owner.use_count() == 1 &&
+                    graph::bytes_of(*old) == graph::bytes_of(*node);
+  if (ours && node->state.load(std::memory_order_acquire) == NodeState::Lazy && !node->traced)
+    old->context->donate(*old, *node);
+  made.eval();
+  return *this = made;
+}
+
 Tensor& Tensor::operator+=(const Operand& other) { return *this = ops::add(*this, other); }
 Tensor& Tensor::operator-=(const Operand& other) { return *this = ops::sub(*this, other); }
 Tensor& Tensor::operator*=(const Operand& other) { return *this = ops::mul(*this, other); }

@@ -8,6 +8,7 @@
 
 #include "hologram/error.hpp"
 #include "hologram/program.hpp"
+#include "hologram/tensor.hpp"
 #include "program/library.hpp"
 #include "program/reference.hpp"
 #include "runtime/settings.hpp"
@@ -36,6 +37,34 @@ TEST(Docs, SettingsAreFresh) {
 TEST(Docs, TheProgramLibraryIsFresh) {
   const std::string text = contents(kRoot / "docs/program-library.md");
   EXPECT_EQ(library_reference(text), text) << "run `ninja generate_docs`";
+}
+
+// A row and a column for each dtype; a dash where there is no common one.
+std::string promotion_table() {
+  constexpr DType kTypes[] = {DType::Bool, DType::U8,  DType::U16, DType::U32, DType::U64,
+                              DType::I8,   DType::I16, DType::I32, DType::I64, DType::F16,
+                              DType::BF16, DType::F32, DType::F64};
+  std::string head = "| |", line = "|---|", rows;
+  for (const DType a : kTypes) {
+    head += " " + std::string(name_of(a)) + " |";
+    line += "---|";
+    rows += "| **" + std::string(name_of(a)) + "** |";
+    for (const DType b : kTypes) {
+      try {
+        rows += " " + std::string(name_of(promote(a, b))) + " |";
+      } catch (const Error&) {
+        rows += " – |";
+      }
+    }
+    rows += "\n";
+  }
+  return head + "\n" + line + "\n" + rows;
+}
+
+TEST(Docs, ThePromotionTableIsRight) {
+  EXPECT_NE(contents(kRoot / "docs/tensors.md").find("\n\n" + promotion_table() + "\n"),
+            std::string::npos)
+      << promotion_table();
 }
 
 TEST(Docs, ProgramsAreRight) {

@@ -21,8 +21,17 @@ def blocks(language):
 
 
 class Readme(unittest.TestCase):
-    def test_the_cpp_program_is_the_one_that_is_built(self):
-        self.assertEqual(blocks("cpp"), [(SOURCE / "examples" / "saxpy.cpp").read_text()])
+    def test_the_cpp_programs_are_examples(self):
+        self.assertEqual(blocks("cpp"), [(SOURCE / "examples" / name).read_text()
+                                         for name in ("02_tensors.cpp", "01_saxpy.cpp")])
+
+    def test_every_cpp_example_is_built_and_linked_to(self):
+        tests = (SOURCE / "tests" / "CMakeLists.txt").read_text()
+        examples = list((SOURCE / "examples").glob("*.cpp"))
+        self.assertGreaterEqual(len(examples), 4)
+        for path in examples:
+            self.assertRegex(tests, rf"example\({path.stem}\s")
+            self.assertIn(f"(examples/{path.name})", README)
 
     def test_the_atlas_programs_verify(self):
         self.assertTrue(blocks("atlas"))

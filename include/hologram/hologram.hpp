@@ -10,6 +10,7 @@
 #include "hologram/executor.hpp"
 #include "hologram/executor_builder.hpp"
 #include "hologram/files.hpp"
+#include "hologram/graph.hpp"
 #include "hologram/log.hpp"
 #include "hologram/memory.hpp"
 #include "hologram/memory_estimate.hpp"

@@ -92,7 +92,8 @@ Layout layout(const Kernel& kernel) {
     l.pieces_axis = 0;
     l.outer.insert(l.outer.begin(), (length + l.chunk - 1) / l.chunk);
     for (Lanes& view : l.views) view.outer.insert(view.outer.begin(), 0);
-    for (const Output& output : kernel.outputs) l.views[output.view].outer[0] = kept;
+    for (const Output& output : kernel.outputs)
+      if (kernel.terms[output.term].kind == TermKind::Reduce) l.views[output.view].outer[0] = kept;
   }
   if (kernel.row_axes > 0)
     l.walk = std::max<int64_t>(l.chunk != 0 ? l.chunk : length, 1) > kLongestLaneRow

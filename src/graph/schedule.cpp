@@ -201,6 +201,8 @@ class Scheduler {
     if (uses.root) {
       if (ways.size() != 1 || !covers(changed, *node, ways[0]))
         return refuse("it is a result, of another shape than the kernel's");
+      if (changed.chunk != 0 && is_constant_along(ways[0], changed.row_axes))
+        return refuse("it is a result, and the rows are reduced in pieces");
       changed.roots.push_back({node, ways[0], node, ways[0]});
     }
     drafts_[index] = std::move(changed);

@@ -82,8 +82,8 @@ class TermBuilder {
     for (const Draft::Root& root : draft_.roots) {
       const uint32_t made = term(root.node, padded(root.way, draft_.domain));
       const View to = padded(root.to, draft_.domain);
-      kernel_.outputs.push_back(
-          {made, draft_.chunk != 0 ? new_view(to) : view_index(to), root.target});
+      const bool pieces = draft_.chunk != 0 && root.node->kind == Kind::Reduce;
+      kernel_.outputs.push_back({made, pieces ? view_of_pieces(to) : view_index(to), root.target});
     }
     return std::move(kernel_);
   }
@@ -149,20 +149,21 @@ class TermBuilder {
   }
 
   uint32_t view_index(const View& view) {
-    const auto at = std::find(kernel_.views.begin(), kernel_.views.end(), view);
-    if (at != kernel_.views.end()) return static_cast<uint32_t>(at - kernel_.views.begin());
-    return new_view(view);
-  }
-
-  // Of its own: where rows are reduced in pieces, an output differs along them and no input does.
-  uint32_t new_view(const View& view) {
+    for (uint32_t v = 0; v < kernel_.views.size(); v++)
+      if (v != pieces_ && kernel_.views[v] == view) return v;
     kernel_.views.push_back(view);
     return static_cast<uint32_t>(kernel_.views.size() - 1);
+  }
+  // The layout adds a step from piece to piece to this one: no load may share it.
+  uint32_t view_of_pieces(const View& view) {
+    kernel_.views.push_back(view);
+    return pieces_ = static_cast<uint32_t>(kernel_.views.size() - 1);
   }
 
   const Draft& draft_;
   core::FunctionRef<bool(const Node&)> is_member_;
   Kernel kernel_;
+  uint32_t pieces_ = UINT32_MAX;
   std::unordered_map<Node*, std::vector<std::pair<View, uint32_t>>> terms_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <unordered_map>
@@ -280,7 +281,10 @@ class Generator {
       b_.store(outputs_[i], index(output.view, nullptr), value(output.term, none, nullptr));
     };
     for (size_t i = 0; i < kernel_.outputs.size(); i++) {
-      if (!kernel_.terms[kernel_.outputs[i].term].per_row) elements.push_back(i);
+      // What is the same along a row may be a result with an element for each of the row's, too.
+      const Strides& along = l_.views[kernel_.outputs[i].view].row;
+      const bool one = std::all_of(along.begin(), along.end(), [](int64_t s) { return s == 0; });
+      if (!one || !kernel_.terms[kernel_.outputs[i].term].per_row) elements.push_back(i);
       else if (l_.walk == Walk::LaneRows) store_one(i);
       else b_.if_(b_.lane_id(0) < 1, [&] { store_one(i); });
     }

@@ -26,7 +26,7 @@ HOLOGRAM_API Tensor neg(const Operand& x);
 HOLOGRAM_API Tensor abs(const Operand& x);
 // -1, 0 or 1.
 HOLOGRAM_API Tensor sign(const Operand& x);
-// The magnitude of a with the sign of b.
+// The magnitude of a with the sign of b, of a NaN too.
 HOLOGRAM_API Tensor copysign(const Operand& a, const Operand& b);
 // The smaller one; NaN if either is.
 HOLOGRAM_API Tensor minimum(const Operand& a, const Operand& b);

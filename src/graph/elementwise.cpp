@@ -62,7 +62,8 @@ Value sign(X x) {
 }
 
 // The quotient rounded down and what is left, which has the sign of b. The remainder of a division
-// whose quotient was rounded up to a whole number comes out below zero, and is put right.
+// whose quotient was rounded up to a whole number comes out below zero, and is put right. One that
+// rounds to b itself is right: of a number just below zero, say.
 struct Division {
   Value quotient, remainder;
 };
@@ -70,7 +71,7 @@ Division divide(X x) {
   const Value a = x[0], b = x[1];
   if (is_float(x.from)) {
     const Value q = floor(a / b), r = fma(-q, b, a);
-    const Value over = select(b > 0, r<0, r> 0), under = abs(r) >= abs(b);
+    const Value over = select(b > 0, r<0, r> 0), under = abs(r) > abs(b);
     const Value left = select(over, r + b, select(under, r - b, r));
     // Of infinity, and by it.
     const Value same = (a == 0) | ((a < 0) == (b < 0));
@@ -151,7 +152,7 @@ const ElementwiseOp kTable[] = {
 {"neg", Arithmetic, "x", Number, R::Same, unary<Op::Neg>, -kAll, kAll, 0, N::Propagates, "-x; unsigned integers wrap."},
 {"abs", Arithmetic, "x", Number, R::Same, [](X x) { return abs(x[0]); }, -kAll, kAll, 0, N::Propagates, "The magnitude; the smallest integer stays what it is."},
 {"sign", Arithmetic, "x", Number, R::Same, sign, -kAll, kAll, 0, N::Propagates, "-1, 0 or 1."},
-{"copysign", Arithmetic, "a, b", Number, R::Float, binary<Op::CopySign>, -kAll, kAll, 0, N::Propagates, "The magnitude of a with the sign of b."},
+{"copysign", Arithmetic, "a, b", Number, R::Float, binary<Op::CopySign>, -kAll, kAll, 0, N::Special, "The magnitude of a with the sign of b, of a NaN too."},
 {"minimum", Arithmetic, "a, b", Any, R::Same, [](X x) { return x.from == DType::Bool ? x[0] & x[1] : min(x[0], x[1]); }, -kAll, kAll, 0, N::Propagates, "The smaller one; NaN if either is."},
 {"maximum", Arithmetic, "a, b", Any, R::Same, [](X x) { return x.from == DType::Bool ? x[0] | x[1] : max(x[0], x[1]); }, -kAll, kAll, 0, N::Propagates, "The larger one; NaN if either is."},
 {"clamp", Arithmetic, "x, low, high", Number, R::Same, [](X x) { return min(max(x[0], x[1]), x[2]); }, -kAll, kAll, 0, N::Propagates, "min(max(x, low), high)."},

@@ -99,6 +99,16 @@ Tensor finite_max(const Reducer& r, const Tensor& x) {
   return where(isfinite(largest), largest, 0);
 }
 
+// Not yet rounded to the dtype of the result.
+Tensor wide_variance(const char* name, const Tensor& x, const Axes& axes, double correction,
+                     bool keepdims) {
+  const Reducer r(name, x, axes, keepdims);
+  const Tensor wide = x.to(accumulator(float_dtype(x.dtype())));
+  const double n = static_cast<double>(r.count());
+  const Tensor distance = wide - r.kept(wide, Combine::Add) / n;
+  return r.run(square(distance), Combine::Add) / std::max(0.0, n - correction);
+}
+
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
@@ -116,15 +126,10 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
 }
 
 Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
-  const Reducer r("var", x, axes, keepdims);
-  const DType to = float_dtype(x.dtype());
-  const Tensor wide = x.to(accumulator(to));
-  const double n = static_cast<double>(r.count());
-  const Tensor distance = wide - r.kept(wide, Combine::Add) / n;
-  return (r.run(square(distance), Combine::Add) / std::max(0.0, n - correction)).to(to);
+  return wide_variance("var", x, axes, correction, keepdims).to(float_dtype(x.dtype()));
 }
 Tensor std(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
-  return sqrt(var(x, axes, correction, keepdims));
+  return sqrt(wide_variance("std", x, axes, correction, keepdims)).to(float_dtype(x.dtype()));
 }
 
 Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <thread>
 
@@ -238,9 +239,11 @@ TEST(Tensor, CaptureReplaysWithOtherInputs) {
 }
 
 TEST(Tensor, AMillionNodes) {
+  const char* fewer = std::getenv("HOLOGRAM_TEST_NODES");
+  const int n = fewer != nullptr ? std::atoi(fewer) : 1000000;
   Tensor x = ops::zeros({2});
-  for (int i = 0; i < 1000000; i++) x += 1;
-  EXPECT_EQ(floats(x), list({1e6, 1e6}));
+  for (int i = 0; i < n; i++) x += 1;
+  EXPECT_EQ(floats(x), std::vector<float>(2, static_cast<float>(n)));
 }
 
 TEST(Tensor, RandomNumbersDependOnSeedAndOrderOnly) {

@@ -34,7 +34,7 @@ class Maker {
     scalars();
     const Place p = place(b_, key_.lanes_axis, lengths_);
     b_.if_(p.inside, [&] {
-      const auto [o, j, i] = p.at;
+      const Value o = p.at[0], j = p.at[1], i = p.at[2];
       const Value from = position(o, j, i);
       b_.store(y, (o * lengths_[1] + j) * lengths_[2] + i, b_.load(x, element(o, from, i)));
     });

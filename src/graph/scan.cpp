@@ -37,7 +37,7 @@ Program piece_program(const ScanKey& key) {
   const Value length = b.scalar("length", key.index);
   const Place p = place(b, key.lanes_axis, n);
   b.if_(p.inside, [&] {
-    const auto [o, piece, i] = p.at;
+    const Value o = p.at[0], piece = p.at[1], i = p.at[2];
     const DType t = compute_type(key.dtype);
     const Value nothing = b.constant(t, int64_t{key.combine == Combine::Mul ? 1 : 0});
     const auto total_at = [&](Value at) { return (o * n[1] + at) * n[2] + i; };

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -121,7 +122,10 @@ Array operand(DType type, uint64_t seed) {
   const size_t size = size_of(type);
   for (size_t i = 0; i < kCount; i++, to += size) {
     if (is_float(type)) {
-      constexpr double kSpecial[] = {0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 300, -300, 0.5};
+      using Limits = std::numeric_limits<double>;
+      constexpr double kSpecial[] = {
+          0,    -0.0, Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), 1, -1, 300,
+          -300, 0.5};
       const double value = i % 4 == 0 ? kSpecial[random() % std::size(kSpecial)]
                                       : std::uniform_real_distribution<double>(-4, 4)(random);
       const auto narrow = static_cast<float>(value);

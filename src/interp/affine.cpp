@@ -136,7 +136,33 @@ int64_t first_value(const Register& r, DType type) {
   }
 }
 
+namespace {
+
+// Nearly all index arithmetic: sums of i32, at most 2^45 on the way.
+bool add_narrow(const Register& a, const Register& b, int64_t sign, uint32_t last, Register& out) {
+  const auto base_of = [](const Register& r) {
+    if (r.form == Form::Affine) return r.base;
+    int32_t value;
+    std::memcpy(&value, r.cell, sizeof value);
+    return int64_t{value};
+  };
+  const int64_t base = base_of(a) + sign * base_of(b);
+  const int64_t step =
+      (a.form == Form::Affine ? a.step : 0) + (b.form == Form::Affine ? sign * b.step : 0);
+  const int64_t end = base + step * last;
+  if (step == 0 || last == 0 || std::min(base, end) < INT32_MIN || std::max(base, end) > INT32_MAX)
+    return false;
+  out.set_affine(base, step);
+  return true;
+}
+
+}  // namespace
+
 bool affine_step(const Step& s, const Register* const* in, uint32_t lanes, Register& out) {
+  if (s.from == DType::I32 && (s.op == Op::Add || s.op == Op::Sub) && in[0]->form != Form::Row &&
+      in[1]->form != Form::Row &&
+      add_narrow(*in[0], *in[1], s.op == Op::Add ? 1 : -1, lanes - 1, out))
+    return true;
   Range range{};
   if (s.op == Op::Select || !integer_range(s.from, range)) return false;
   for (size_t k = 0; k < s.arity; k++)

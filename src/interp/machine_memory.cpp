@@ -18,6 +18,9 @@ struct Part {
 };
 
 Part lanes_inside(int64_t base, int64_t step, uint64_t length, uint32_t lanes) {
+  if (step == 1 && base >= 0 && static_cast<uint64_t>(base) < length &&
+      lanes <= length - static_cast<uint64_t>(base))
+    return {0, lanes};
   using Wide = __int128;
   const Wide end = base + static_cast<Wide>(step) * (lanes - 1);
   const auto n = static_cast<Wide>(length);

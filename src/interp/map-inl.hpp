@@ -54,16 +54,18 @@ HWY_INLINE void store_bits(std::byte* p, uint32_t bits) {
   std::memcpy(p, &low, sizeof low);
 }
 
-// out = F::apply(d, a …) for vectors of T.
+// out = F::apply(d, a …) for vectors of T. Steps are read once: a byte that is written could be one
+// of theirs, for all that the compiler knows.
 template <class T, class F>
 void map1(std::byte* out, const Operand* in, size_t groups) {
   const Tag<T> d;
   const size_t n = hn::Lanes(d);
   const std::byte* a = in[0].data;
+  const size_t step_a = in[0].step;
   for (size_t g = 0; g < groups; g++) {
     for (size_t j = 0; j < kGroup; j += n)
       hn::StoreU(F::apply(d, hn::LoadU(d, lanes<T>(a) + j)), d, lanes<T>(out) + j);
-    a += in[0].step;
+    a += step_a;
     out += kGroup * sizeof(T);
   }
 }
@@ -73,12 +75,13 @@ void map2(std::byte* out, const Operand* in, size_t groups) {
   const Tag<T> d;
   const size_t n = hn::Lanes(d);
   const std::byte *a = in[0].data, *b = in[1].data;
+  const size_t step_a = in[0].step, step_b = in[1].step;
   for (size_t g = 0; g < groups; g++) {
     for (size_t j = 0; j < kGroup; j += n)
       hn::StoreU(F::apply(d, hn::LoadU(d, lanes<T>(a) + j), hn::LoadU(d, lanes<T>(b) + j)), d,
                  lanes<T>(out) + j);
-    a += in[0].step;
-    b += in[1].step;
+    a += step_a;
+    b += step_b;
     out += kGroup * sizeof(T);
   }
 }
@@ -88,14 +91,15 @@ void map3(std::byte* out, const Operand* in, size_t groups) {
   const Tag<T> d;
   const size_t n = hn::Lanes(d);
   const std::byte *a = in[0].data, *b = in[1].data, *c = in[2].data;
+  const size_t step_a = in[0].step, step_b = in[1].step, step_c = in[2].step;
   for (size_t g = 0; g < groups; g++) {
     for (size_t j = 0; j < kGroup; j += n)
       hn::StoreU(F::apply(d, hn::LoadU(d, lanes<T>(a) + j), hn::LoadU(d, lanes<T>(b) + j),
                           hn::LoadU(d, lanes<T>(c) + j)),
                  d, lanes<T>(out) + j);
-    a += in[0].step;
-    b += in[1].step;
-    c += in[2].step;
+    a += step_a;
+    b += step_b;
+    c += step_c;
     out += kGroup * sizeof(T);
   }
 }
@@ -106,12 +110,13 @@ void test1(std::byte* out, const Operand* in, size_t groups) {
   const Tag<T> d;
   const size_t n = hn::Lanes(d);
   const std::byte* a = in[0].data;
+  const size_t step_a = in[0].step;
   for (size_t g = 0; g < groups; g++) {
     uint32_t bits = 0;
     for (size_t j = 0; j < kGroup; j += n)
       bits |= mask_bits<T>(d, F::apply(d, hn::LoadU(d, lanes<T>(a) + j))) << j;
     store_bits(out, bits);
-    a += in[0].step;
+    a += step_a;
     out += 2;
   }
 }
@@ -121,6 +126,7 @@ void test2(std::byte* out, const Operand* in, size_t groups) {
   const Tag<T> d;
   const size_t n = hn::Lanes(d);
   const std::byte *a = in[0].data, *b = in[1].data;
+  const size_t step_a = in[0].step, step_b = in[1].step;
   for (size_t g = 0; g < groups; g++) {
     uint32_t bits = 0;
     for (size_t j = 0; j < kGroup; j += n)
@@ -128,8 +134,8 @@ void test2(std::byte* out, const Operand* in, size_t groups) {
           mask_bits<T>(d, F::apply(d, hn::LoadU(d, lanes<T>(a) + j), hn::LoadU(d, lanes<T>(b) + j)))
           << j;
     store_bits(out, bits);
-    a += in[0].step;
-    b += in[1].step;
+    a += step_a;
+    b += step_b;
     out += 2;
   }
 }
@@ -139,9 +145,10 @@ void test2(std::byte* out, const Operand* in, size_t groups) {
 template <class R, class A, class F>
 void each1(std::byte* out, const Operand* in, size_t groups) {
   const std::byte* a = in[0].data;
+  const size_t step_a = in[0].step;
   for (size_t g = 0; g < groups; g++) {
     for (size_t j = 0; j < kGroup; j++) lanes<R>(out)[j] = F::apply(lanes<A>(a)[j]);
-    a += in[0].step;
+    a += step_a;
     out += kGroup * sizeof(R);
   }
 }
@@ -149,10 +156,11 @@ void each1(std::byte* out, const Operand* in, size_t groups) {
 template <class R, class A, class B, class F>
 void each2(std::byte* out, const Operand* in, size_t groups) {
   const std::byte *a = in[0].data, *b = in[1].data;
+  const size_t step_a = in[0].step, step_b = in[1].step;
   for (size_t g = 0; g < groups; g++) {
     for (size_t j = 0; j < kGroup; j++) lanes<R>(out)[j] = F::apply(lanes<A>(a)[j], lanes<B>(b)[j]);
-    a += in[0].step;
-    b += in[1].step;
+    a += step_a;
+    b += step_b;
     out += kGroup * sizeof(R);
   }
 }

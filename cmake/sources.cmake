@@ -138,4 +138,16 @@ set(HOLOGRAM_SOURCES
     src/tensor/reductions.cpp
     src/tensor/tensor.cpp
     src/tensor/views.cpp
+
+    src/conformance/bit_cases.cpp
+    src/conformance/document.cpp
+    src/conformance/elementwise_cases.cpp
+    src/conformance/layouts.cpp
+    src/conformance/minimum.cpp
+    src/conformance/operands.cpp
+    src/conformance/oracle.cpp
+    src/conformance/product_cases.cpp
+    src/conformance/reduction_cases.cpp
+    src/conformance/suite.cpp
+    src/conformance/wide.cpp
 )

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "conformance/document.hpp"
 #include "program/library.hpp"
 #include "program/reference.hpp"
 #include "runtime/settings.hpp"
@@ -17,6 +18,12 @@ struct Document {
 
 constexpr Document kDocuments[] = {
     {"atlas.md", hologram::program::with_instruction_reference},
+    {"conformance.md",
+     [](std::string_view) {
+       using hologram::BackendType, hologram::Executor;
+       return hologram::conformance::document(
+           hologram::check_conformance(Executor(BackendType::Cpu)));
+     }},
     {"configuration.md", hologram::runtime::with_settings_reference},
     {"program-library.md", hologram::program::library_reference},
 };

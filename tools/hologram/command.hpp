@@ -10,6 +10,7 @@ namespace hologram::tool {
 using Action = std::function<int()>;
 
 void add_bench(CLI::App& app, Action& action);
+void add_conformance(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);

@@ -20,6 +20,7 @@ constexpr const char* kOverview =
   hologram show FILE.atlas                what a program is, needs and costs
   hologram estimate --hidden 4096 …       memory that a language model takes
   hologram bench                          how fast tensors are here
+  hologram conformance                    whether it computes everything as it should
   hologram help TOPIC                     one of: {topics}
 
 Try, in the folder of the sources:

@@ -1,0 +1,124 @@
+#include "conformance/document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "conformance/layouts.hpp"
+#include "conformance/minimum.hpp"
+#include "conformance/suite.hpp"
+#include "graph/elementwise.hpp"
+
+namespace hologram::conformance {
+namespace {
+
+constexpr const char* kBegin =
+    R"(# Conformance
+
+Written by `ninja generate_docs`.
+
+`hologram conformance` tries every operation on a device, for every dtype that it takes and in every
+layout, and holds the results against plain loops in wider arithmetic (`src/conformance/oracle.cpp`:
+long double for functions, binary128 where a result has to be rounded correctly). In programs
+`check_conformance` of `hologram/conformance.hpp` does the same. A case is named
+`operation/dtype/property`; `--filter` takes a regular expression.
+
+)";
+
+constexpr const char* kCovered =
+    R"(
+* **Elementwise operations**: every row of the table in `src/graph/elementwise.cpp`, which also has the
+  bounds. The operands are the limits of the dtype against each other (zeros, infinities, NaN,
+  denormals, the largest numbers; of integers both ends), then numbers of every magnitude that the
+  bound covers. Whole numbers and bools must be equal; `+ - * /`, `sqrt`, `fma`, `square` and
+  `reciprocal` correctly rounded, zeros of the right sign; NaN where the row says so. Functions of
+  one f16 or bf16 are tried on all 65,536 values.
+* **Reductions**, softmax and its logarithm: along the first, the last, some and all axes, and along
+  rows that a group shares or that are cut into pieces. Sums are within 2 eps log2(n) sum|x|, the
+  others within what follows from that; min, max, argmin, argmax, any, all and sums of integers exact.
+* **Products of matrices**, by whatever library there is: within (k + 1) eps sum|a||b|, those of
+  integers and bool exact.
+* **Bits**: f32 results, and f64 of reductions and products, are the same with fusion and without it,
+  and on one thread and two.
+
+Strided and offset operands lie between poison (NaN, or all bits set), so that an element read from
+the wrong place shows.
+
+A case that the device need not be able to do is *unsupported*, one that was not tried *skipped*, each
+with its reason in `--json`.
+
+## What a device must do
+)";
+
+// Errors by dtype.
+struct Row {
+  std::string operation;
+  std::array<double, 4> error = {-1, -1, -1, -1};
+  size_t cases = 0;
+};
+constexpr std::array<DType, 4> kFloats = {DType::F16, DType::BF16, DType::F32, DType::F64};
+
+std::vector<Row> rows_of(const ConformanceReport& report) {
+  std::vector<Row> rows;
+  for (const ConformanceResult& r : report.results) {
+    auto at = std::find_if(rows.begin(), rows.end(),
+                           [&](const Row& row) { return row.operation == r.operation; });
+    if (at == rows.end()) at = rows.insert(at, {.operation = r.operation});
+    at->cases++;
+    const auto dtype = std::find(kFloats.begin(), kFloats.end(), r.dtype);
+    if (dtype == kFloats.end()) continue;
+    double& worst = at->error[static_cast<size_t>(dtype - kFloats.begin())];
+    worst = std::max(worst, r.error);
+  }
+  return rows;
+}
+
+std::string bound_text(const graph::ElementwiseOp* row) {
+  if (row == nullptr) return "1 of its bound";
+  if (row->ulps == 0) return "exact";
+  return fmt::format("{}{}", row->ulps, row->absolute ? " of the operand" : "");
+}
+
+}  // namespace
+
+std::string document(const ConformanceReport& report) {
+  std::string text = kBegin;
+  text += fmt::format("There are {} cases. The layouts are ", report.results.size());
+  for (size_t k = 0; k < layouts().size(); k++)
+    text += fmt::format("{}{}",
+                        k == 0                      ? ""
+                        : k + 1 == layouts().size() ? " and "
+                                                    : ", ",
+                        layouts()[k].name);
+  text += ".\n";
+  text += kCovered;
+  text += "\n| backend |";
+  for (const DType t : all_dtypes()) text += fmt::format(" {} |", hologram::name_of(t));
+  text += "\n|---|";
+  for (size_t k = 0; k < all_dtypes().size(); k++) text += "---|";
+  for (const Minimum& m : minima()) {
+    text += fmt::format("\n| {} |", display_name(m.backend));
+    for (const DType t : all_dtypes())
+      text += std::find(m.dtypes.begin(), m.dtypes.end(), t) != m.dtypes.end() ? " yes |" : " |";
+  }
+  text +=
+      "\n\nFor a dtype with a yes every operation that takes it is there.\n\n"
+      "## The largest errors on the CPU\n\n"
+      "In units of the last place; those of reductions are a part of their bounds. What the "
+      "libraries make of products\nof matrices depends on the machine and is left out.\n\n"
+      "| operation | bound of f32 and f64 | f16 | bf16 | f32 | f64 |\n|---|---|---|---|---|---|\n";
+  for (const Row& row : rows_of(report)) {
+    if (row.operation == "matmul" || row.operation == "pieces" ||
+        row.operation == "several reductions")
+      continue;
+    const auto one = [](double e) { return e < 0 ? std::string() : fmt::format("{:.3g}", e); };
+    text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.operation,
+                        bound_text(graph::find_elementwise(row.operation)), one(row.error[0]),
+                        one(row.error[1]), one(row.error[2]), one(row.error[3]));
+  }
+  return text;
+}
+
+}  // namespace hologram::conformance

@@ -1,0 +1,100 @@
+// Products of matrices and vectors, for every dtype, whoever computes them.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "conformance/layouts.hpp"
+#include "conformance/operands.hpp"
+#include "conformance/suite.hpp"
+#include "hologram/linear.hpp"
+
+namespace hologram::conformance {
+namespace {
+
+struct Product {
+  std::string_view name;
+  int64_t batch, rows, inner, columns;
+  bool reversed_a = false, reversed_b = false;  // how the operands lie
+};
+
+constexpr Product kProducts[] = {
+    {"small", 0, 3, 4, 5},
+    {"odd", 0, 37, 53, 29},
+    {"transposed a", 0, 21, 34, 18, true},
+    {"transposed b", 0, 21, 34, 18, false, true},
+    {"both transposed", 0, 19, 23, 31, true, true},
+    {"one row", 0, 1, 100, 64},
+    {"one column", 0, 64, 100, 1},
+    {"long inner", 0, 5, 3000, 7},
+    {"inner of nothing", 0, 4, 0, 6},
+    {"no rows", 0, 0, 4, 6},
+    {"batch", 5, 9, 16, 11},
+};
+
+Finding multiply(const Suite& suite, const Product& p, DType dtype) {
+  Generator generator(seed_of("matmul", dtype, p.name));
+  const auto shape = [&](int64_t m, int64_t n) {
+    return p.batch == 0 ? Shape{m, n} : Shape{p.batch, m, n};
+  };
+  const Array a = plain_values(dtype, shape(p.rows, p.inner), -1, 1, generator),
+              b = plain_values(dtype, shape(p.inner, p.columns), -1, 1, generator);
+  const auto placed = [&](const Array& values, bool reversed) {
+    return laid_out({"", reversed ? Arrangement::Reversed : Arrangement::Dense, values.shape()},
+                    values, suite.ways().plain);
+  };
+  const Array c = ops::matmul(placed(a, p.reversed_a), placed(b, p.reversed_b)).array();
+  Finding found;
+  if (c.dtype() != dtype || c.shape() != shape(p.rows, p.columns)) {
+    found.wrong = "dtype or shape is wrong";
+    return found;
+  }
+  found.bound = is_float(dtype) ? 1 : 0;
+  found.elements = c.size();
+  const auto rows = static_cast<size_t>(p.rows), inner = static_cast<size_t>(p.inner),
+             columns = static_cast<size_t>(p.columns);
+  const Wide epsilon = std::ldexp(1.0, dtype == DType::F64 ? -52 : -23);
+  for (size_t i = 0; i < c.size(); i++) {
+    const size_t column = i % columns, row = i / columns % rows, batch = i / columns / rows;
+    Wide sum = 0, size = 0;
+    uint64_t whole = 0;
+    for (size_t k = 0; k < inner; k++) {
+      const size_t at_a = (batch * rows + row) * inner + k,
+                   at_b = (batch * inner + k) * columns + column;
+      if (is_float(dtype)) {
+        const Wide term = real_at(dtype, a.data(), at_a) * real_at(dtype, b.data(), at_b);
+        sum += term;
+        size += magnitude(term);
+      } else {
+        const auto term = static_cast<uint64_t>(whole_at(dtype, a.data(), at_a)) *
+                          static_cast<uint64_t>(whole_at(dtype, b.data(), at_b));
+        whole = dtype == DType::Bool ? whole | term : whole + term;
+      }
+    }
+    if (!is_float(dtype)) {
+      const Integer have = whole_at(dtype, c.data(), i),
+                    exact = wrapped(dtype, static_cast<Integer>(whole));
+      if (have != exact && found.wrong.empty())
+        found.wrong = fmt::format("element {} is {}, not {}", i, static_cast<int64_t>(have),
+                                  static_cast<int64_t>(exact));
+      continue;
+    }
+    // In any order of additions.
+    Wide allowed = epsilon * (static_cast<double>(p.inner) + 1) * size;
+    const Wide have = real_at(dtype, c.data(), i);
+    if (size_of(dtype) == 2)
+      allowed += std::ldexp(1.0L, -digits_of(dtype)) * magnitude(sum) + smallest_of(dtype) * 0.01;
+    const Wide off = magnitude(have - sum);
+    found.measure(off == 0 ? 0 : static_cast<double>(off / allowed), i, have, sum);
+  }
+  return found;
+}
+
+}  // namespace
+
+void product_cases(Suite& suite) {
+  for (const DType dtype : all_dtypes())
+    for (const Product& p : kProducts)
+      suite.attempt("matmul", dtype, p.name, [&] { return multiply(suite, p, dtype); });
+}
+
+}  // namespace hologram::conformance

@@ -1,0 +1,68 @@
+// The parts of the suite. A part names its cases and tries those that are asked for.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "conformance/wide.hpp"
+#include "core/function_ref.hpp"
+#include "hologram/conformance.hpp"
+#include "hologram/tensor.hpp"
+
+namespace hologram::conformance {
+
+// What a case found.
+struct Finding {
+  uint64_t elements = 0;
+  double error = 0, bound = 0;
+  std::string wrong;    // empty: nothing
+  std::string skipped;  // the reason; empty: it was tried
+
+  // Takes one element's error in.
+  void measure(double units, size_t i, Wide result, Wide exact);
+};
+
+// The devices' ways of running, that must not show in the bits.
+struct Ways {
+  Executor plain;     // the settings of the caller
+  Executor unfused;   // without fusion
+  Executor one, two;  // threads
+};
+
+class Suite {
+ public:
+  Suite(const Executor& executor, const ConformanceOptions& options);
+  ConformanceReport run();
+
+  const Ways& ways() const { return ways_; }
+  // Tries a case, unless the filter leaves it out or the device cannot.
+  void attempt(std::string_view operation, DType dtype, std::string_view property,
+               core::FunctionRef<Finding()> body);
+
+ private:
+  struct Filter;
+  const ConformanceOptions& options_;
+  std::shared_ptr<const Filter> filter_;
+  Ways ways_;
+  ConformanceReport report_;
+};
+
+void elementwise_cases(Suite& suite);
+void reduction_cases(Suite& suite);
+void product_cases(Suite& suite);
+void bit_cases(Suite& suite);
+
+// A seed that follows from the name of a case, so that it does not depend on what ran before.
+uint64_t seed_of(std::string_view a, DType dtype, std::string_view b);
+
+// The dtypes, in the order of the reports.
+std::span<const DType> all_dtypes();
+
+// Whether a device must do this: the minimum that its class promises.
+bool must_support(const DeviceInfo& device, DType dtype);
+
+// Empty, or where two results differ in a bit; all NaN are one.
+std::string difference(const Array& a, const Array& b);
+
+}  // namespace hologram::conformance

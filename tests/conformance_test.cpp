@@ -1,0 +1,77 @@
+// Every device that is there computes what it promises; docs/conformance.md says how well.
+#include "hologram/conformance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "conformance/document.hpp"
+#include "conformance/oracle.hpp"
+#include "graph/elementwise.hpp"
+#include "hologram/error.hpp"
+
+namespace hologram {
+namespace {
+
+TEST(Conformance, EveryOperationHasAnOracle) {
+  for (const graph::ElementwiseOp& row : graph::elementwise_table()) {
+    const conformance::Oracle* oracle = conformance::find_oracle(row.name);
+    ASSERT_NE(oracle, nullptr) << row.name;
+    EXPECT_TRUE(oracle->real != nullptr || oracle->whole != nullptr) << row.name;
+  }
+  for (const conformance::Oracle& oracle : conformance::oracles())
+    EXPECT_NE(graph::find_elementwise(oracle.name), nullptr) << oracle.name;
+}
+
+TEST(Conformance, EveryDevicePasses) {
+  size_t devices = 0;
+  for (const BackendReport& backend : discover_backends()) {
+    for (const DeviceInfo& device : backend.devices) {
+      if (backend.type == BackendType::Null) continue;  // computes nothing
+      BackendConfig config;
+      config.backend_type = backend.type;
+      config.device_id = device.index;
+      const ConformanceReport report = check_conformance(Executor::from_config(config));
+      devices++;
+      EXPECT_GT(report.results.size(), 10000u);
+      size_t shown = 0;
+      for (const ConformanceResult& r : report.results)
+        if (r.verdict == Verdict::Failed && shown++ < 20)
+          ADD_FAILURE() << device.name << ": " << r.name << ": " << r.reason;
+      EXPECT_TRUE(report.passed());
+      if (backend.type != BackendType::Cpu) continue;
+      // The CPU has no gaps, and is what the document is about.
+      EXPECT_EQ(report.count(Verdict::Unsupported), 0u);
+      EXPECT_EQ(report.count(Verdict::Skipped), 0u);
+      std::stringstream text;
+      text << std::ifstream(HOLOGRAM_SOURCE_DIR "/docs/conformance.md").rdbuf();
+      EXPECT_EQ(conformance::document(report), text.str()) << "run `ninja generate_docs`";
+    }
+  }
+  EXPECT_GE(devices, 1u);
+}
+
+TEST(Conformance, FiltersByName) {
+  const Executor executor(BackendType::Cpu);
+  size_t seen = 0;
+  const ConformanceReport report = check_conformance(
+      executor, {"^sin/f32/(dense|0-d)$", [&](const ConformanceResult&) { seen++; }});
+  ASSERT_EQ(report.results.size(), 2u);
+  EXPECT_EQ(seen, 2u);
+  EXPECT_EQ(report.results[0].name, "sin/f32/dense");
+  EXPECT_GT(report.results[0].error, 0);
+  EXPECT_LE(report.results[0].error, report.results[0].bound);
+  EXPECT_THROW(check_conformance(executor, {"(", {}}), Error);
+}
+
+// The suite can tell right from wrong: the null device writes nothing.
+TEST(Conformance, FindsADeviceThatComputesNothing) {
+  const ConformanceReport report =
+      check_conformance(Executor(BackendType::Null), {"^(exp|add|sum)/f32/dense", {}});
+  EXPECT_EQ(report.count(Verdict::Failed), report.results.size());
+  EXPECT_EQ(report.results.size(), 3u);
+}
+
+}  // namespace
+}  // namespace hologram

@@ -1,0 +1,123 @@
+// hologram conformance
+#include "hologram/conformance.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "errors.hpp"
+#include "spelling.hpp"
+
+namespace hologram::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::vector<std::string> devices;
+  std::string filter;
+  bool json = false;
+};
+
+// "cuda", or "cuda:1".
+Executor executor_of(const std::string& text) {
+  BackendConfig config = BackendConfig::from_environment();
+  const size_t colon = text.find(':');
+  const std::optional<BackendType> type = parse_backend(text.substr(0, colon));
+  int index = 0;
+  bool good = type.has_value() && *type != BackendType::Auto;
+  if (colon != std::string::npos) {
+    const char *begin = text.data() + colon + 1, *end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(begin, end, index);
+    good = good && error == std::errc() && rest == end && index >= 0;
+  }
+  if (!good)
+    throw UsageError(fmt::format("'{}' is no device", text),
+                     "Write a backend and, after a colon, the device's number, as in cpu or "
+                     "cuda:1; `hologram devices` lists them.");
+  config.backend_type = *type;
+  config.device_id = index;
+  return Executor::from_config(config);
+}
+
+Json json_of(const ConformanceReport& report) {
+  Json results = Json::array();
+  for (const ConformanceResult& r : report.results)
+    results.push_back({{"name", r.name},
+                       {"operation", r.operation},
+                       {"dtype", name_of(r.dtype)},
+                       {"verdict", name_of(r.verdict)},
+                       {"reason", r.reason},
+                       {"elements", r.elements},
+                       {"error", r.error},
+                       {"bound", r.bound}});
+  Json counts;
+  for (const Verdict v : {Verdict::Passed, Verdict::Failed, Verdict::Unsupported, Verdict::Skipped})
+    counts[std::string(name_of(v))] = report.count(v);
+  return {{"backend", name_of(report.device.backend)},
+          {"index", report.device.index},
+          {"device", report.device.name},
+          {"counts", counts},
+          {"results", results}};
+}
+
+void print(const ConformanceReport& report) {
+  fmt::print("{} {}  {}\n", name_of(report.device.backend), report.device.index,
+             report.device.name);
+  constexpr int kMostShown = 20;
+  int shown = 0;
+  std::map<std::string, size_t> reasons;
+  for (const ConformanceResult& r : report.results) {
+    if (r.verdict == Verdict::Failed && shown++ < kMostShown)
+      fmt::print("  {}: {}\n", r.name, r.reason);
+    if (r.verdict == Verdict::Unsupported || r.verdict == Verdict::Skipped)
+      reasons[fmt::format("{}: {}", name_of(r.verdict), r.reason)]++;
+  }
+  if (shown > kMostShown) fmt::print("  and {} more\n", shown - kMostShown);
+  for (const auto& [reason, count] : reasons) fmt::print("  {} {}\n", count, reason);
+  fmt::print("  {} passed, {} failed, {} unsupported, {} skipped\n", report.count(Verdict::Passed),
+             report.count(Verdict::Failed), report.count(Verdict::Unsupported),
+             report.count(Verdict::Skipped));
+}
+
+int conformance(const Options& options) {
+  std::vector<Executor> executors;
+  for (const std::string& device : options.devices) executors.push_back(executor_of(device));
+  if (executors.empty()) executors.emplace_back();
+  bool good = true;
+  size_t cases = 0;
+  Json all = Json::array();
+  for (const Executor& executor : executors) {
+    const ConformanceReport report = check_conformance(executor, {options.filter, {}});
+    good = good && report.passed();
+    cases += report.results.size();
+    if (options.json) all.push_back(json_of(report));
+    else print(report);
+  }
+  if (cases == 0)
+    throw UsageError(fmt::format("no case has '{}' in its name", options.filter),
+                     "Names are as add/f32/transposed; --json lists them.");
+  if (options.json) fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+void add_conformance(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* sub =
+      app.add_subcommand("conformance", "Whether a device computes every operation as it should");
+  sub->add_option("--device", options->devices,
+                  "As cpu or cuda:1; may be given several times; the one that a run would take "
+                  "unless given");
+  sub->add_option("--filter", options->filter,
+                  "A regular expression: the cases with a name that matches, as '^exp/f32'");
+  sub->add_flag("--json", options->json, "Print every case as JSON");
+  sub->callback([options, &action] { action = [options] { return conformance(*options); }; });
+}
+
+}  // namespace hologram::tool

@@ -70,7 +70,8 @@ Wide one_if(bool truth) { return truth ? 1 : 0; }
 
 // Modulo 2^64, whatever the width.
 Integer product(Integer a, Integer b) {
-  return static_cast<Integer>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  const uint64_t all = static_cast<uint64_t>(a) * static_cast<uint64_t>(b);
+  return all;
 }
 Integer quotient(I x) {
   if (x[1] == 0) return 0;
@@ -244,7 +245,8 @@ return is_negative(x[1]) ? -size : size;
      [](I x, Kind kind) -> Integer { return kind.bits == 1 ? 1 - x[0] : ~x[0]; }},
     {"shift_left", nullptr,
      [](I x, Kind kind) -> Integer {
-       return static_cast<Integer>(static_cast<uint64_t>(x[0]) << size_of_shift(x[1], kind));
+       const uint64_t moved = static_cast<uint64_t>(x[0]) << size_of_shift(x[1], kind);
+       return moved;
      }},
     {"shift_right", nullptr,
      [](I x, Kind kind) -> Integer { return x[0] >> size_of_shift(x[1], kind); }},

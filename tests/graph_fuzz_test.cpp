@@ -22,7 +22,9 @@ Executor with_fusion(bool fusion) {
 std::vector<Tensor> random_graph(uint32_t seed, const Executor& executor) {
   Random random(seed);
   // Some long enough to be reduced in pieces, or shared by a group.
-  const int64_t rows = seed % 7 == 0 ? 601 : 6, columns = seed % 5 == 0 ? 530 : 4;
+  const int64_t rows = seed % 7 == 0 ? 601 : 6, columns = seed % 17 == 0 && rows == 6 ? 16400
+                                                          : seed % 5 == 0             ? 530
+                                                                                      : 4;
   std::vector<Tensor> pool;
   for (const Shape& shape : {Shape{rows, columns}, Shape{1, columns}, Shape{rows, 1}}) {
     std::vector<float> values(static_cast<size_t>(shape[0] * shape[1]));
@@ -59,7 +61,7 @@ std::vector<Tensor> random_graph(uint32_t seed, const Executor& executor) {
       case 3: made = ops::maximum(any(), any()); break;
       case 4: made = ops::tanh(any()); break;
       case 5: made = ops::where(any() < any(), any(), 1.5f); break;
-      case 6: made = reduced(any()); break;
+      case 6: made = reduced(below(random, 2) == 0 ? view(any()) : any()); break;
       case 7: made = view(any()); break;
       default: made = ops::fma(any(), any(), reduced(any())); break;
     }
@@ -90,7 +92,7 @@ void expect_same(const std::vector<Array>& a, const std::vector<Array>& b, uint3
 
 TEST(GraphFuzz, FusionAndOrderDoNotShow) {
   const Executor fused = with_fusion(true), plain = with_fusion(false);
-  for (uint32_t seed = 0; seed < 600 && !HasFailure(); seed++) {
+  for (uint32_t seed = 0; seed < 300 && !HasFailure(); seed++) {
     const std::vector<Tensor> together = random_graph(seed, fused);
     eval(together);
     const std::vector<Array> expected = arrays_of(together);

@@ -13,8 +13,6 @@
 namespace hologram {
 namespace {
 
-using ops::Axes;
-
 std::vector<float> floats(const Tensor& t) { return t.to(DType::F32).to_vector<float>(); }
 std::vector<float> list(std::initializer_list<float> values) { return values; }
 
@@ -316,9 +314,10 @@ TEST(Tensor, ThreadsShareTensorsAndExecutors) {
   const Tensor shared = ops::exp(ops::rand({10000}));
   std::vector<std::thread> threads;
   std::vector<double> sums(8);
-  for (size_t i = 0; i < sums.size(); i++)
-    threads.emplace_back([&, i] {
-      for (int k = 0; k < 5; k++) sums[i] = ops::sum(shared * 2).item<double>();
+  threads.reserve(sums.size());
+  for (double& sum : sums)
+    threads.emplace_back([&shared, &sum] {
+      for (int k = 0; k < 5; k++) sum = ops::sum(shared * 2).item<double>();
     });
   for (std::thread& t : threads) t.join();
   for (const double s : sums) EXPECT_EQ(s, sums[0]);

@@ -131,7 +131,7 @@ class HOLOGRAM_API Tensor {
   Tensor squeeze() const;
   Tensor squeeze(int axis) const;
   Tensor unsqueeze(int axis) const;
-  Tensor broadcast_to(Shape shape) const;
+  Tensor broadcast_to(Shape wanted) const;
   Tensor expand(Shape shape) const { return broadcast_to(std::move(shape)); }
   Tensor flip(std::vector<int> axes) const;
 

@@ -154,7 +154,7 @@ class Generator {
     const Operands x{b_,   operands,   attributes,
                      from, term.dtype, term.op->indexed ? index(term.view, where) : Value()};
     Value result = term.op->expression(x);
-    if (is_narrow_integer(term.dtype) && term.op != &source::cast)
+    if (is_narrow_integer(term.dtype) && term.op != &source::kCast)
       result = apply(size_of(term.dtype) == 1 ? Op::Wrap8 : Op::Wrap16, {result});
     return result;
   }

@@ -9,8 +9,6 @@
 namespace hologram::graph {
 namespace {
 
-using core::Text;
-
 constexpr size_t kMostKernels = 4096;
 
 // Kernels to a schedule's step, whose failure is that of the nodes that it was to make.
@@ -112,6 +110,7 @@ std::vector<Storage> Context::replay(const Schedule& plan, const std::vector<Nod
   for (size_t i = 0; i < given.size(); i++) given[i]->result = inputs[i];
   for (const Step& step : plan.steps) compute(step);
   std::vector<Storage> results;
+  results.reserve(roots.size());
   for (const NodeRef& root : roots) results.push_back(root->result);
   return results;
 }

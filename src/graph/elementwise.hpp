@@ -88,15 +88,16 @@ const ElementwiseOp& elementwise(std::string_view name);  // one that is there
 
 // Rows that make tensors from nothing or change their dtype; not in the public table.
 namespace source {
-extern const ElementwiseOp full;      // attribute 0 everywhere
-extern const ElementwiseOp arange;    // attribute 0 + number * attribute 1
-extern const ElementwiseOp linspace;  // from attribute 0 to 1; attribute 2: how many
-extern const ElementwiseOp band;      // 1 where column - row lies in attributes 1 … 2; 0: columns
-extern const ElementwiseOp uniform;  // Philox: attributes 0 … 3: the key and the operation's number
-extern const ElementwiseOp normal;
-extern const ElementwiseOp integers;  // the same; attributes 4, 5: the lowest and the range
-extern const ElementwiseOp cast;
-extern const ElementwiseOp copy;
+extern const ElementwiseOp kFull;      // attribute 0 everywhere
+extern const ElementwiseOp kArange;    // attribute 0 + number * attribute 1
+extern const ElementwiseOp kLinspace;  // from attribute 0 to 1; attribute 2: how many
+extern const ElementwiseOp kBand;  // 1 where column - row lies in attributes 1 … 2; 0: columns
+extern const ElementwiseOp
+    kUniform;  // Philox: attributes 0 … 3: the key and the operation's number
+extern const ElementwiseOp kNormal;
+extern const ElementwiseOp kIntegers;  // the same; attributes 4, 5: the lowest and the range
+extern const ElementwiseOp kCast;
+extern const ElementwiseOp kCopy;
 }  // namespace source
 
 }  // namespace hologram::graph

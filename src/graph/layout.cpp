@@ -145,7 +145,7 @@ std::string key_of(const Kernel& kernel, const Layout& l) {
     append(key, t.dtype);
     append(key, t.per_row);
     append(key, t.combine);
-    append(key, t.op);
+    append(key, reinterpret_cast<uintptr_t>(t.op));
     append(key, t.view);
     append(key, t.buffer);
     append(key, t.operands.size());

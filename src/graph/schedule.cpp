@@ -254,8 +254,8 @@ class Scheduler {
       case Group::Function:
       case Group::Activation: return true;
       case Group::Internal:
-        return node.op == &source::uniform || node.op == &source::normal ||
-               node.op == &source::integers;
+        return node.op == &source::kUniform || node.op == &source::kNormal ||
+               node.op == &source::kIntegers;
       default: return false;
     }
   }

@@ -232,6 +232,7 @@ class ArgsortWork : public Work {
                      int64_t lanes, const std::vector<int64_t>& sizes,
                      const std::vector<hal::Binding>& bindings) {
     std::vector<uint64_t> scalars;
+    scalars.reserve(sizes.size());
     for (const int64_t n : sizes) scalars.push_back(index_bits(key.index, n));
     const Grid grid = {(static_cast<uint64_t>(lanes) + kBoxLanes - 1) / kBoxLanes, 1, 1};
     context.launch(context.kept(kind, key, [&] { return make(key); }), grid, bindings, scalars);

@@ -123,15 +123,15 @@ constexpr ElementwiseOp row(std::string_view name, std::string_view parameters,
 
 }  // namespace
 
-const ElementwiseOp full = row("full", "", full_of, false);
-const ElementwiseOp arange = row("arange", "", arange_of, true);
-const ElementwiseOp linspace = row("linspace", "", linspace_of, true);
-const ElementwiseOp band = row("band", "", band_of, true);
-const ElementwiseOp uniform = row("uniform", "", uniform_of, true);
-const ElementwiseOp normal = row("normal", "", normal_of, true);
-const ElementwiseOp integers = row("integers", "", integers_of, true);
-const ElementwiseOp cast = row("cast", "x", cast_of, false);
-const ElementwiseOp copy = row(
+const ElementwiseOp kFull = row("full", "", full_of, false);
+const ElementwiseOp kArange = row("arange", "", arange_of, true);
+const ElementwiseOp kLinspace = row("linspace", "", linspace_of, true);
+const ElementwiseOp kBand = row("band", "", band_of, true);
+const ElementwiseOp kUniform = row("uniform", "", uniform_of, true);
+const ElementwiseOp kNormal = row("normal", "", normal_of, true);
+const ElementwiseOp kIntegers = row("integers", "", integers_of, true);
+const ElementwiseOp kCast = row("cast", "x", cast_of, false);
+const ElementwiseOp kCopy = row(
     "copy", "x", [](X x) { return x[0]; }, false);
 
 }  // namespace hologram::graph::source

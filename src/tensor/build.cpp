@@ -149,7 +149,7 @@ Tensor make_source(const ElementwiseOp& op, DType dtype, Shape shape,
 
 Tensor full_like_number(const Operand& number, DType dtype,
                         const std::shared_ptr<Context>& context) {
-  return make_source(graph::source::full, dtype, {}, {attribute_of(dtype, number)}, context);
+  return make_source(graph::source::kFull, dtype, {}, {attribute_of(dtype, number)}, context);
 }
 
 Tensor cast_to(const Tensor& tensor, DType dtype) {
@@ -157,7 +157,7 @@ Tensor cast_to(const Tensor& tensor, DType dtype) {
     throw core::error(Text::OperandDType, "cast", name_of(dtype), "a dtype");
   if (tensor.dtype() == dtype) return tensor;
   auto node = std::make_unique<Node>(Kind::Elementwise, context_of(tensor), dtype, tensor.shape());
-  node->op = &graph::source::cast;
+  node->op = &graph::source::kCast;
   node->inputs.push_back(input_of(tensor));
   return finish(std::move(node));
 }
@@ -167,7 +167,7 @@ Tensor dense(const Tensor& tensor) {
   const NodeRef node = Access::node(tensor);
   if (graph::is_dense(view) && tensor.size() == graph::element_count(node->shape)) return tensor;
   auto copy = std::make_unique<Node>(Kind::Elementwise, node->context, node->dtype, view.shape);
-  copy->op = &graph::source::copy;
+  copy->op = &graph::source::kCopy;
   copy->inputs.push_back({node, view});
   return finish(std::move(copy));
 }

@@ -45,7 +45,7 @@ Tensor band(int64_t rows, int64_t columns, int64_t low, int64_t high, DType dtyp
   if (columns < 0) columns = rows;
   const Attribute limits[] = {attribute_of(DType::I64, columns), attribute_of(DType::I64, low),
                               attribute_of(DType::I64, high)};
-  return make_source(source::band, dtype, {rows, columns}, {limits[0], limits[1], limits[2]},
+  return make_source(source::kBand, dtype, {rows, columns}, {limits[0], limits[1], limits[2]},
                      Context::of(executor));
 }
 
@@ -68,7 +68,7 @@ Tensor random(const graph::ElementwiseOp& op, Shape shape, DType dtype, const Ex
 Tensor full(Shape shape, const Operand& value, DType dtype, const Executor& executor) {
   need_number("full", value);
   if (dtype == DType::None) dtype = default_of(value);
-  return make_source(source::full, dtype, std::move(shape), {attribute_of(dtype, value)},
+  return make_source(source::kFull, dtype, std::move(shape), {attribute_of(dtype, value)},
                      Context::of(executor));
 }
 Tensor zeros(Shape shape, DType dtype, const Executor& executor) {
@@ -90,7 +90,7 @@ Tensor arange(const Operand& start, const Operand& stop, const Operand& step, DT
       return a.kind() < b.kind();
     }));
   if (dtype == DType::Bool) dtype = DType::I64;
-  return make_source(source::arange, dtype, {count},
+  return make_source(source::kArange, dtype, {count},
                      {attribute_of(dtype, start), attribute_of(dtype, step)},
                      Context::of(executor));
 }
@@ -101,7 +101,7 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype, const Exe
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   const Attribute first = attribute_of(dtype, start),
                   last = attribute_of(dtype, count > 1 ? stop : start);
-  return make_source(source::linspace, dtype, {count},
+  return make_source(source::kLinspace, dtype, {count},
                      {first, attribute_of(dtype, step), last, attribute_of(DType::I64, count - 1)},
                      Context::of(executor));
 }
@@ -123,10 +123,10 @@ Tensor empty_like(const Tensor& tensor) { return full_like(tensor, 0); }
 void seed(uint64_t key, const Executor& executor) { Context::of(executor)->seed(key); }
 
 Tensor rand(Shape shape, DType dtype, const Executor& executor) {
-  return random(source::uniform, std::move(shape), dtype, executor);
+  return random(source::kUniform, std::move(shape), dtype, executor);
 }
 Tensor randn(Shape shape, DType dtype, const Executor& executor) {
-  return random(source::normal, std::move(shape), dtype, executor);
+  return random(source::kNormal, std::move(shape), dtype, executor);
 }
 Tensor randint(int64_t low, int64_t high, Shape shape, DType dtype, const Executor& executor) {
   if (!is_integer(dtype))
@@ -138,7 +138,7 @@ Tensor randint(int64_t low, int64_t high, Shape shape, DType dtype, const Execut
   std::vector<Attribute> attributes = draw(*context);
   attributes.push_back({DType::I64, static_cast<uint64_t>(low)});
   attributes.push_back({DType::U64, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)});
-  return make_source(source::integers, dtype, std::move(shape), std::move(attributes), context);
+  return make_source(source::kIntegers, dtype, std::move(shape), std::move(attributes), context);
 }
 
 }  // namespace hologram::ops

@@ -25,6 +25,7 @@ std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
   std::vector<Tensor> found;
   std::vector<Node*> path;
   std::vector<Node*> seen;
+  path.reserve(roots.size());
   for (const NodeRef& root : roots) path.push_back(root.get());
   while (!path.empty()) {
     Node* node = path.back();
@@ -86,6 +87,7 @@ std::vector<Tensor> Graph::launch(const std::vector<Tensor>& inputs) const {
   }
   eval(dense);
   std::vector<graph::Storage> storages;
+  storages.reserve(dense.size());
   for (const Tensor& t : dense) storages.push_back(Access::node(t)->result);
   const auto results =
       state_->context->replay(state_->plan, state_->given, storages, state_->roots);

@@ -58,7 +58,7 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
 Tensor gemm(const Tensor& a, const Tensor& b, const Tensor& c, double alpha, double beta,
             bool transpose_a, bool transpose_b) {
   const Tensor product = matmul(transpose_a ? a.transpose() : a, transpose_b ? b.transpose() : b);
-  const Tensor scaled = alpha == 1 ? product : product * alpha;
+  Tensor scaled = alpha == 1 ? product : product * alpha;
   if (beta == 0) return scaled;
   return scaled + (beta == 1 ? c : c * beta).broadcast_to(product.shape());
 }

@@ -237,7 +237,7 @@ Tensor contiguous(const Tensor& x) { return tensor::dense(x); }
 Tensor copy(const Tensor& x) {
   auto node = std::make_unique<graph::Node>(graph::Kind::Elementwise, tensor::context_of(x),
                                             x.dtype(), x.shape());
-  node->op = &graph::source::copy;
+  node->op = &graph::source::kCopy;
   node->inputs.push_back(tensor::input_of(x));
   return tensor::finish(std::move(node));
 }

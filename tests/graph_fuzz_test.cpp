@@ -73,6 +73,7 @@ std::vector<Tensor> random_graph(uint32_t seed, const Executor& executor) {
 
 std::vector<Array> arrays_of(const std::vector<Tensor>& tensors) {
   std::vector<Array> arrays;
+  arrays.reserve(tensors.size());
   for (const Tensor& t : tensors) arrays.push_back(t.array());
   return arrays;
 }

@@ -30,6 +30,7 @@ std::vector<Array> chain(const graph::ElementwiseOp& row, std::span<const Array>
                                        ops::mean(z.transpose())};
   eval(results);
   std::vector<Array> arrays;
+  arrays.reserve(results.size());
   for (const Tensor& t : results) arrays.push_back(t.array());
   return arrays;
 }
@@ -67,6 +68,7 @@ std::vector<Array> reduced(const Array& values, const Executor& executor) {
                                        ops::sum(x * x)};
   eval(results);
   std::vector<Array> arrays;
+  arrays.reserve(results.size());
   for (const Tensor& t : results) arrays.push_back(t.array());
   return arrays;
 }

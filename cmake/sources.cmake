@@ -150,4 +150,15 @@ set(HOLOGRAM_SOURCES
     src/conformance/reduction_cases.cpp
     src/conformance/suite.cpp
     src/conformance/wide.cpp
+
+    src/expression/call.cpp
+    src/expression/evaluate.cpp
+    src/expression/expression.cpp
+    src/expression/functions.cpp
+    src/expression/index.cpp
+    src/expression/lexer.cpp
+    src/expression/names.cpp
+    src/expression/parser.cpp
+    src/expression/rows.cpp
+    src/expression/value.cpp
 )

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hologram/array.hpp"
@@ -66,6 +67,29 @@ HOLOGRAM_API Array read(const std::string& path, const ReadOptions& options = {}
 // What a file holds, or the one array that "file.npz:name" names, without reading the data. Errors
 // as for read(), but element types that read() refuses are listed with DType::None.
 HOLOGRAM_API FileInfo inspect(const std::string& path);
+
+// The rows of an array that lies in its file as it would in memory: some of them can be had without
+// the others, however large the file is.
+class HOLOGRAM_API Rows {
+ public:
+  // Errors as for read().
+  static Rows open(const std::string& path, const ReadOptions& options = {});
+
+  // Whether rows come into memory as they are looked at. Not where read() has to convert or
+  // decompress the array, nor of a pipe: then all of it is in memory.
+  bool on_demand() const { return file_ != nullptr; }
+  // All of them; where they are mapped, what is looked at stays in memory.
+  const Array& whole() const { return whole_; }
+  // Rows [first, first + count); they leave memory with the last copy of the array.
+  // InvalidArgument if there are not so many.
+  Array read(int64_t first, int64_t count) const;
+
+ private:
+  Rows(Array whole, std::shared_ptr<const void> file)
+      : whole_(std::move(whole)), file_(std::move(file)) {}
+  Array whole_;
+  std::shared_ptr<const void> file_;
+};
 
 struct WriteOptions {
   // PNG from a floating-point array: 8 or 16 bits per channel.

@@ -9,6 +9,7 @@
 #include "hologram/error.hpp"
 #include "hologram/executor.hpp"
 #include "hologram/executor_builder.hpp"
+#include "hologram/expression.hpp"
 #include "hologram/files.hpp"
 #include "hologram/graph.hpp"
 #include "hologram/log.hpp"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 
 #include "core/messages.hpp"
@@ -75,6 +76,15 @@ void MappedFile::read_all(const std::string& path, int file) {
   copy_.resize(size);
   writable_ = true;
   bytes_ = copy_;
+}
+
+void MappedFile::forget(std::span<const std::byte> bytes) const {
+  if (!mapped_ || bytes.empty()) return;
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data()) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size());
+  // Of use, never of need: that it fails is no error.
+  (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

@@ -20,6 +20,12 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
   // The pages are private to the process and may be written; the file stays as it is.
   bool writable() const { return writable_; }
+  // Not read as a whole, but page by page as it is looked at.
+  bool mapped() const { return mapped_; }
+
+  // Lets the pages that some of the bytes lie in leave memory; they come back from the file when
+  // they are looked at. What was written to them is lost. Nothing if the file is not mapped.
+  void forget(std::span<const std::byte> bytes) const;
 
  private:
   MappedFile() = default;

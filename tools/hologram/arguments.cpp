@@ -36,6 +36,8 @@ std::optional<T> whole_text(std::string_view text, int base = 10) {
   return value;
 }
 
+}  // namespace
+
 std::optional<Number> parse_number(std::string_view text) {
   if (text == "true") return Number(1);
   if (text == "false") return Number(0);
@@ -51,6 +53,8 @@ std::optional<Number> parse_number(std::string_view text) {
   if (code != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return Number(real);
 }
+
+namespace {
 
 Argument scalar_argument(const ScalarParam& p, const std::string& value) {
   const auto number = parse_number(value);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,9 @@ namespace hologram::tool {
 // "name=value" as its two halves. UsageError, with `what` for the message, if there is no name.
 std::pair<std::string, std::string> split_assignment(const std::string& text,
                                                      std::string_view remedy);
+
+// "2.5", "-3", "0x1f", "true"; nothing if it is no number.
+std::optional<Number> parse_number(std::string_view text);
 
 // "480,640,3" as a shape; UsageError naming `option` if it is none.
 Shape parse_shape(std::string_view option, std::string_view text);

@@ -13,6 +13,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_conformance(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
+void add_eval(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_estimate(CLI::App& app, Action& action);
 void add_help(CLI::App& app, Action& action);

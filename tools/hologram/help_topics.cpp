@@ -8,6 +8,7 @@
 
 #include "errors.hpp"
 #include "hologram/config.hpp"
+#include "hologram/expression.hpp"
 
 namespace hologram::tool {
 namespace {
@@ -17,6 +18,7 @@ constexpr const char* kOverview =
 
   hologram devices                        what there is to run on
   hologram run FILE.atlas name=value … -o out.png
+  hologram eval 'EXPR' name=file … -o out.npy
   hologram show FILE.atlas                what a program is, needs and costs
   hologram estimate --hidden 4096 …       memory that a language model takes
   hologram bench                          how fast tensors are here
@@ -57,6 +59,47 @@ summed up on the terminal: its type, shape, least, largest and mean value.
 
 With HOLOGRAM_CACHE_SIZE_MB set, a job that does not fit runs by strips of rows where it can.
 Ctrl-C stops a run and leaves no files.
+)";
+
+constexpr const char* kEval = R"(hologram eval 'EXPR' name=value … [-o FILE]
+
+Computes an expression over files and numbers:
+
+  hologram eval 'sqrt(mean((x - mean(x, axis=0)) ** 2, axis=0))' x=data.npy
+  hologram eval '1 - photo[:, ::-1]' photo=photo.jpg -o negative.png
+  hologram eval 'softmax(x @ w + b, axis=-1)' x=x.npy w=m.npz:w b=m.npz:b -o y.npy
+
+Each name gets a number or a file (see `hologram help files`). Statements stand on lines of their
+own or between semicolons, and give names to values; # begins a comment:
+
+  m = mean(x)
+  d = x - m; d / std(x)
+
+  -o out.npy           a file for the value of the last statement; without one it is printed
+  -o m=m.npy           a file for a value that was given a name
+  --expr-file FILE     the expression is in a file
+  --explain            the kernels that would run, and why they are several
+  --profile, --trace   what each launch took
+  --seed N             of rand, randn and randint
+  --bits, --linear     pictures, as in `hologram help run`
+  --json               results or error as JSON
+
+The language, which is Python's where it can be (docs/expressions.md says more):
+
+  numbers       12, 0x1f, 0.5, 1e-3, true, false, pi, inf, nan; they take the dtype of the tensors
+                beside them
+  operators     + - * / // % ** @, < <= > >= == !=, & | ^ ~ << >>, and or not
+  indices       x[0], x[-1, 2:8], x[:, ::-1], x[..., none]
+  members       x.T, x.shape, x.rank, x.size, x.dtype
+  lists         [3, 4] and (0, 1): shapes, axes, tensors to concat
+  dtypes        cast(x, f16), zeros([3, 4], f64)
+
+With HOLOGRAM_CACHE_SIZE_MB set, inputs that are larger are read by pieces of rows, as often as
+needed: elementwise operations, and what stays within a row; reductions over all rows put the pieces
+together. What needs all rows at once is refused, with its place in the expression.
+
+Functions:
+
 )";
 
 constexpr const char* kAtlas = R"(Atlas, the language of the kernels. Save this as brighten.atlas:
@@ -154,6 +197,13 @@ std::string wrapped(std::string_view text, size_t indent) {
   return lines;
 }
 
+std::string eval_text() {
+  std::string text = kEval;
+  for (const FunctionInfo& f : expression_functions())
+    text += fmt::format("  {}\n      {}\n", f.signature, wrapped(f.meaning, 6));
+  return text;
+}
+
 std::string environment_text() {
   constexpr size_t kIndent = 6;
   std::string text = kEnvironment;
@@ -179,8 +229,9 @@ struct Topic {
   std::string text;
 };
 
-const std::array<Topic, 6>& topics() {
-  static const std::array<Topic, 6> all = {{{"run", kRun},
+const std::array<Topic, 7>& topics() {
+  static const std::array<Topic, 7> all = {{{"run", kRun},
+                                            {"eval", eval_text()},
                                             {"atlas", kAtlas},
                                             {"files", kFiles},
                                             {"devices", kDevices},

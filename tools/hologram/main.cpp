@@ -61,8 +61,8 @@ int run(int argc, char** argv) {
     fmt::print("{}", overview());
     return 0;
   };
-  for (const auto add :
-       {add_devices, add_run, add_show, add_estimate, add_bench, add_conformance, add_help})
+  for (const auto add : {add_devices, add_run, add_eval, add_show, add_estimate, add_bench,
+                         add_conformance, add_help})
     add(app, action);
   for (CLI::App* sub : app.get_subcommands({})) sub->allow_extras(false)->fallthrough(false);
   app.require_subcommand(0, 1);

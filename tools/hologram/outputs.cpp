@@ -58,9 +58,16 @@ std::vector<std::string> output_names(const Program& program) {
   return names;
 }
 
-std::map<std::string, std::string> parse_output_paths(const Program& program,
+OutputNames outputs_of(const Program& program) {
+  std::vector<std::string> names = output_names(program);
+  std::optional<std::string> only;
+  if (names.size() == 1) only = names.front();
+  return {fmt::format("program '{}'", program.name()), std::move(names), std::move(only)};
+}
+
+std::map<std::string, std::string> parse_output_paths(const OutputNames& known,
                                                       const std::vector<std::string>& texts) {
-  const std::vector<std::string> names = output_names(program);
+  const std::vector<std::string>& names = known.names;
   std::map<std::string, std::string> paths;
   std::set<std::string> taken;
   for (const std::string& text : texts) {
@@ -69,14 +76,13 @@ std::map<std::string, std::string> parse_output_paths(const Program& program,
     std::string path = equals == std::string::npos ? std::string() : text.substr(equals + 1);
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       // Not the name of an output: the whole is the file of the only one.
-      if (names.size() != 1)
-        throw UsageError(fmt::format("-o {} does not say which output of program '{}' it is", text,
-                                     program.name()),
+      if (!known.only)
+        throw UsageError(fmt::format("-o {} does not say which output of {} it is", text, known.of),
                          names.empty()
-                             ? "The program writes nothing: leave -o out."
+                             ? "It writes nothing: leave -o out."
                              : fmt::format("Write -o NAME=FILE; its outputs are: {}.{}",
                                            fmt::join(names, ", "), suggestion(name, names)));
-      name = names.front();
+      name = *known.only;
       path = text;
     }
     if (path.empty())
@@ -119,9 +125,9 @@ std::map<std::string, Shape> output_shapes(const Program& program,
   return shapes;
 }
 
-Outputs::Outputs(const Program& program, std::map<std::string, std::string> paths,
-                 const std::map<std::string, Shape>& shapes, files::WriteOptions options)
-    : program_(program), paths_(std::move(paths)), options_(std::move(options)) {
+Outputs::Outputs(std::map<std::string, std::string> paths,
+                 const std::map<std::string, OutputInfo>& known, files::WriteOptions options)
+    : paths_(std::move(paths)), options_(std::move(options)) {
   std::map<std::string, int> uses;
   for (const auto& [name, path] : paths_) uses[file_of(path)]++;
   for (const auto& [name, path] : paths_) {
@@ -129,12 +135,15 @@ Outputs::Outputs(const Program& program, std::map<std::string, std::string> path
       shared_.emplace(path, Array());
       continue;
     }
-    const auto shape = shapes.find(name);
-    if (shape == shapes.end()) continue;
-    const DType type = buffer_named(program_, name).type;
-    writers_.emplace(name, files::Writer::create(path, type, shape->second, options_));
-    total_ += static_cast<uint64_t>(count_of(shape->second)) * size_of(type);
+    if (const auto info = known.find(name); info != known.end()) open(name, info->second);
   }
+}
+
+void Outputs::open(const std::string& output, const OutputInfo& info) {
+  const std::string& path = paths_.at(output);
+  if (shared_.contains(path) || writers_.contains(output)) return;
+  writers_.emplace(output, files::Writer::create(path, info.dtype, info.shape, options_));
+  total_ += static_cast<uint64_t>(count_of(info.shape)) * size_of(info.dtype);
 }
 
 files::Writer& Outputs::writer(const std::string& output, const Array& rows) {

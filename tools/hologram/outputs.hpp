@@ -14,8 +14,16 @@ namespace hologram::tool {
 // The names of the buffers that a program writes.
 std::vector<std::string> output_names(const program::Program& program);
 
+// What -o may name.
+struct OutputNames {
+  std::string of;                   // "program 'blur'", "the expression"
+  std::vector<std::string> names;   // all of them
+  std::optional<std::string> only;  // what a FILE without a name is of
+};
+OutputNames outputs_of(const program::Program& program);
+
 // -o FILE or -o NAME=FILE, as a path for each output named. UsageError if that is not clear.
-std::map<std::string, std::string> parse_output_paths(const program::Program& program,
+std::map<std::string, std::string> parse_output_paths(const OutputNames& known,
                                                       const std::vector<std::string>& texts);
 
 // The shape of each output that follows from the arguments; what does not is left to the library
@@ -24,11 +32,18 @@ std::map<std::string, Shape> output_shapes(const program::Program& program,
                                            const std::vector<Argument>& arguments,
                                            const std::map<std::string, Shape>& given);
 
+struct OutputInfo {
+  DType dtype = DType::None;
+  Shape shape;
+};
+
 class Outputs {
  public:
   // Opens the files whose shapes are known, so that what cannot be written fails before the work.
-  Outputs(const program::Program& program, std::map<std::string, std::string> paths,
-          const std::map<std::string, Shape>& shapes, files::WriteOptions options);
+  Outputs(std::map<std::string, std::string> paths, const std::map<std::string, OutputInfo>& known,
+          files::WriteOptions options);
+  // Opens the file of an output that was not known; nothing if it was.
+  void open(const std::string& output, const OutputInfo& info);
 
   bool wanted(const std::string& output) const { return paths_.contains(output); }
   const std::map<std::string, std::string>& paths() const { return paths_; }
@@ -47,7 +62,6 @@ class Outputs {
  private:
   files::Writer& writer(const std::string& output, const Array& rows);
 
-  const program::Program& program_;
   std::map<std::string, std::string> paths_;
   files::WriteOptions options_;
   std::map<std::string, files::Writer> writers_;

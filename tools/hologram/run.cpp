@@ -38,7 +38,7 @@ class Job {
   int run() {
     const Interrupt interrupt(progress_);
     const auto given = parse_shapes(program_, options_.shapes);
-    const auto paths = parse_output_paths(program_, options_.outputs);
+    const auto paths = parse_output_paths(outputs_of(program_), options_.outputs);
     for (const auto& [name, path] : paths)
       if (path == options_.trace)
         throw UsageError(
@@ -51,7 +51,9 @@ class Job {
     arguments_ = read_arguments(given);
     Interrupt::check();
     shapes_ = output_shapes(program_, arguments_, given);
-    Outputs outputs(program_, paths, shapes_, {.bits = options_.bits, .linear = options_.linear});
+    std::map<std::string, OutputInfo> known;
+    for (const auto& [name, shape] : shapes_) known[name] = {type_of(name), shape};
+    Outputs outputs(paths, known, {.bits = options_.bits, .linear = options_.linear});
     if (needs_strips() && outputs.streams()) run_by_strips(outputs);
     else run_whole(outputs);
     if (!options_.trace.empty()) executor_.profile().save_trace(options_.trace);

@@ -1,0 +1,83 @@
+// x[1:, ::-1, none, ..., 3]
+#include <algorithm>
+
+#include "core/messages.hpp"
+#include "expression/evaluate.hpp"
+
+namespace hologram::expression {
+namespace {
+
+using core::Text;
+
+int64_t whole_number(const Value& v) {
+  if (!v.is_number() || v.operand()->kind() != DType::I64)
+    throw core::error(Text::ExpressionIndex, describe(v));
+  return v.operand()->integer();
+}
+
+bool is_dots(const Value& v) { return std::holds_alternative<Dots>(v.is); }
+bool is_whole_axis(const Value& v) {
+  const Slice* const s = std::get_if<Slice>(&v.is);
+  return s != nullptr && !s->begin && !s->end && s->step == 1;
+}
+
+Value of_list(const std::vector<Value>& list, const std::vector<Value>& parts) {
+  const auto n = static_cast<int64_t>(list.size());
+  if (parts.size() != 1) throw core::error(Text::ExpressionIndexCount, parts.size(), n);
+  const int64_t given = whole_number(parts[0]), at = given < 0 ? given + n : given;
+  if (at < 0 || at >= n) throw core::error(Text::IndexRange, given, 0, n);
+  return list[static_cast<size_t>(at)];
+}
+
+Tensor of_tensor(Tensor t, const std::vector<Value>& parts) {
+  size_t used = 0, dots = 0;
+  for (const Value& v : parts) {
+    if (is_dots(v)) dots++;
+    else if (!v.nothing()) used++;
+  }
+  if (dots > 1 || used > t.shape().size())
+    throw core::error(Text::ExpressionIndexCount, parts.size(), to_string(t.shape()));
+  const size_t skipped = t.shape().size() - used;
+  size_t axis = 0;
+  for (const Value& v : parts) {
+    if (is_dots(v)) axis += skipped;
+    else if (v.nothing()) t = t.unsqueeze(static_cast<int>(axis++));
+    else if (const Slice* part = std::get_if<Slice>(&v.is))
+      t = t.slice(static_cast<int>(axis++), *part);
+    else t = t.select(static_cast<int>(axis), whole_number(v));
+  }
+  return t;
+}
+
+// Whether the first axis stays as it is.
+bool keeps_rows(const Value& of, const std::vector<Value>& parts) {
+  if (is_whole_axis(parts[0])) return true;
+  const auto used = std::count_if(parts.begin(), parts.end(),
+                                  [](const Value& v) { return !is_dots(v) && !v.nothing(); });
+  return is_dots(parts[0]) && static_cast<size_t>(used) < of.tensor().shape().size();
+}
+
+}  // namespace
+
+Value Evaluator::index(const Node& node) {
+  const Value of = take(node.children[0]);
+  std::vector<Value> parts;
+  for (size_t k = 1; k < node.children.size(); k++) parts.push_back(take(node.children[k]));
+  if (of.list() != nullptr) return of_list(*of.list(), parts);
+  if (!of.is_tensor()) throw core::error(Text::ExpressionIndexed, describe(of));
+  Value result;
+  if (!of.by_rows() || keeps_rows(of, parts)) {
+    result = of_tensor(of.tensor(), parts);
+    result.rows = of.rows;
+    result.level = of.level;
+    return result;
+  }
+  // Some rows of a file can be had without the others.
+  if (of.whole.defined()) {
+    const Tensor some = of_tensor(of.whole, parts);
+    if (small(some)) return some;
+  }
+  refuse_rows("the index takes the first axis apart");
+}
+
+}  // namespace hologram::expression

@@ -1,0 +1,100 @@
+#include "eval_report.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "hologram/tensor.hpp"
+
+namespace hologram::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kShort = 64;  // elements that are printed one by one
+
+std::string number(DType type, double value) {
+  if (type == DType::Bool) return value != 0 ? "true" : "false";
+  if (type == DType::F64) return fmt::format("{}", value);
+  // As many digits as the type tells apart.
+  if (is_float(type)) return fmt::format("{}", static_cast<float>(value));
+  return fmt::format("{:.0f}", value);
+}
+
+// Nested brackets, a line for each innermost row.
+std::string nested(const OutputInfo& info, const std::vector<double>& values, size_t axis,
+                   size_t& at) {
+  if (axis == info.shape.size()) return number(info.dtype, values.at(at++));
+  const bool innermost = axis + 1 == info.shape.size();
+  const std::string between = innermost ? ", " : ",\n" + std::string(axis + 1, ' ');
+  std::string text = "[";
+  for (int64_t i = 0; i < info.shape[axis]; i++)
+    text += (i == 0 ? "" : between) + nested(info, values, axis + 1, at);
+  return text + "]";
+}
+
+}  // namespace
+
+bool Result::short_enough() const {
+  // Whole numbers beyond 2^53 are not told apart here.
+  const bool wide = info_.dtype == DType::I64 || info_.dtype == DType::U64;
+  for (const double v : values_)
+    if (wide && std::fabs(v) >= 0x1p53) return false;
+  return static_cast<uint64_t>(count_of(info_.shape)) <= kShort;
+}
+
+void Result::add(const Array& rows) {
+  summary_.add(rows);
+  if (static_cast<uint64_t>(count_of(info_.shape)) > kShort) return;
+  static const auto* const cpu = new Executor(BackendType::Cpu);
+  const std::vector<double> more =
+      Tensor::from(rows, *cpu).to(DType::F64).flatten().to_vector<double>();
+  values_.insert(values_.end(), more.begin(), more.end());
+}
+
+std::string Result::text() const {
+  const std::string type = fmt::format("{}{}", name_of(info_.dtype), to_string(info_.shape));
+  if (!short_enough()) return type + ", " + summary_.text();
+  size_t at = 0;
+  const std::string values = nested(info_, values_, 0, at);
+  return fmt::format("{}{}{}", type, info_.shape.size() > 1 ? "\n" : " ", values);
+}
+
+void Result::describe(Json& json) const {
+  json["min"] = summary_.min();
+  json["max"] = summary_.max();
+  json["mean"] = summary_.mean();
+  json["nan"] = summary_.nans();
+  if (short_enough()) json["values"] = values_;
+}
+
+void print_results(const std::map<std::string, Result>& results,
+                   const std::map<std::string, std::string>& files) {
+  for (const auto& [name, result] : results)
+    if (!files.contains(name))
+      fmt::print("{}{}\n", name.empty() ? name : name + ": ", result.text());
+}
+
+Json results_as_json(const std::map<std::string, Result>& results,
+                     const std::map<std::string, std::string>& files, const EvalReport& report,
+                     const Executor& executor) {
+  Json object = {{"backend", name_of(executor.device().backend)},
+                 {"device", executor.device().name},
+                 {"launches", report.launches},
+                 {"seconds", report.seconds}};
+  if (report.pieces > 0) {
+    object["pieces"] = report.pieces;
+    object["passes"] = report.passes;
+  }
+  object["outputs"] = Json::array();
+  for (const auto& [name, result] : results) {
+    Json o = {
+        {"name", name}, {"dtype", name_of(result.info().dtype)}, {"shape", result.info().shape}};
+    if (const auto file = files.find(name); file != files.end()) o["file"] = file->second;
+    else result.describe(o);
+    object["outputs"].push_back(std::move(o));
+  }
+  return object;
+}
+
+}  // namespace hologram::tool

@@ -131,6 +131,7 @@ set(HOLOGRAM_SOURCES
     src/tensor/creation.cpp
     src/tensor/elementwise.cpp
     src/tensor/graph.cpp
+    src/tensor/kernels.cpp
     src/tensor/linear.cpp
     src/tensor/movement.cpp
     src/tensor/ordering.cpp
@@ -159,6 +160,7 @@ set(HOLOGRAM_SOURCES
     src/expression/lexer.cpp
     src/expression/names.cpp
     src/expression/parser.cpp
+    src/expression/reference.cpp
     src/expression/rows.cpp
     src/expression/value.cpp
 )

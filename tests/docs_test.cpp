@@ -6,7 +6,10 @@
 #include <sstream>
 #include <vector>
 
+#include "expression/reference.hpp"
 #include "hologram/error.hpp"
+#include "hologram/expression.hpp"
+#include "hologram/ops.hpp"
 #include "hologram/program.hpp"
 #include "hologram/tensor.hpp"
 #include "program/library.hpp"
@@ -65,6 +68,31 @@ TEST(Docs, ThePromotionTableIsRight) {
   EXPECT_NE(contents(kRoot / "docs/tensors.md").find("\n\n" + promotion_table() + "\n"),
             std::string::npos)
       << promotion_table();
+}
+
+TEST(Docs, FunctionsOfExpressionsAreFresh) {
+  const std::string text = contents(kRoot / "docs/expressions.md");
+  EXPECT_EQ(expression::with_function_reference(text), text) << "run `ninja generate_docs`";
+}
+
+// All of them take x, a matrix of three rows.
+TEST(Docs, ExpressionsAreRight) {
+  const std::string text = contents(kRoot / "docs/expressions.md");
+  constexpr std::string_view kOpen = "```expression\n";
+  size_t expressions = 0;
+  for (size_t at = 0; (at = text.find(kOpen, at)) != std::string::npos; expressions++) {
+    at += kOpen.size();
+    const std::string one = text.substr(at, text.find("```", at) - at);
+    try {
+      const Tensor x = ops::arange(6).reshape({3, 2}).to(DType::F32);
+      for (const auto& [name, value] :
+           Expression::parse(one, "expressions.md").evaluate({{"x", x}}))
+        value.eval();
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what() << '\n' << error.remedy() << '\n' << one;
+    }
+  }
+  EXPECT_GE(expressions, 4u);
 }
 
 TEST(Docs, ProgramsAreRight) {

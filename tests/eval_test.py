@@ -104,6 +104,14 @@ class Works(Case):
         self.assertIn("in 1 launch\n", done.out)
         self.assertIn("traceEvents", json.loads((self.folder / "t.json").read_text()))
 
+    def test_kernels_are_shown(self):
+        words = ["show", "--expr", "sum(a * b + c)", "a:f32[100, 3]", "b:f32[3]", "c=2.5"]
+        done = self.hologram(*words)
+        self.assertTrue(done.out.startswith("1 step on "), done.out)
+        self.assertEqual(done.out.count("\nprogram "), 1)
+        self.assertEqual(len(json.loads(self.hologram(*words, "--json").out)["kernels"]), 1)
+        self.refused(USAGE, "'a:f33[2]' is no input", "show", "--expr", "a", "a:f33[2]")
+
     def test_seed(self):
         one, again, other = (
             self.hologram("eval", "rand([4])", "--seed", seed).out for seed in ("1", "1", "2")

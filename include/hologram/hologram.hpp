@@ -12,6 +12,7 @@
 #include "hologram/expression.hpp"
 #include "hologram/files.hpp"
 #include "hologram/graph.hpp"
+#include "hologram/kernels.hpp"
 #include "hologram/log.hpp"
 #include "hologram/memory.hpp"
 #include "hologram/memory_estimate.hpp"

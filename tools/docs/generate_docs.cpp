@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "conformance/document.hpp"
+#include "expression/reference.hpp"
 #include "program/library.hpp"
 #include "program/reference.hpp"
 #include "runtime/settings.hpp"
@@ -24,6 +25,7 @@ constexpr Document kDocuments[] = {
        return hologram::conformance::document(
            hologram::check_conformance(Executor(BackendType::Cpu)));
      }},
+    {"expressions.md", hologram::expression::with_function_reference},
     {"configuration.md", hologram::runtime::with_settings_reference},
     {"program-library.md", hologram::program::library_reference},
 };

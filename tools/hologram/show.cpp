@@ -1,10 +1,15 @@
-// hologram show FILE.atlas
+// hologram show FILE.atlas, hologram show --expr 'a*b + c' a:f32[1000] …
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "arguments.hpp"
 #include "command.hpp"
+#include "errors.hpp"
+#include "hologram/expression.hpp"
+#include "hologram/kernels.hpp"
 #include "spelling.hpp"
 
 namespace hologram::tool {
@@ -14,7 +19,8 @@ using program::Program;
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string file;
+  std::string expression;
+  std::vector<std::string> words;
   bool source = false, optimized = false, json = false;
 };
 
@@ -83,8 +89,56 @@ void print_all(const Program& program) {
              program.optimized_text());
 }
 
+// "a:f32[1000, 3]" as the name and a tensor whose values nobody reads; "c=2.5" as a number.
+std::pair<std::string, Operand> parse_input(const std::string& text, const Executor& executor) {
+  constexpr const char* kRemedy = "Write NAME:DTYPE[LENGTHS], as in a:f32[1000,3], or NAME=NUMBER.";
+  const auto wrong = [&] { return UsageError(fmt::format("'{}' is no input", text), kRemedy); };
+  if (text.find(':') == std::string::npos) {
+    const auto [name, value] = split_assignment(text, kRemedy);
+    const auto number = parse_number(value);
+    if (!number) throw wrong();
+    return {name, number->whole ? Operand(number->integer) : Operand(number->real)};
+  }
+  const size_t colon = text.find(':'), open = text.find('[', colon);
+  if (open == std::string::npos || !text.ends_with("]")) throw wrong();
+  const auto dtype = parse_dtype(text.substr(colon + 1, open - colon - 1));
+  if (!dtype || *dtype == DType::None) throw wrong();
+  std::string lengths = text.substr(open + 1, text.size() - open - 2);
+  lengths.erase(std::remove(lengths.begin(), lengths.end(), ' '), lengths.end());
+  const Shape shape = lengths.empty() ? Shape() : parse_shape(text.substr(0, open + 1), lengths);
+  return {text.substr(0, colon), Tensor::from(Array(*dtype, shape), executor)};
+}
+
+int show_expression(const Options& options) {
+  const Expression expression = Expression::parse(options.expression);
+  const Executor executor = Executor::from_config(BackendConfig::from_environment());
+  Expression::Inputs inputs;
+  for (const std::string& word : options.words) inputs.insert(parse_input(word, executor));
+  std::vector<Tensor> values;
+  for (const auto& [name, tensor] : expression.evaluate(inputs, executor))
+    if (name == expression.last()) values.push_back(tensor);
+  const std::vector<Program> programs = kernels_of(values);
+  if (options.json) {
+    Json list = Json::array();
+    for (const Program& program : programs) list.push_back(describe(program));
+    const Json object = {{"explain", explain(values)}, {"kernels", list}};
+    fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace));
+    return 0;
+  }
+  fmt::print("{}", explain(values));
+  for (const Program& program : programs)
+    fmt::print("\n{}", options.optimized ? program.optimized_text() : program.text());
+  return 0;
+}
+
 int show(const Options& options) {
-  const Program program = Program::parse(read_text(options.file), options.file);
+  if (!options.expression.empty()) return show_expression(options);
+  constexpr const char* kRemedy = "Write hologram show FILE.atlas, or --expr 'EXPR'.";
+  if (options.words.empty()) throw UsageError("show needs a file", kRemedy);
+  if (options.words.size() > 1)
+    throw UsageError(fmt::format("'{}' is one word too many", options.words[1]), kRemedy);
+  const std::string& file = options.words.front();
+  const Program program = Program::parse(read_text(file), file);
   if (options.json)
     fmt::print("{}\n", describe(program).dump(2, ' ', false, Json::error_handler_t::replace));
   else if (options.source) fmt::print("{}", program.text());
@@ -99,7 +153,12 @@ void add_show(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* sub =
       app.add_subcommand("show", "Verify an Atlas program and show what will run and its cost");
-  sub->add_option("file", options->file, "The program, an .atlas file")->required();
+  sub->add_option("file", options->words,
+                  "The program, an .atlas file; with --expr the inputs: NAME:DTYPE[LENGTHS] or "
+                  "NAME=NUMBER");
+  sub->add_option("--expr", options->expression,
+                  "Show the kernels of an expression instead of a file")
+      ->type_name("EXPR");
   auto* source = sub->add_flag("--source", options->source, "Only the program as it was written");
   sub->add_flag("--optimized", options->optimized, "Only the program as it will run")
       ->excludes(source);

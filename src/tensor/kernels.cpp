@@ -1,0 +1,37 @@
+#include "hologram/kernels.hpp"
+
+#include <mutex>
+
+#include "core/messages.hpp"
+#include "graph/codegen.hpp"
+#include "tensor/access.hpp"
+
+namespace hologram {
+
+std::vector<program::Program> kernels_of(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> kept;  // those that are views are copied by a kernel
+  std::vector<graph::Node*> lazy;
+  std::shared_ptr<graph::Context> context;
+  for (const Tensor& t : tensors) {
+    kept.push_back(tensor::dense(t));
+    const graph::NodeRef node = tensor::Access::node(kept.back());
+    if (node->state.load(std::memory_order_acquire) != graph::NodeState::Lazy) continue;
+    if (context != nullptr && context != node->context)
+      throw core::error(core::Text::OperandsApart, "kernels_of", context->device().name,
+                        node->context->device().name);
+    context = node->context;
+    lazy.push_back(node.get());
+  }
+  std::vector<program::Program> programs;
+  if (lazy.empty()) return programs;
+  graph::ScheduleOptions options;
+  options.fusion = context->config().fusion;
+  const std::lock_guard lock(context->mutex());
+  const graph::Schedule plan = graph::schedule(lazy, options);
+  for (const graph::Step& step : plan.steps)
+    if (step.opaque == nullptr)
+      programs.push_back(graph::generate(step.kernel, graph::layout(step.kernel)));
+  return programs;
+}
+
+}  // namespace hologram

@@ -1,7 +1,7 @@
 // Random graphs of tensors: what is fused with what, and when things are computed, does not show.
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <bit>
 #include <random>
 #include <thread>
 
@@ -84,7 +84,8 @@ void expect_same(const std::vector<Array>& a, const std::vector<Array>& b, uint3
     ASSERT_EQ(a[k].shape(), b[k].shape());
     for (size_t i = 0; i < a[k].size(); i++) {
       const float x = a[k].as<float>()[i], y = b[k].as<float>()[i];
-      if (std::memcmp(&x, &y, sizeof x) == 0 || (x != x && y != y)) continue;
+      const bool same = std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y);
+      if (same || (x != x && y != y)) continue;
       FAIL() << what << ": seed " << seed << ", root " << k << ", element " << i << ": " << x
              << " or " << y;
     }

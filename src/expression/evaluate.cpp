@@ -147,8 +147,8 @@ Value Evaluator::apply(uint32_t at, const std::string& function, std::vector<Val
   int64_t rows = -1;
   if (some) {
     const auto needs_all = [&] { refuse_rows(fmt::format("{} needs all rows at once", function)); };
-    for (size_t i = 0; i < call.values().size(); i++)
-      if (call.values()[i].list() != nullptr && any_rows(*call.values()[i].list())) needs_all();
+    for (const Value& v : call.values())
+      if (v.list() != nullptr && any_rows(*v.list())) needs_all();
     const Along along = call.callable().along();
     if (along == Along::Each) align(call.values());
     for (size_t i = 0; i < call.values().size(); i++) {

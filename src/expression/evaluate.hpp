@@ -21,7 +21,7 @@ class Evaluator {
 
  protected:
   // The value of a node whose operands are there. Errors point at the node.
-  Value compute(uint32_t node);
+  Value compute(uint32_t at);
 
   // A reduction over the first axis of rows of which only some are there.
   virtual Value across_rows(uint32_t node, const Call& call);

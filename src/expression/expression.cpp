@@ -103,6 +103,7 @@ Expression::RowReport Expression::evaluate_by_rows(const Inputs& inputs,
   const Syntax& syntax = state_->syntax;
   for (const auto& [name, source] : sources) check_name(syntax, name);
   std::vector<expression::Assigned> wanted;
+  wanted.reserve(outputs.size());
   for (const std::string& name : outputs) wanted.push_back({name, node_of(syntax, name)});
   return expression::ByRows(syntax, executor, values_of(syntax, inputs), sources, wanted, sink,
                             options)

@@ -13,6 +13,16 @@
 
 namespace hologram::expression {
 
+// A reduction over the first axis, as far as it has got.
+struct Reduction {
+  Merge merge = Merge::None;
+  DType result = DType::None;
+  double correction = 0;
+  std::vector<Tensor> pieces;     // of the latest piece, lazy
+  int64_t count = 0, latest = 0;  // elements that went into a result; of the latest piece
+  std::vector<Tensor> state;
+};
+
 class ByRows : public Evaluator {
  public:
   ByRows(const Syntax& syntax, const Executor& executor, std::map<std::string, Value> inputs,
@@ -22,15 +32,6 @@ class ByRows : public Evaluator {
   Expression::RowReport run();
 
  private:
-  // A reduction over the first axis, as far as it has got.
-  struct Reduction {
-    Merge merge = Merge::None;
-    DType result = DType::None;
-    double correction = 0;
-    std::vector<Tensor> pieces;     // of the latest piece, lazy
-    int64_t count = 0, latest = 0;  // elements that went into a result; of the latest piece
-    std::vector<Tensor> state;
-  };
   struct Plan {
     bool live = false, by_rows = false;
     uint32_t level = 0;

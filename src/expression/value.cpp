@@ -60,10 +60,12 @@ Tensor to_tensor(const Value& value, const Executor& executor) {
   for (const Operand& n : numbers) kind = std::max(kind, n.kind());
   if (kind == DType::F64) {
     std::vector<float> floats;
+    floats.reserve(numbers.size());
     for (const Operand& n : numbers) floats.push_back(static_cast<float>(n.real()));
     return Tensor::from_vector(std::move(floats), shape, executor);
   }
   std::vector<int64_t> integers;
+  integers.reserve(numbers.size());
   for (const Operand& n : numbers) integers.push_back(n.integer());
   return Tensor::from_vector(std::move(integers), shape, executor).to(kind);
 }

@@ -1,7 +1,7 @@
 #include "interp/targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "../bench/loops.cpp"
+#define HWY_TARGET_INCLUDE "../bench/kernels_loops.cpp"
 #include <hwy/foreach_target.h>
 
 #include "interp/vector-inl.hpp"

@@ -81,10 +81,10 @@ void MappedFile::read_all(const std::string& path, int file) {
 void MappedFile::forget(std::span<const std::byte> bytes) const {
   if (!mapped_ || bytes.empty()) return;
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<uintptr_t>(bytes.data()) / page * page;
-  const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size());
+  const uintptr_t before = reinterpret_cast<uintptr_t>(bytes.data()) % page;
+  auto* begin = const_cast<std::byte*>(bytes.data()) - before;
   // Of use, never of need: that it fails is no error.
-  (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  (void)madvise(begin, before + bytes.size(), MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

@@ -13,6 +13,12 @@
 #include "libraries/openblas/openblas.hpp"
 #include "product_cases.hpp"
 
+// The leak sanitizer, where it is on, crashes over the thread-local memory of libgomp's threads.
+extern "C" const char* __asan_default_options();   // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
+  return "detect_leaks=0";
+}
+
 namespace hologram::products {
 namespace {
 

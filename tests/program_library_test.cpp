@@ -19,6 +19,12 @@ namespace {
 using Real = long double;
 using Whole = __int128;
 
+// a * b + c, whose low bits are right also where a product of u64 does not fit.
+Whole multiplied(Whole a, Whole b, Whole c) {
+  using Bits = unsigned __int128;
+  return static_cast<Whole>(static_cast<Bits>(a) * static_cast<Bits>(b) + static_cast<Bits>(c));
+}
+
 constexpr size_t kCount = 1003;
 constexpr int kLow = 1, kHigh = 3, kValue = 1;  // what clamp and fill are given
 
@@ -67,9 +73,9 @@ const std::map<std::string, FloatOracle> kFloatOracles = {
 #undef ORACLE
 #define ORACLE(expression) []([[maybe_unused]] Whole a, [[maybe_unused]] Whole b, [[maybe_unused]] Whole c) -> Whole { return expression; }
 const std::map<std::string, Whole (*)(Whole a, Whole b, Whole c)> kWholeOracles = {
-    {"add", ORACLE(a + b)}, {"sub", ORACLE(a - b)}, {"mul", ORACLE(a * b)},
+    {"add", ORACLE(a + b)}, {"sub", ORACLE(a - b)}, {"mul", ORACLE(multiplied(a, b, 0))},
     {"div", ORACLE(b == 0 ? 0 : a / b)}, {"rem", ORACLE(b == 0 ? 0 : a % b)},
-    {"mad", ORACLE(a * b + c)}, {"fma", ORACLE(a * b + c)},
+    {"mad", ORACLE(multiplied(a, b, c))}, {"fma", ORACLE(multiplied(a, b, c))},
     {"min", ORACLE(a < b ? a : b)}, {"max", ORACLE(a > b ? a : b)},
     {"clamp", ORACLE(a < kLow ? kLow : a > kHigh ? kHigh : a)},
     {"neg", ORACLE(-a)}, {"abs", ORACLE(a < 0 ? -a : a)},

@@ -163,11 +163,10 @@ class HOLOGRAM_API Operand {
   template <Arithmetic T>
   Operand(T number)
       : real_(static_cast<double>(number)),
-        integer_(static_cast<int64_t>(number)),
         dtype_(std::is_same_v<T, bool> ? DType::Bool
                : std::is_integral_v<T> ? DType::I64
                                        : DType::F64) {
-    if constexpr (!std::is_integral_v<T>) integer_ = 0;
+    if constexpr (std::is_integral_v<T>) integer_ = static_cast<int64_t>(number);
   }
   bool is_number() const { return dtype_ != DType::None; }
   const Tensor& tensor() const { return tensor_; }

@@ -14,8 +14,8 @@
 #include "product_cases.hpp"
 
 // The leak sanitizer, where it is on, crashes over the thread-local memory of libgomp's threads.
-extern "C" const char* __asan_default_options();   // NOLINT(bugprone-reserved-identifier)
-extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
+extern "C" const char* __asan_default_options();   // NOLINT: the name is not ours
+extern "C" const char* __asan_default_options() {  // NOLINT: the name is not ours
   return "detect_leaks=0";
 }
 

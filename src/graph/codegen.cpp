@@ -27,8 +27,6 @@ using program::Var;
 
 constexpr int64_t kRun = 16;
 
-bool is_narrow_integer(DType t) { return is_integer(t) && size_of(t) < 4; }
-
 class Generator {
  public:
   Generator(const Kernel& kernel, const Layout& l)
@@ -153,10 +151,14 @@ class Generator {
                  .dtype;
     const Operands x{b_,   operands,   attributes,
                      from, term.dtype, term.op->indexed ? index(term.view, where) : Value()};
-    Value result = term.op->expression(x);
-    if (is_narrow_integer(term.dtype) && term.op != &source::kCast)
-      result = apply(size_of(term.dtype) == 1 ? Op::Wrap8 : Op::Wrap16, {result});
-    return result;
+    const Value result = term.op->expression(x);
+    return term.op == &source::kCast ? result : wrapped(result, term.dtype);
+  }
+
+  // Kernels compute in 32 bits what memory holds in 8 or 16.
+  static Value wrapped(Value value, DType to) {
+    if (!is_integer(to) || size_of(to) >= 4) return value;
+    return apply(size_of(to) == 1 ? Op::Wrap8 : Op::Wrap16, {value});
   }
 
   void write_elements() {
@@ -238,10 +240,7 @@ class Generator {
       Value result = b_.get(one.all);
       if (l_.walk == Walk::GroupRows) result = b_.group_reduce(combine_of(one.term), result);
       const DType to = kernel_.terms[one.term].dtype;
-      if (to == DType::Bool) result = result != 0;
-      else if (is_narrow_integer(to))
-        result = apply(size_of(to) == 1 ? Op::Wrap8 : Op::Wrap16, {result});
-      per_row_[one.term] = result;
+      per_row_[one.term] = to == DType::Bool ? result != 0 : wrapped(result, to);
     }
   }
 

@@ -18,13 +18,6 @@ namespace {
 constexpr size_t kMostMembers = 64;
 constexpr size_t kMostWays = 4;  // in which one kernel looks at the same value
 
-bool is_constant_along(const View& view, size_t axes) {
-  const size_t rank = view.shape.size();
-  for (size_t k = rank - axes; k < rank; k++)
-    if (view.shape[k] != 1 && view.strides[k] != 0) return false;
-  return true;
-}
-
 class Scheduler {
  public:
   explicit Scheduler(const ScheduleOptions& options) : options_(options) {}

@@ -142,10 +142,7 @@ class TermBuilder {
   }
 
   bool is_per_row(const View& way) const {
-    if (draft_.row_axes == 0) return false;
-    for (size_t k = kernel_.outer_axes(); k < way.shape.size(); k++)
-      if (way.shape[k] != 1 && way.strides[k] != 0) return false;
-    return true;
+    return draft_.row_axes > 0 && is_constant_along(way, draft_.row_axes);
   }
 
   uint32_t view_index(const View& view) {

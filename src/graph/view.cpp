@@ -26,6 +26,13 @@ bool is_dense(const View& view) {
   return true;
 }
 
+bool is_constant_along(const View& view, size_t axes) {
+  const size_t rank = view.shape.size();
+  for (size_t k = rank - axes; k < rank; k++)
+    if (view.shape[k] != 1 && view.strides[k] != 0) return false;
+  return true;
+}
+
 int64_t element_count(const Shape& shape) {
   int64_t count = 1;
   for (const int64_t n : shape) count *= n;

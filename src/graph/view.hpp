@@ -27,6 +27,9 @@ View dense_view(const Shape& shape);
 // Whether the view is all of a dense result of this shape, in its order.
 bool is_dense(const View& view);
 
+// Whether it shows the same element all along the last so many axes.
+bool is_constant_along(const View& view, size_t axes);
+
 int64_t element_count(const Shape& shape);
 
 // The same elements in other orders. Arguments are checked by the caller.

@@ -43,10 +43,13 @@ Blocks cut(const Bytecode& code, const Grid& grid, int threads) {
   return b;
 }
 
-// Machines are made once a thread and handed from chunk to chunk.
-class Pool {
+// The machines of a launch, handed from chunk to chunk: those that were kept, and new ones.
+class Crew {
  public:
-  explicit Pool(LaunchState& state) : state_(state) {}
+  Crew(LaunchState& state, Machines* kept) : state_(state), kept_(kept) {}
+  ~Crew() {
+    for (auto& machine : free_) retire(std::move(machine));
+  }
   std::unique_ptr<Machine> take() {
     {
       const std::lock_guard lock(mutex_);
@@ -56,15 +59,25 @@ class Pool {
         return machine;
       }
     }
-    return std::make_unique<Machine>(state_);
+    return hire();
   }
   void give_back(std::unique_ptr<Machine> machine) {
     const std::lock_guard lock(mutex_);
     free_.push_back(std::move(machine));
   }
+  std::unique_ptr<Machine> hire() {
+    std::unique_ptr<Machine> machine = kept_ != nullptr ? kept_->take() : nullptr;
+    if (machine == nullptr) machine = std::make_unique<Machine>(state_.code);
+    machine->begin(state_);
+    return machine;
+  }
+  void retire(std::unique_ptr<Machine> machine) {
+    if (kept_ != nullptr) kept_->give_back(std::move(machine));
+  }
 
  private:
   LaunchState& state_;
+  Machines* kept_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Machine>> free_;
 };
@@ -84,7 +97,30 @@ void run_block(Machine& machine, const Bytecode& code, const Blocks& blocks, uin
 
 }  // namespace
 
-Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threads) {
+Machines::~Machines() {
+  for (auto& place : waiting_) delete place.load(std::memory_order_acquire);
+}
+
+std::unique_ptr<Machine> Machines::take() {
+  for (auto& place : waiting_)
+    if (place.load(std::memory_order_relaxed) != nullptr)
+      if (Machine* found = place.exchange(nullptr, std::memory_order_acquire))
+        return std::unique_ptr<Machine>(found);
+  return nullptr;
+}
+
+void Machines::give_back(std::unique_ptr<Machine> machine) {
+  for (auto& place : waiting_) {
+    Machine* nobody = nullptr;
+    if (place.compare_exchange_strong(nobody, machine.get(), std::memory_order_release)) {
+      static_cast<void>(machine.release());
+      return;
+    }
+  }
+}
+
+Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threads,
+                Machines* kept) {
   if (launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0) return Outcome::Done;
   LaunchState state{.code = code, .launch = launch};
   std::unique_ptr<Checker> checker;
@@ -92,27 +128,34 @@ Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threa
     checker = std::make_unique<Checker>(code);
     state.checker = checker.get();
   }
-  Pool pool(state);
+  Crew crew(state, kept);
   const Blocks blocks = cut(code, launch.grid, threads.count());
   const uint64_t count = blocks.count();
-  const auto chunk = [&](uint64_t begin, uint64_t end) {
-    std::unique_ptr<Machine> machine = pool.take();
+  const auto run = [&](Machine& machine, uint64_t begin, uint64_t end) {
     try {
       for (uint64_t i = begin; i < end; i++) {
-        run_block(*machine, code, blocks, i, checker.get());
+        run_block(machine, code, blocks, i, checker.get());
         if (launch.progress != nullptr)
-          launch.progress->done.fetch_add(machine->lanes(), std::memory_order_relaxed);
+          launch.progress->done.fetch_add(machine.lanes(), std::memory_order_relaxed);
       }
     } catch (...) {
       state.stop = true;
       throw;
     }
-    pool.give_back(std::move(machine));
   };
   try {
+    if (checker || count == 1) {  // no threads, and nothing for them
+      std::unique_ptr<Machine> machine = crew.hire();
+      run(*machine, 0, count);
+      crew.retire(std::move(machine));
+      return Outcome::Done;
+    }
     const uint64_t grain = std::max<uint64_t>(1, kLanesWorthAThread / blocks.lanes);
-    if (checker) chunk(0, count);
-    else threads.run(count, grain, chunk);
+    threads.run(count, grain, [&](uint64_t begin, uint64_t end) {
+      std::unique_ptr<Machine> machine = crew.take();
+      run(*machine, begin, end);
+      crew.give_back(std::move(machine));
+    });
   } catch (const Stopped&) {
     return state.outcome;
   }

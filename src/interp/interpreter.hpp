@@ -1,7 +1,10 @@
 // Runs programs on the CPU, a block of lanes at a time.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -28,7 +31,26 @@ struct Launch {
 
 enum class Outcome : uint8_t { Done, TimedOut, OverBudget, Cancelled };
 
+class Machine;
+
+// Machines of one program that wait for its next launch, with their memory: a few, whatever the
+// number of threads. Any thread may take one and bring it back.
+class Machines {
+ public:
+  Machines() = default;
+  Machines(const Machines&) = delete;
+  Machines& operator=(const Machines&) = delete;
+  ~Machines();
+  std::unique_ptr<Machine> take();  // null if none waits
+  void give_back(std::unique_ptr<Machine> machine);
+
+ private:
+  std::array<std::atomic<Machine*>, 4> waiting_ = {};
+};
+
 // Returns when the work is done or was stopped. Throws InvalidProgram if `check` finds a fault.
-Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threads);
+// `kept` holds machines of this very `code`; without it they are made for this launch.
+Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threads,
+                Machines* kept = nullptr);
 
 }  // namespace hologram::interp

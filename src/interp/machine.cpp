@@ -32,8 +32,9 @@ void release(std::byte* p) { ::operator delete(p, std::align_val_t(kAlign)); }
 
 }  // namespace
 
-Machine::Machine(LaunchState& state) : state_(state), code_(state.code), memory_(nullptr, release) {
-  size_t bytes = 2 * row_bytes(Width::Eight, code_.block_lanes);
+Machine::Machine(const Bytecode& code) : code_(code), memory_(nullptr, release) {
+  const size_t scratch = code_.cooperative ? 2 * row_bytes(Width::Eight, code_.block_lanes) : 0;
+  size_t bytes = scratch;
   for (const Width w : code_.registers) bytes += row_bytes(w, code_.block_lanes);
   const size_t count = code_.registers.size() + code_.uniform_registers;
   bytes += count * kCellBytes + (code_.shared_bytes + kAlign) / kAlign * kAlign;
@@ -44,21 +45,26 @@ Machine::Machine(LaunchState& state) : state_(state), code_(state.code), memory_
     next += (n + kAlign - 1) / kAlign * kAlign;
     return p;
   };
-  scratch_ = take(2 * row_bytes(Width::Eight, code_.block_lanes));
+  scratch_ = take(scratch);
   registers_.resize(count);
   for (size_t i = 0; i < code_.registers.size(); i++)
     registers_[i].row = take(row_bytes(code_.registers[i], code_.block_lanes));
   for (Register& r : registers_) r.cell = take(kCellBytes);
   shared_ = take(code_.shared_bytes);
-  variable_mask_.assign(count, 0);
+  variable_mask_.resize(count);
   frames_.resize(code_.frames);
+}
 
+Machine::~Machine() = default;
+
+void Machine::begin(LaunchState& state) {
+  state_ = &state;
+  std::fill(variable_mask_.begin(), variable_mask_.end(), 0);
+  mask_id_ = next_mask_id_ = full_id_ = 0;
   // The prelude sees no lanes: every operand is uniform.
   lanes_ = groups_ = 1;
   for (const Step& s : code_.prelude) position(s);
 }
-
-Machine::~Machine() = default;
 
 void Machine::run_lanes(int64_t x, uint32_t count, int64_t y, int64_t z) {
   first_[0] = x;
@@ -75,7 +81,7 @@ void Machine::run_group(int64_t x, int64_t y, int64_t z) {
   }
   epoch_ = 0;
   if (code_.shared_bytes > 0) std::memset(shared_, 0, code_.shared_bytes);
-  if (state_.checker != nullptr) state_.checker->begin_group(group_);
+  if (state_->checker != nullptr) state_->checker->begin_group(group_);
   run(code_.workgroup[0] * code_.workgroup[1] * code_.workgroup[2]);
 }
 
@@ -163,11 +169,11 @@ bool Machine::pure(const Step& s) {
 void Machine::position(const Step& s) {
   Register& out = registers_[s.out];
   const int axis = s.aux;
-  const Grid& grid = state_.launch.grid;
+  const Grid& grid = state_->launch.grid;
   switch (s.op) {
     case Op::Const: set_cell(out, s.type, s.imm); return;
-    case Op::Scalar: set_cell(out, s.type, state_.launch.scalars[s.slot]); return;
-    case Op::Length: set_cell(out, s.type, state_.launch.buffers[s.slot].length); return;
+    case Op::Scalar: set_cell(out, s.type, state_->launch.scalars[s.slot]); return;
+    case Op::Length: set_cell(out, s.type, state_->launch.buffers[s.slot].length); return;
     case Op::GroupCount: set_cell(out, s.type, grid[static_cast<size_t>(axis)]); return;
     case Op::GlobalId:
       if (axis == 0 && !code_.cooperative) return out.set_affine(first_[0], 1);
@@ -304,8 +310,8 @@ void Machine::blend(Register& to, Register& from, const Step& s) {
 }
 
 void Machine::check_stop() {
-  if (state_.stop.load(std::memory_order_relaxed)) throw Stopped{};
-  const Launch& launch = state_.launch;
+  if (state_->stop.load(std::memory_order_relaxed)) throw Stopped{};
+  const Launch& launch = state_->launch;
   if (launch.progress != nullptr && launch.progress->cancel.load(std::memory_order_relaxed))
     stop(Outcome::Cancelled);
   if (launch.deadline && std::chrono::steady_clock::now() > *launch.deadline)
@@ -314,7 +320,7 @@ void Machine::check_stop() {
 
 void Machine::stop(Outcome outcome) {
   Outcome none = Outcome::Done;
-  state_.outcome.compare_exchange_strong(none, outcome);
+  state_->outcome.compare_exchange_strong(none, outcome);
   throw Stopped{};
 }
 

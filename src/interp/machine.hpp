@@ -28,8 +28,11 @@ struct LaunchState {
 
 class Machine {
  public:
-  explicit Machine(LaunchState& state);
+  explicit Machine(const Bytecode& code);
   ~Machine();
+
+  // Before the first block of every launch, whose state must outlive the last one.
+  void begin(LaunchState& state);
 
   // Lanes x … x + count - 1 of row y, z of the grid of lanes.
   void run_lanes(int64_t x, uint32_t count, int64_t y, int64_t z);
@@ -105,14 +108,14 @@ class Machine {
 
   friend class Checker;
 
-  LaunchState& state_;
+  LaunchState* state_ = nullptr;
   const Bytecode& code_;
   std::unique_ptr<std::byte[], void (*)(std::byte*)> memory_;
   std::vector<Register> registers_;
   std::vector<uint32_t> variable_mask_;  // by register: the mask it was declared under
   std::vector<Frame> frames_;
   std::byte* shared_ = nullptr;
-  std::byte* scratch_ = nullptr;      // two rows of the widest type
+  std::byte* scratch_ = nullptr;      // cooperative: two rows of the widest type
   std::vector<std::byte> lane_rows_;  // cooperative: lane ids along x, y, z where not affine
   std::byte* lane_row(int axis, bool wide);
 

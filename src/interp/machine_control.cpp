@@ -60,7 +60,7 @@ uint32_t Machine::begin_if(const Step& s, uint32_t pc) {
 // and leave. So the guard of a grid's last workgroup costs no masks.
 bool Machine::shorten(const Step& s, const Mask& then) {
   if (s.depth != 0 || s.target + 1 != code_.steps.size() || code_.steps[s.target].op != Op::End ||
-      state_.checker != nullptr)
+      state_->checker != nullptr)
     return false;
   uint32_t count = 0;
   for (uint32_t w = 0; w < words_; w++)
@@ -193,7 +193,7 @@ uint32_t Machine::end_loop(const Step& s, const Step& opener, uint32_t pc) {
   Frame& frame = frames_[s.depth];
   rounds_++;
   if (rounds_ % kRoundsBetweenChecks == 0) check_stop();
-  if (state_.launch.budget > 0 && rounds_ > state_.launch.budget) stop(Outcome::OverBudget);
+  if (state_->launch.budget > 0 && rounds_ > state_->launch.budget) stop(Outcome::OverBudget);
   const bool counted = opener.op == Op::For;
   frame.round++;
   bool again = !counted || frame.round < frame.rounds;

@@ -67,7 +67,7 @@ uint32_t combine(program::Combine how, bool is_signed, uint32_t& where, uint32_t
 Machine::Target Machine::target(const Step& s) const {
   if (s.op == Op::Load || s.op == Op::Store || s.op == Op::Atomic) {
     const auto& buffer = code_.buffers[s.slot];
-    const BoundBuffer& bound = state_.launch.buffers[s.slot];
+    const BoundBuffer& bound = state_->launch.buffers[s.slot];
     return {bound.data, bound.length, buffer.type, buffer.access == program::Access::In};
   }
   const SharedLayout& array = code_.shared[s.slot];
@@ -75,7 +75,7 @@ Machine::Target Machine::target(const Step& s) const {
 }
 
 void Machine::load(const Step& s) {
-  if (state_.checker != nullptr) check_access(s, false, false);
+  if (state_->checker != nullptr) check_access(s, false, false);
   Register& out = registers_[s.out];
   Register& index = registers_[s.in[0]];
   const Target t = target(s);
@@ -132,7 +132,7 @@ uint32_t Machine::load_strided(Register& out, const std::byte* origin, const Reg
 }
 
 void Machine::store(const Step& s) {
-  if (state_.checker != nullptr) check_access(s, true, false);
+  if (state_->checker != nullptr) check_access(s, true, false);
   Register& index = registers_[s.in[0]];
   Register& from = registers_[s.in[1]];
   const Target t = target(s);
@@ -168,7 +168,7 @@ void Machine::store(const Step& s) {
 
 // Computes straight into the buffer that the next step stores to.
 bool Machine::fused_store(const Step& s, const Step& store, const Operand* operands) {
-  if (state_.checker != nullptr || mask_id_ != full_id_) return false;
+  if (state_->checker != nullptr || mask_id_ != full_id_) return false;
   const Register& index = registers_[store.in[0]];
   if (index.form != Form::Affine || index.step != 1) return false;
   const Target t = target(store);
@@ -189,7 +189,7 @@ bool Machine::fused_store(const Step& s, const Step& store, const Operand* opera
 }
 
 void Machine::atomic(const Step& s) {
-  if (state_.checker != nullptr) check_access(s, true, true);
+  if (state_->checker != nullptr) check_access(s, true, true);
   Register& out = registers_[s.out];
   Register& index = registers_[s.in[0]];
   const Target t = target(s);
@@ -209,7 +209,7 @@ void Machine::atomic(const Step& s) {
   };
   // The result's row may be that of an operand: each lane reads its own before it writes.
   for (uint32_t n = 0; n < lanes_; n++) {
-    const uint32_t lane = state_.checker != nullptr ? state_.checker->shuffled(n, lanes_) : n;
+    const uint32_t lane = state_->checker != nullptr ? state_->checker->shuffled(n, lanes_) : n;
     if (mask_.test(lane)) one(lane);
   }
   out.set_row();
@@ -227,15 +227,15 @@ void Machine::check_access(const Step& s, bool write, bool is_atomic) {
     if (s.from == DType::I64) i = reinterpret_cast<const uint64_t*>(where.data)[w];
     else i = static_cast<uint64_t>(int64_t{reinterpret_cast<const int32_t*>(where.data)[w]});
     if (i >= t.length) continue;
-    state_.checker->access({.shared = is_shared,
-                            .slot = s.slot,
-                            .index = i,
-                            .lane = lane,
-                            .epoch = epoch_,
-                            .write = write,
-                            .atomic = is_atomic,
-                            .constant = t.constant,
-                            .line = s.line});
+    state_->checker->access({.shared = is_shared,
+                             .slot = s.slot,
+                             .index = i,
+                             .lane = lane,
+                             .epoch = epoch_,
+                             .write = write,
+                             .atomic = is_atomic,
+                             .constant = t.constant,
+                             .line = s.line});
   }
 }
 

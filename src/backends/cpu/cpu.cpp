@@ -24,6 +24,7 @@ class Interpreted : public hal::Executable {
   Interpreted(interp::Bytecode code, bool check) : code(std::move(code)), check(check) {}
   const interp::Bytecode code;
   const bool check;
+  mutable interp::Machines machines;
 };
 
 // The work of a launch is done when launch returns; what went wrong waits for wait().
@@ -35,24 +36,23 @@ class CpuStream : public hal::Stream {
   void launch(const hal::Launch& launch) override {
     if (failure_) return;
     const auto& program = static_cast<const Interpreted&>(*launch.executable);
-    std::vector<interp::BoundBuffer> buffers;
-    buffers.reserve(launch.bindings.size());
+    buffers_.clear();
     for (size_t i = 0; i < launch.bindings.size(); i++) {
       const hal::Binding& b = launch.bindings[i];
-      buffers.push_back(
+      buffers_.push_back(
           {b.buffer->host() + b.offset, b.size / size_of(program.code.buffers[i].type)});
     }
-    const auto start = hal::Clock::now();
+    const auto start = launch.deadline ? hal::Clock::now() : hal::Clock::time_point();
     try {
       const interp::Outcome outcome = interp::execute(program.code,
-                                                      {.buffers = buffers,
+                                                      {.buffers = buffers_,
                                                        .scalars = launch.scalars,
                                                        .grid = launch.grid,
                                                        .deadline = launch.deadline,
                                                        .budget = launch.budget,
                                                        .progress = launch.progress,
                                                        .check = program.check},
-                                                      *threads_);
+                                                      *threads_, &program.machines);
       if (outcome == interp::Outcome::Cancelled)
         throw core::error(Text::ProgramCancelled, program.code.name);
       if (outcome == interp::Outcome::OverBudget)
@@ -101,6 +101,7 @@ class CpuStream : public hal::Stream {
  private:
   std::shared_ptr<core::Threads> threads_;
   std::string device_;
+  std::vector<interp::BoundBuffer> buffers_;  // of the launch under way
   std::exception_ptr failure_;
   uint64_t value_ = 0;
 };

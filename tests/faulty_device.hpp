@@ -20,6 +20,9 @@ class FaultyDevice : public hal::Device {
     first_ = first;
     end_ = first + count;
   }
+  // As if nearly full: it has no more than so many bytes at a time. What it refuses for that is not
+  // counted. The pool then asks for what is needed and no more, so that each block is asked for.
+  void give_at_most(uint64_t bytes) { most_ = bytes; }
   int asked() const { return asked_; }  // allocations since then
   uint64_t given() const { return *given_; }
 
@@ -28,6 +31,7 @@ class FaultyDevice : public hal::Device {
     return device_->refuses(program);
   }
   std::unique_ptr<hal::Buffer> allocate(uint64_t bytes) override {
+    if (bytes > most_) throw core::error(core::Text::OutOfMemory, info().name, bytes, "");
     const int now = asked_++;
     if (now >= first_ && now < end_)
       throw core::error(core::Text::OutOfMemory, info().name, bytes, "");
@@ -39,6 +43,7 @@ class FaultyDevice : public hal::Device {
     return device_->compile(program, options);
   }
   std::unique_ptr<hal::Stream> stream() override { return device_->stream(); }
+  hal::LibraryOps* library() override { return device_->library(); }
 
  private:
   class Counted : public hal::Buffer {
@@ -59,6 +64,7 @@ class FaultyDevice : public hal::Device {
   std::shared_ptr<hal::Device> device_;
   std::shared_ptr<std::atomic<uint64_t>> given_ = std::make_shared<std::atomic<uint64_t>>(0);
   std::atomic<int> asked_{0}, first_{0}, end_{0};
+  std::atomic<uint64_t> most_{UINT64_MAX};
 };
 
 }  // namespace hologram

@@ -139,7 +139,8 @@ class HOLOGRAM_API Tensor {
   Tensor to(const Executor& executor) const;  // on another device
 
   // Computes `value`, repeated and converted to this tensor's shape and dtype, and becomes it: the
-  // memory is used again if nobody else holds it. What shared this value keeps it.
+  // memory is used again if nobody else holds it. What shared this value keeps it; if it fails, so
+  // does this tensor.
   Tensor& assign(const Operand& value);
 
   Tensor& operator+=(const Operand& other);

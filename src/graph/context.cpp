@@ -21,6 +21,13 @@ void fail(const Step& step, const std::exception_ptr& error) {
   for (const Output& output : step.kernel.outputs) fail_one(*output.target);
 }
 
+// What a step that failed has written into keeps no memory, but for a node that came with some.
+void let_go(const Step& step, const Node* has_memory) {
+  if (step.opaque != nullptr) step.opaque->result = {};
+  for (const Output& output : step.kernel.outputs)
+    if (output.target != has_memory) output.target->result = {};
+}
+
 }  // namespace
 
 Context::Context(Executor::State& state) : state_(state), stream_(state.device->stream()) {}
@@ -42,6 +49,26 @@ ScheduleOptions Context::options() const {
 
 void Context::evaluate(const std::vector<Node*>& roots) {
   const std::lock_guard lock(mutex_);
+  compute_lazy(roots);
+}
+
+void Context::evaluate_into(Node& node, Node& donor) {
+  const std::lock_guard lock(mutex_);
+  // Written by one launch, which cannot end halfway: whatever fails does so before it.
+  const bool whole = node.kind == Kind::Elementwise || node.kind == Kind::Reduce;
+  if (!whole || config().timeout_ms > 0 ||
+      node.state.load(std::memory_order_acquire) != NodeState::Lazy)
+    return compute_lazy({&node});
+  node.result = std::exchange(donor.result, {});
+  try {
+    compute_lazy({&node}, &node);
+  } catch (...) {
+    donor.result = std::exchange(node.result, {});
+    throw;
+  }
+}
+
+void Context::compute_lazy(const std::vector<Node*>& roots, const Node* has_memory) {
   std::vector<Node*> lazy;
   for (Node* root : roots) {
     const NodeState state = root->state.load(std::memory_order_acquire);
@@ -57,6 +84,10 @@ void Context::evaluate(const std::vector<Node*>& roots) {
     } catch (const Error& error) {
       // Memory may be there later; everything else would fail again.
       if (error.kind() != ErrorKind::OutOfMemory) fail(step, std::current_exception());
+      let_go(step, has_memory);
+      throw;
+    } catch (...) {
+      let_go(step, has_memory);
       throw;
     }
   }
@@ -207,12 +238,6 @@ void Context::copy_from_host(const std::byte* from, const Storage& to, uint64_t 
   hal::HostBuffer host(const_cast<std::byte*>(from), bytes);
   stream_->copy({to.where.buffer, to.where.offset, bytes}, {&host, 0, bytes});
   wait();
-}
-
-void Context::donate(Node& from, Node& to) {
-  const std::lock_guard lock(mutex_);
-  if (to.state.load(std::memory_order_acquire) == NodeState::Lazy)
-    to.result = std::exchange(from.result, {});
 }
 
 Storage Context::adopt(const Array& array) {

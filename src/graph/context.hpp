@@ -28,6 +28,9 @@ class Context {
 
   // Makes the nodes ready. Throws what went wrong.
   void evaluate(const std::vector<Node*>& roots);
+  // The same for one node, in the memory of a ready one of the same size, which nobody else holds
+  // and which is to be let go. If it fails, the ready one is as it was.
+  void evaluate_into(Node& node, Node& donor);
   // Computes the roots of a schedule that was made with `tracing`, from what its given nodes hold
   // now, and leaves the graph as it was. One result a root.
   std::vector<Storage> replay(const Schedule& plan, const std::vector<NodeRef>& given,
@@ -36,9 +39,6 @@ class Context {
   Schedule plan(const std::vector<Node*>& roots);
   // What evaluating the nodes would do.
   std::string explain(const std::vector<Node*>& roots);
-
-  // Gives a ready node's memory, which nobody will read again, to one that is to be computed.
-  void donate(Node& from, Node& to);
 
   // Memory of the host as a result, without a copy where the device can reach it.
   Storage adopt(const Array& array);
@@ -73,6 +73,8 @@ class Context {
 
  private:
   ScheduleOptions options() const;
+  // Of these, what is lazy. `has_memory`: a node whose result has its memory already.
+  void compute_lazy(const std::vector<Node*>& roots, const Node* has_memory = nullptr);
   void compute(const Step& step);
   void compute(const Kernel& kernel);
   static void finish(const Step& step);

@@ -10,19 +10,17 @@ namespace {
 
 void release(Node* last) {
   // Nodes whose last reference fell while one was being freed wait here, so that a chain of a
-  // million is a loop and not a recursion.
-  thread_local std::vector<Node*>* waiting = nullptr;
-  if (waiting != nullptr) {
-    waiting->push_back(last);
-    return;
+  // million is a loop and not a recursion. The list needs no memory: there may be none.
+  thread_local Node* waiting = nullptr;
+  thread_local bool freeing = false;
+  last->next_waiting = std::exchange(waiting, last);
+  if (freeing) return;
+  freeing = true;
+  while (waiting != nullptr) {
+    const std::unique_ptr<Node> node(waiting);
+    waiting = node->next_waiting;
   }
-  std::vector<Node*> list = {last};
-  waiting = &list;
-  while (!list.empty()) {
-    const std::unique_ptr<Node> node(list.back());
-    list.pop_back();
-  }
-  waiting = nullptr;
+  freeing = false;
 }
 
 void let_go(Node* node) {

@@ -117,7 +117,8 @@ struct Node {
   std::exception_ptr error;   // once Failed
 
   std::atomic<uint32_t> references{0};
-  uint32_t slot = UINT32_MAX;  // in a schedule under way; the context is locked then
+  uint32_t slot = UINT32_MAX;    // in a schedule under way; the context is locked then
+  Node* next_waiting = nullptr;  // of those that are about to be freed
 };
 
 // For messages: "add [3, 4] f32".

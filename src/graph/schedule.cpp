@@ -21,6 +21,12 @@ constexpr size_t kMostWays = 4;  // in which one kernel looks at the same value
 class Scheduler {
  public:
   explicit Scheduler(const ScheduleOptions& options) : options_(options) {}
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+  // Also where it ended early.
+  ~Scheduler() {
+    for (Node* node : order_) node->slot = UINT32_MAX;
+  }
 
   Schedule run(const std::vector<Node*>& roots) {
     for (Node* root : roots) collect(root);
@@ -34,7 +40,6 @@ class Scheduler {
       if (draft.opaque != nullptr) step.opaque = draft.opaque;
       else step.kernel = build_kernel(draft);
     }
-    for (Node* node : order_) node->slot = UINT32_MAX;
     result.cuts = std::move(cuts_);
     return result;
   }
@@ -58,15 +63,9 @@ class Scheduler {
       auto& [node, next] = path.back();
       if (next == 0) {
         const NodeState state = node->state.load(std::memory_order_acquire);
-        if (state == NodeState::Failed) {
-          forget();
-          std::rethrow_exception(node->error);
-        }
+        if (state == NodeState::Failed) std::rethrow_exception(node->error);
         const bool given = node->kind == Kind::Data && state == NodeState::Lazy;
-        if (given && !options_.tracing) {
-          forget();
-          throw core::error(core::Text::CaptureRead);
-        }
+        if (given && !options_.tracing) throw core::error(core::Text::CaptureRead);
         if (given || state == NodeState::Ready || node->slot != UINT32_MAX) {
           path.pop_back();
           continue;
@@ -77,15 +76,12 @@ class Scheduler {
         continue;
       }
       if (node->slot == UINT32_MAX) {
-        node->slot = static_cast<uint32_t>(order_.size());
         order_.push_back(node);
         uses_.emplace_back();
+        node->slot = static_cast<uint32_t>(order_.size() - 1);
       }
       path.pop_back();
     }
-  }
-  void forget() {
-    for (Node* node : order_) node->slot = UINT32_MAX;
   }
 
   void place(Node* node) {

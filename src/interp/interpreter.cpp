@@ -1,6 +1,9 @@
 #include "interp/interpreter.hpp"
 
+#include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <new>
 
 #include "interp/checker.hpp"
 #include "interp/machine.hpp"
@@ -48,22 +51,34 @@ class Crew {
  public:
   Crew(LaunchState& state, Machines* kept) : state_(state), kept_(kept) {}
   ~Crew() {
+    if (state_.stop) return;  // what a machine was doing then is not over
     for (auto& machine : free_) retire(std::move(machine));
   }
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // Before the first chunk, and so before anything is written, there is one machine at least.
+  void prepare(int threads) {
+    free_.reserve(static_cast<size_t>(threads));
+    free_.push_back(hire());
+  }
+  // Where there is no memory for another one, a thread waits for one of those that there are.
   std::unique_ptr<Machine> take() {
+    if (std::unique_ptr<Machine> machine = take_free()) return machine;
+    try {
+      return hire();
+    } catch (const std::bad_alloc&) {
+      std::unique_lock lock(mutex_);
+      given_back_.wait(lock, [&] { return !free_.empty(); });
+      return pop();
+    }
+  }
+  void give_back(std::unique_ptr<Machine> machine) noexcept {
     {
       const std::lock_guard lock(mutex_);
-      if (!free_.empty()) {
-        auto machine = std::move(free_.back());
-        free_.pop_back();
-        return machine;
-      }
+      free_.push_back(std::move(machine));  // there is room for one a thread
     }
-    return hire();
-  }
-  void give_back(std::unique_ptr<Machine> machine) {
-    const std::lock_guard lock(mutex_);
-    free_.push_back(std::move(machine));
+    given_back_.notify_one();
   }
   std::unique_ptr<Machine> hire() {
     std::unique_ptr<Machine> machine = kept_ != nullptr ? kept_->take() : nullptr;
@@ -76,9 +91,20 @@ class Crew {
   }
 
  private:
+  std::unique_ptr<Machine> take_free() {
+    const std::lock_guard lock(mutex_);
+    return free_.empty() ? nullptr : pop();
+  }
+  std::unique_ptr<Machine> pop() {
+    std::unique_ptr<Machine> machine = std::move(free_.back());
+    free_.pop_back();
+    return machine;
+  }
+
   LaunchState& state_;
   Machines* kept_;
   std::mutex mutex_;
+  std::condition_variable given_back_;
   std::vector<std::unique_ptr<Machine>> free_;
 };
 
@@ -131,6 +157,8 @@ Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threa
   Crew crew(state, kept);
   const Blocks blocks = cut(code, launch.grid, threads.count());
   const uint64_t count = blocks.count();
+  std::mutex mutex;
+  std::exception_ptr failure;
   const auto run = [&](Machine& machine, uint64_t begin, uint64_t end) {
     try {
       for (uint64_t i = begin; i < end; i++) {
@@ -138,28 +166,29 @@ Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threa
         if (launch.progress != nullptr)
           launch.progress->done.fetch_add(machine.lanes(), std::memory_order_relaxed);
       }
-    } catch (...) {
+    } catch (const Stopped&) {
       state.stop = true;
-      throw;
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      state.stop = true;
     }
   };
-  try {
-    if (checker || count == 1) {  // no threads, and nothing for them
-      std::unique_ptr<Machine> machine = crew.hire();
-      run(*machine, 0, count);
-      crew.retire(std::move(machine));
-      return Outcome::Done;
-    }
+  if (checker || count == 1) {  // no threads, and nothing for them
+    std::unique_ptr<Machine> machine = crew.hire();
+    run(*machine, 0, count);
+    if (!state.stop) crew.retire(std::move(machine));
+  } else {
+    crew.prepare(threads.count());
     const uint64_t grain = std::max<uint64_t>(1, kLanesWorthAThread / blocks.lanes);
     threads.run(count, grain, [&](uint64_t begin, uint64_t end) {
       std::unique_ptr<Machine> machine = crew.take();
       run(*machine, begin, end);
       crew.give_back(std::move(machine));
     });
-  } catch (const Stopped&) {
-    return state.outcome;
   }
-  return Outcome::Done;
+  if (failure) std::rethrow_exception(failure);
+  return state.outcome;
 }
 
 }  // namespace hologram::interp

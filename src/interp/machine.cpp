@@ -53,6 +53,14 @@ Machine::Machine(const Bytecode& code) : code_(code), memory_(nullptr, release) 
   shared_ = take(code_.shared_bytes);
   variable_mask_.resize(count);
   frames_.resize(code_.frames);
+  // All that a block may come to need: it must not end halfway because memory is short.
+  for (const Step& s : code_.steps)
+    if (s.op == Op::For && std::min(s.in[0], s.in[1]) < code_.registers.size()) {
+      frames_[s.depth].lane_rounds.reserve(code_.block_lanes);
+      frames_[s.depth].lane_begin.reserve(code_.block_lanes);
+    }
+  if (code_.cooperative && code_.workgroup[1] * code_.workgroup[2] > 1)
+    lane_rows_.reserve(3 * lane_row_bytes());
 }
 
 Machine::~Machine() = default;
@@ -219,7 +227,7 @@ void Machine::position(const Step& s) {
 
 // Lane ids along an axis of a workgroup, filled at the first use.
 std::byte* Machine::lane_row(int axis, bool wide) {
-  const size_t stride = static_cast<size_t>(code_.block_lanes) * 8;
+  const size_t stride = lane_row_bytes();
   if (lane_rows_.empty()) {
     lane_rows_.resize(stride * 3);
     const auto& w = code_.workgroup;

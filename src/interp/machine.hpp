@@ -118,6 +118,7 @@ class Machine {
   std::byte* scratch_ = nullptr;      // cooperative: two rows of the widest type
   std::vector<std::byte> lane_rows_;  // cooperative: lane ids along x, y, z where not affine
   std::byte* lane_row(int axis, bool wide);
+  size_t lane_row_bytes() const { return static_cast<size_t>(code_.block_lanes) * 8; }
 
   Mask mask_, returned_;
   uint32_t mask_id_ = 0, next_mask_id_ = 0, full_id_ = 0;

@@ -1,6 +1,7 @@
 #include "hologram/graph.hpp"
 
 #include "core/messages.hpp"
+#include "core/out_of_memory.hpp"
 #include "hologram/movement.hpp"
 #include "tensor/access.hpp"
 
@@ -24,7 +25,12 @@ namespace {
 std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
   std::vector<Tensor> found;
   std::vector<Node*> path;
-  std::vector<Node*> seen;
+  struct Seen {
+    std::vector<Node*> nodes;
+    ~Seen() {
+      for (Node* node : nodes) node->slot = UINT32_MAX;
+    }
+  } seen;
   path.reserve(roots.size());
   for (const NodeRef& root : roots) path.push_back(root.get());
   while (!path.empty()) {
@@ -36,11 +42,10 @@ std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
       continue;
     }
     if (node->slot != UINT32_MAX) continue;
+    seen.nodes.push_back(node);
     node->slot = 0;  // met
-    seen.push_back(node);
     for (const graph::Input& input : node->inputs) path.push_back(input.node.get());
   }
-  for (Node* node : seen) node->slot = UINT32_MAX;
   return found;
 }
 
@@ -55,7 +60,7 @@ Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
     if (tensor::context_of(t) != state->context) throw core::error(Text::CaptureApart);
     auto node = std::make_unique<Node>(graph::Kind::Data, state->context, t.dtype(), t.shape());
     node->traced = true;
-    state->given.emplace_back(node.release());
+    state->given.push_back(NodeRef(node.release()));
     stand_ins.push_back(Access::make(state->given.back()));
   }
   for (const Tensor& result : function(stand_ins)) {
@@ -63,43 +68,50 @@ Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
     // A result of its own, also where it is an input or a constant.
     state->roots.push_back(Access::node(ops::copy(result)));
   }
-  eval(constants_below(state->roots));
-  std::vector<Node*> lazy;
-  for (const NodeRef& root : state->roots)
-    if (root->state.load(std::memory_order_acquire) == NodeState::Lazy) lazy.push_back(root.get());
-  state->plan = state->context->plan(lazy);
+  core::or_out_of_memory([&] {
+    eval(constants_below(state->roots));
+    std::vector<Node*> lazy;
+    for (const NodeRef& root : state->roots)
+      if (root->state.load(std::memory_order_acquire) == NodeState::Lazy)
+        lazy.push_back(root.get());
+    state->plan = state->context->plan(lazy);
+  });
   state_ = std::move(state);
 }
 
 std::vector<Tensor> Graph::launch(const std::vector<Tensor>& inputs) const {
   if (inputs.size() != state_->given.size())
     throw core::error(Text::LaunchCount, inputs.size(), state_->given.size());
-  std::vector<Tensor> dense;
-  for (size_t i = 0; i < inputs.size(); i++) {
-    const Node& expected = *state_->given[i];
-    if (inputs[i].shape() != expected.shape)
-      throw core::error(Text::LaunchShape, i, to_string(inputs[i].shape()),
-                        to_string(expected.shape));
-    if (inputs[i].dtype() != expected.dtype)
-      throw core::error(Text::LaunchDType, i, name_of(inputs[i].dtype()), name_of(expected.dtype));
-    if (tensor::context_of(inputs[i]) != state_->context) throw core::error(Text::CaptureApart);
-    dense.push_back(tensor::dense(inputs[i]));
-  }
-  eval(dense);
-  std::vector<graph::Storage> storages;
-  storages.reserve(dense.size());
-  for (const Tensor& t : dense) storages.push_back(Access::node(t)->result);
-  const auto results =
-      state_->context->replay(state_->plan, state_->given, storages, state_->roots);
-  std::vector<Tensor> tensors;
-  for (size_t i = 0; i < results.size(); i++) {
-    const Node& root = *state_->roots[i];
-    auto node = std::make_unique<Node>(graph::Kind::Data, state_->context, root.dtype, root.shape);
-    node->result = results[i];
-    node->state = NodeState::Ready;
-    tensors.push_back(Access::make(NodeRef(node.release())));
-  }
-  return tensors;
+  return core::or_out_of_memory([&] {
+    std::vector<Tensor> dense;
+    for (size_t i = 0; i < inputs.size(); i++) {
+      const Node& expected = *state_->given[i];
+      if (inputs[i].shape() != expected.shape)
+        throw core::error(Text::LaunchShape, i, to_string(inputs[i].shape()),
+                          to_string(expected.shape));
+      if (inputs[i].dtype() != expected.dtype)
+        throw core::error(Text::LaunchDType, i, name_of(inputs[i].dtype()),
+                          name_of(expected.dtype));
+      if (tensor::context_of(inputs[i]) != state_->context) throw core::error(Text::CaptureApart);
+      dense.push_back(tensor::dense(inputs[i]));
+    }
+    eval(dense);
+    std::vector<graph::Storage> storages;
+    storages.reserve(dense.size());
+    for (const Tensor& t : dense) storages.push_back(Access::node(t)->result);
+    const auto results =
+        state_->context->replay(state_->plan, state_->given, storages, state_->roots);
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < results.size(); i++) {
+      const Node& root = *state_->roots[i];
+      auto node =
+          std::make_unique<Node>(graph::Kind::Data, state_->context, root.dtype, root.shape);
+      node->result = results[i];
+      node->state = NodeState::Ready;
+      tensors.push_back(Access::make(NodeRef(node.release())));
+    }
+    return tensors;
+  });
 }
 
 size_t Graph::steps() const { return state_->plan.steps.size(); }

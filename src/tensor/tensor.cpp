@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "core/messages.hpp"
+#include "core/out_of_memory.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/work.hpp"
 #include "hologram/elementwise.hpp"
@@ -115,20 +116,22 @@ bool Tensor::ready() const {
 const Tensor& Tensor::eval() const {
   const NodeRef node = Access::node(*this);
   if (node->state.load(std::memory_order_acquire) != NodeState::Ready)
-    node->context->evaluate({node.get()});
+    core::or_out_of_memory([&] { node->context->evaluate({node.get()}); });
   return *this;
 }
 
 Array Tensor::array() const {
-  const Tensor flat = tensor::dense(*this);
-  flat.eval();
-  const NodeRef node = Access::node(flat);
-  return node->context->read(*node).reshaped(shape());
+  return core::or_out_of_memory([&] {
+    const Tensor flat = tensor::dense(*this);
+    flat.eval();
+    const NodeRef node = Access::node(flat);
+    return node->context->read(*node).reshaped(shape());
+  });
 }
 
 Array Tensor::one_as(DType dtype) const {
   if (size() != 1) throw core::error(Text::NotOneElement, to_string(shape()));
-  return reshape({}).to(dtype).array();
+  return core::or_out_of_memory([&] { return reshape({}).to(dtype).array(); });
 }
 
 void Tensor::copy_bytes_to(DType dtype, void* to, size_t count) const {
@@ -140,20 +143,21 @@ void Tensor::copy_bytes_to(DType dtype, void* to, size_t count) const {
 }
 
 Tensor& Tensor::assign(const Operand& value) {
-  const NodeRef old = Access::node(*this);
-  const Tensor given = value.is_number() ? tensor::full_like_number(value, dtype(), old->context)
-                                         : value.tensor().to(dtype());
-  const Tensor made = tensor::dense(given.broadcast_to(shape()).to(executor()));
-  const NodeRef node = Access::node(made);
-  // Held by this handle and by `old` alone, the memory is nobody else's.
-  const bool ours = old->references.load(std::memory_order_acquire) == 2 && node != old &&
-                    old->state.load(std::memory_order_acquire) == NodeState::Ready &&
-                    old->result.pooled && old->result.owner.use_count() == 1 &&
-                    graph::bytes_of(*old) == graph::bytes_of(*node);
-  if (ours && node->state.load(std::memory_order_acquire) == NodeState::Lazy && !node->traced)
-    old->context->donate(*old, *node);
-  made.eval();
-  return *this = made;
+  return core::or_out_of_memory([&]() -> Tensor& {
+    const NodeRef old = Access::node(*this);
+    const Tensor given = value.is_number() ? tensor::full_like_number(value, dtype(), old->context)
+                                           : value.tensor().to(dtype());
+    const Tensor made = tensor::dense(given.broadcast_to(shape()).to(executor()));
+    const NodeRef node = Access::node(made);
+    // Held by this handle and by `old` alone, the memory is nobody else's.
+    const bool ours = old->references.load(std::memory_order_acquire) == 2 && node != old &&
+                      old->state.load(std::memory_order_acquire) == NodeState::Ready &&
+                      old->result.pooled && old->result.owner.use_count() == 1 &&
+                      graph::bytes_of(*old) == graph::bytes_of(*node);
+    if (ours && !node->traced) node->context->evaluate_into(*node, *old);
+    else made.eval();
+    return *this = made;
+  });
 }
 
 Tensor& Tensor::operator+=(const Operand& other) { return *this = ops::add(*this, other); }
@@ -169,18 +173,22 @@ Tensor Tensor::to(const Executor& executor) const {
 }
 
 void eval(const std::vector<Tensor>& tensors) {
-  // By context, in the order of their first tensor.
-  std::vector<std::pair<graph::Context*, std::vector<Node*>>> groups;
-  for (const Tensor& t : tensors) {
-    const NodeRef node = Access::node(t);
-    auto at = std::find_if(groups.begin(), groups.end(),
-                           [&](const auto& g) { return g.first == node->context.get(); });
-    if (at == groups.end()) at = groups.insert(at, {node->context.get(), {}});
-    at->second.push_back(node.get());
-  }
-  for (auto& [context, nodes] : groups) context->evaluate(nodes);
+  core::or_out_of_memory([&] {
+    // By context, in the order of their first tensor.
+    std::vector<std::pair<graph::Context*, std::vector<Node*>>> groups;
+    for (const Tensor& t : tensors) {
+      const NodeRef node = Access::node(t);
+      auto at = std::find_if(groups.begin(), groups.end(),
+                             [&](const auto& g) { return g.first == node->context.get(); });
+      if (at == groups.end()) at = groups.insert(at, {node->context.get(), {}});
+      at->second.push_back(node.get());
+    }
+    for (auto& [context, nodes] : groups) context->evaluate(nodes);
+  });
 }
-void eval(std::initializer_list<Tensor> tensors) { eval(std::vector<Tensor>(tensors)); }
+void eval(std::initializer_list<Tensor> tensors) {
+  core::or_out_of_memory([&] { eval(std::vector<Tensor>(tensors)); });
+}
 
 std::string explain(const std::vector<Tensor>& tensors) {
   std::string text;

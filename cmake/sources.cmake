@@ -121,9 +121,11 @@ set(HOLOGRAM_SOURCES
     src/graph/node.cpp
     src/graph/product_work.cpp
     src/graph/scan.cpp
+    src/graph/plan.cpp
     src/graph/schedule.cpp
     src/graph/sort.cpp
     src/graph/sources.cpp
+    src/graph/structure.cpp
     src/graph/terms.cpp
     src/graph/view.cpp
 

@@ -10,22 +10,35 @@ namespace hologram::graph {
 namespace {
 
 constexpr size_t kMostKernels = 4096;
+constexpr size_t kMostPlans = 512;
+constexpr size_t kMostPlanWords = size_t{1} << 19;  // 4 MiB
 
-// Kernels to a schedule's step, whose failure is that of the nodes that it was to make.
-void fail(const Step& step, const std::exception_ptr& error) {
-  const auto fail_one = [&](Node& node) {
-    node.error = error;
-    node.state.store(NodeState::Failed, std::memory_order_release);
-  };
-  if (step.opaque != nullptr) fail_one(*step.opaque);
-  for (const Output& output : step.kernel.outputs) fail_one(*output.target);
+// The failure of a step is that of the nodes that it was to make.
+void fail(const PlannedStep& step, const std::vector<Node*>& nodes,
+          const std::exception_ptr& error) {
+  for (const PlannedStep::Made& made : step.made) {
+    nodes[made.place]->error = error;
+    nodes[made.place]->state.store(NodeState::Failed, std::memory_order_release);
+  }
+}
+
+void finish(const PlannedStep& step, const std::vector<Node*>& nodes) {
+  // Letting go of inputs may free other nodes, but no target: the plan's caller holds those that
+  // nothing else does.
+  for (const PlannedStep::Made& made : step.made) {
+    if (!made.complete) continue;
+    Node& node = *nodes[made.place];
+    node.depth = 0;
+    const auto done = std::exchange(node.inputs, {});
+    node.parts.clear();
+    node.state.store(NodeState::Ready, std::memory_order_release);
+  }
 }
 
 // What a step that failed has written into keeps no memory, but for a node that came with some.
-void let_go(const Step& step, const Node* has_memory) {
-  if (step.opaque != nullptr) step.opaque->result = {};
-  for (const Output& output : step.kernel.outputs)
-    if (output.target != has_memory) output.target->result = {};
+void let_go(const PlannedStep& step, const std::vector<Node*>& nodes, const Node* has_memory) {
+  for (const PlannedStep::Made& made : step.made)
+    if (nodes[made.place] != has_memory) nodes[made.place]->result = {};
 }
 
 }  // namespace
@@ -47,110 +60,171 @@ ScheduleOptions Context::options() const {
   return {.fusion = state_.config.fusion, .max_bindings = 16};
 }
 
-void Context::evaluate(const std::vector<Node*>& roots) {
+void Context::evaluate(std::span<Node* const> roots) {
   const std::lock_guard lock(mutex_);
   compute_lazy(roots);
 }
 
 void Context::evaluate_into(Node& node, Node& donor) {
   const std::lock_guard lock(mutex_);
+  Node* const root = &node;
   // Written by one launch, which cannot end halfway: whatever fails does so before it.
   const bool whole = node.kind == Kind::Elementwise || node.kind == Kind::Reduce;
   if (!whole || config().timeout_ms > 0 ||
       node.state.load(std::memory_order_acquire) != NodeState::Lazy)
-    return compute_lazy({&node});
+    return compute_lazy({&root, 1});
   node.result = std::exchange(donor.result, {});
   try {
-    compute_lazy({&node}, &node);
+    compute_lazy({&root, 1}, &node);
   } catch (...) {
     donor.result = std::exchange(node.result, {});
     throw;
   }
 }
 
-void Context::compute_lazy(const std::vector<Node*>& roots, const Node* has_memory) {
-  std::vector<Node*> lazy;
-  for (Node* root : roots) {
-    const NodeState state = root->state.load(std::memory_order_acquire);
-    if (state == NodeState::Failed) std::rethrow_exception(root->error);
-    if (state == NodeState::Lazy) lazy.push_back(root);
+void Context::compute_lazy(std::span<Node* const> roots, const Node* has_memory) {
+  for (const Node* root : roots)
+    if (root->state.load(std::memory_order_acquire) == NodeState::Failed)
+      std::rethrow_exception(root->error);
+  const bool can_run = structure_.walk(roots, false);
+  if (structure_.roots().empty()) return;
+  const uint64_t hash = structure_.hash();
+  if (can_run)
+    if (Plan* known = known_plan(hash)) return run(*known, structure_.nodes(), nullptr, has_memory);
+  const Schedule fresh = schedule(structure_.roots(), options());
+  Plan plan = [&] {
+    const Structure::Places places(structure_.nodes());
+    return plan_of(fresh);
+  }();
+  run(plan, structure_.nodes(), &fresh, has_memory);
+  keep(hash, std::move(plan));
+}
+
+Plan* Context::known_plan(uint64_t hash) {
+  const auto found = plans_.find(hash);
+  return found != plans_.end() && found->second.words == structure_.words() ? &found->second
+                                                                            : nullptr;
+}
+
+// Whatever was computed is there: that there is no memory to remember how is no failure.
+void Context::keep(uint64_t hash, Plan plan) noexcept {
+  const size_t words = structure_.words().size();
+  if (words > kMostPlanWords / 16) return;
+  try {
+    plan.words = structure_.words();
+    if (plans_.size() >= kMostPlans || plan_words_ + words > kMostPlanWords) {
+      plans_.clear();
+      plan_words_ = 0;
+    }
+    Plan& kept = plans_[hash];
+    plan_words_ += words - kept.words.size();
+    kept = std::move(plan);
+  } catch (const std::bad_alloc&) {
+    return;
   }
-  if (lazy.empty()) return;
-  const Schedule plan = schedule(lazy, options());
-  for (const Step& step : plan.steps) {
+}
+
+void Context::run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* fresh,
+                  const Node* has_memory) {
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    PlannedStep& step = plan.steps[i];
     try {
-      compute(step);
-      finish(step);
+      compute(step, nodes, fresh != nullptr ? &fresh->steps[i] : nullptr);
+      finish(step, nodes);
     } catch (const Error& error) {
       // Memory may be there later; everything else would fail again.
-      if (error.kind() != ErrorKind::OutOfMemory) fail(step, std::current_exception());
-      let_go(step, has_memory);
+      if (error.kind() != ErrorKind::OutOfMemory) fail(step, nodes, std::current_exception());
+      let_go(step, nodes, has_memory);
       throw;
     } catch (...) {
-      let_go(step, has_memory);
+      let_go(step, nodes, has_memory);
       throw;
     }
   }
 }
 
-void Context::finish(const Step& step) {
-  const auto finish_one = [](Node& node) {
-    node.depth = 0;
-    const std::vector<Input> done = std::move(node.inputs);
-    node.inputs.clear();
-    node.parts.clear();
-    node.state.store(NodeState::Ready, std::memory_order_release);
-  };
-  if (step.opaque != nullptr) return finish_one(*step.opaque);
-  // Letting go of inputs may free other nodes, but no target: the schedule's caller holds those
-  // that nothing else does.
-  for (const Output& output : step.kernel.outputs) {
-    Node& target = *output.target;
-    if (target.kind == Kind::Assemble && --target.parts_left > 0) continue;
-    finish_one(target);
+void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const Step* fresh) {
+  // The first of the parts of a result makes the memory that the others are written into.
+  for (const PlannedStep::Made& made : step.made) {
+    Node& node = *nodes[made.place];
+    if (node.result.owner == nullptr) node.result = allocate(bytes_of(node));
   }
-}
-
-void Context::compute(const Step& step) {
-  if (step.opaque == nullptr) return compute(step.kernel);
-  Node& node = *step.opaque;
-  if (node.result.owner == nullptr) node.result = allocate(bytes_of(node));
-  if (element_count(node.shape) > 0) node.work->run(*this, node, node.result);
+  if (step.opaque) {
+    Node& node = *nodes[step.made.front().place];
+    if (element_count(node.shape) > 0) node.work->run(*this, node, node.result);
+    return wait();
+  }
+  if (!step.ready) prepare(step, fresh->kernel);
+  if (!step.program) return;
+  bindings_.clear();
+  for (const uint32_t place : step.loads) bindings_.push_back(nodes[place]->result.where);
+  for (const PlannedStep::Made& made : step.made)
+    bindings_.push_back(nodes[made.place]->result.where);
+  for (const PlannedStep::Number& number : step.numbers)
+    step.scalars[number.scalar] = nodes[number.place]->attributes[number.attribute].bits;
+  launch({.executable = step.executable.get(),
+          .grid = step.grid,
+          .bindings = bindings_,
+          .scalars = step.scalars,
+          .deadline = {},
+          .budget = 0,
+          .progress = nullptr},
+         *step.program, step.work);
   wait();
 }
 
-std::vector<Storage> Context::replay(const Schedule& plan, const std::vector<NodeRef>& given,
+void Context::prepare(PlannedStep& step, const Kernel& kernel) {
+  if (kernel.outer_count() > 0) {
+    const Layout how = layout(kernel);
+    step.scalars.clear();
+    for (const ScalarArgument& a : scalar_arguments(kernel, how)) step.scalars.push_back(a.bits);
+    const size_t first = step.scalars.size() - step.numbers.size();
+    for (size_t i = 0; i < step.numbers.size(); i++)
+      step.numbers[i].scalar = static_cast<uint32_t>(first + i);
+    const Program& program = program_of(kernel, how);
+    step.grid = how.grid();
+    if (state_.profiler != nullptr) {
+      const auto [read, written] = traffic(kernel);
+      step.work = {.bytes = read + written, .flops = operations(kernel, how, program)};
+    }
+    step.executable = state_.executable(program);
+    step.program = program;
+  }
+  step.ready = true;
+}
+
+Context::Recording Context::record(std::span<Node* const> roots) {
+  const std::lock_guard lock(mutex_);
+  ScheduleOptions how = options();
+  how.tracing = true;
+  structure_.walk(roots, true);
+  Recording made{structure_.nodes(), schedule(structure_.roots(), how), {}};
+  const Structure::Places places(made.nodes);
+  made.plan = plan_of(made.schedule);
+  return made;
+}
+
+std::vector<Storage> Context::replay(Recording& recording, const std::vector<NodeRef>& given,
                                      const std::vector<Storage>& inputs,
                                      const std::vector<NodeRef>& roots) {
   const std::lock_guard lock(mutex_);
-  const auto targets = [&](auto&& each) {
-    for (const Step& step : plan.steps) {
-      if (step.opaque != nullptr) each(*step.opaque);
-      for (const Output& output : step.kernel.outputs) each(*output.target);
-    }
-  };
   // Whatever happens, the graph holds nothing of this launch afterwards.
   struct Clean {
-    const decltype(targets)& all;
+    const Recording& recording;
     const std::vector<NodeRef>& given;
     ~Clean() {
-      all([](Node& node) { node.result = {}; });
+      for (const PlannedStep& step : recording.plan.steps)
+        for (const PlannedStep::Made& made : step.made) recording.nodes[made.place]->result = {};
       for (const NodeRef& node : given) node->result = {};
     }
-  } clean{targets, given};
+  } clean{recording, given};
   for (size_t i = 0; i < given.size(); i++) given[i]->result = inputs[i];
-  for (const Step& step : plan.steps) compute(step);
+  for (size_t i = 0; i < recording.plan.steps.size(); i++)
+    compute(recording.plan.steps[i], recording.nodes, &recording.schedule.steps[i]);
   std::vector<Storage> results;
   results.reserve(roots.size());
   for (const NodeRef& root : roots) results.push_back(root->result);
   return results;
-}
-
-Schedule Context::plan(const std::vector<Node*>& roots) {
-  const std::lock_guard lock(mutex_);
-  ScheduleOptions how = options();
-  how.tracing = true;
-  return schedule(roots, how);
 }
 
 const Program& Context::program_of(const Kernel& kernel, const Layout& layout) {
@@ -170,29 +244,6 @@ void Context::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> o
   stream_->call(plan, operands, workspace);
 }
 
-void Context::compute(const Kernel& kernel) {
-  // The first output of an Assemble makes the result that the others write into.
-  std::vector<hal::Binding> buffers;
-  for (const Node* node : kernel.loads) buffers.push_back(node->result.where);
-  for (const Output& output : kernel.outputs) {
-    Node& target = *output.target;
-    if (target.result.owner == nullptr) target.result = allocate(bytes_of(target));
-    buffers.push_back(target.result.where);
-  }
-  if (kernel.outer_count() == 0) return;
-  const Layout how = layout(kernel);
-  std::vector<uint64_t> scalars;
-  for (const ScalarArgument& a : scalar_arguments(kernel, how)) scalars.push_back(a.bits);
-  const Program& program = program_of(kernel, how);
-  runtime::Work work;
-  if (state_.profiler != nullptr) {
-    const auto [read, written] = traffic(kernel);
-    work = {.bytes = read + written, .flops = operations(kernel, how, program)};
-  }
-  launch(program, how.grid(), buffers, scalars, work);
-  wait();
-}
-
 Storage Context::allocate(uint64_t bytes) {
   auto block = std::make_shared<runtime::Block>(state_.pool->allocate(bytes));
   const hal::Binding where = block->binding();
@@ -203,20 +254,25 @@ void Context::launch(const Program& program, const Grid& grid,
                      std::span<const hal::Binding> buffers, std::span<const uint64_t> scalars,
                      runtime::Work work) {
   const std::shared_ptr<hal::Executable> ready = state_.executable(program);
-  hal::Launch launch{.executable = ready.get(),
-                     .grid = grid,
-                     .bindings = buffers,
-                     .scalars = scalars,
-                     .deadline = {},
-                     .budget = 0,
-                     .progress = nullptr};
+  launch({.executable = ready.get(),
+          .grid = grid,
+          .bindings = buffers,
+          .scalars = scalars,
+          .deadline = {},
+          .budget = 0,
+          .progress = nullptr},
+         program, work);
+}
+
+void Context::launch(hal::Launch launch, const Program& program, runtime::Work work) {
   if (config().timeout_ms > 0)
     launch.deadline = hal::Clock::now() + std::chrono::milliseconds(config().timeout_ms);
   state_.launches++;
   if (state_.profiler == nullptr) return stream_->launch(launch);
   // Timed alone: what is measured is the kernel and not what waits behind it.
   if (work.bytes == 0)
-    for (const hal::Binding& binding : buffers) work.bytes += static_cast<double>(binding.size);
+    for (const hal::Binding& binding : launch.bindings)
+      work.bytes += static_cast<double>(binding.size);
   const auto start = hal::Clock::now();
   stream_->launch(launch);
   wait();

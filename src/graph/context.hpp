@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "graph/node.hpp"
-#include "graph/schedule.hpp"
+#include "graph/plan.hpp"
+#include "graph/structure.hpp"
 #include "runtime/executor_state.hpp"
 #include "runtime/profiler.hpp"
 
@@ -27,16 +28,22 @@ class Context {
   Executor::State& executor() { return state_; }
 
   // Makes the nodes ready. Throws what went wrong.
-  void evaluate(const std::vector<Node*>& roots);
+  void evaluate(std::span<Node* const> roots);
   // The same for one node, in the memory of a ready one of the same size, which nobody else holds
   // and which is to be let go. If it fails, the ready one is as it was.
   void evaluate_into(Node& node, Node& donor);
-  // Computes the roots of a schedule that was made with `tracing`, from what its given nodes hold
-  // now, and leaves the graph as it was. One result a root.
-  std::vector<Storage> replay(const Schedule& plan, const std::vector<NodeRef>& given,
+  // What a capture traced, ready to be launched as often as wanted.
+  struct Recording {
+    std::vector<Node*> nodes;  // by place; whoever holds the recording holds their roots
+    Schedule schedule;
+    Plan plan;
+  };
+  Recording record(std::span<Node* const> roots);
+  // Computes the roots of a recording from `inputs`, one for each of the given nodes, and leaves
+  // the graph as it was. One result a root.
+  std::vector<Storage> replay(Recording& recording, const std::vector<NodeRef>& given,
                               const std::vector<Storage>& inputs,
                               const std::vector<NodeRef>& roots);
-  Schedule plan(const std::vector<Node*>& roots);
   // What evaluating the nodes would do.
   std::string explain(const std::vector<Node*>& roots);
 
@@ -72,12 +79,19 @@ class Context {
   std::mutex& mutex() { return mutex_; }
 
  private:
+  // The plan of the structure that has been walked, or null.
+  Plan* known_plan(uint64_t hash);
+  void keep(uint64_t hash, Plan plan) noexcept;
   ScheduleOptions options() const;
   // Of these, what is lazy. `has_memory`: a node whose result has its memory already.
-  void compute_lazy(const std::vector<Node*>& roots, const Node* has_memory = nullptr);
-  void compute(const Step& step);
-  void compute(const Kernel& kernel);
-  static void finish(const Step& step);
+  void compute_lazy(std::span<Node* const> roots, const Node* has_memory = nullptr);
+  // Makes the nodes ready, one step after the other. `fresh` is what the plan was made of while
+  // some of its steps have never run.
+  void run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* fresh,
+           const Node* has_memory);
+  void compute(PlannedStep& step, const std::vector<Node*>& nodes, const Step* fresh);
+  void prepare(PlannedStep& step, const Kernel& kernel);
+  void launch(hal::Launch launch, const Program& program, runtime::Work work);
   const Program& keep(std::string key, Program program);
   const Program& program_of(const Kernel& kernel, const struct Layout& layout);
 
@@ -85,6 +99,11 @@ class Context {
   std::unique_ptr<hal::Stream> stream_;
   std::mutex mutex_;
   std::unordered_map<std::string, Program> kernels_;  // by key_of
+  std::unordered_map<uint64_t, Plan> plans_;          // by the hash of their structure
+  size_t plan_words_ = 0;                             // of all plans' structures
+  // Kept for their memory.
+  Structure structure_;
+  std::vector<hal::Binding> bindings_;
   uint64_t seed_ = 0, ordinal_ = 0;
 };
 

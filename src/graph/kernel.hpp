@@ -33,6 +33,12 @@ struct Output {
   Node* target;
 };
 
+// Whose attribute an argument of the kernel is.
+struct Number {
+  const Node* node;
+  uint32_t attribute;
+};
+
 struct Kernel {
   Shape domain;
   size_t row_axes = 0;  // the last so many axes are the row
@@ -44,6 +50,7 @@ struct Kernel {
   std::vector<Term> terms;     // operands come before those who use them
   std::vector<Output> outputs;
   std::vector<Attribute> attributes;
+  std::vector<Number> numbers;  // where each of the attributes is from
 
   size_t outer_axes() const { return domain.size() - row_axes; }
   int64_t outer_count() const;

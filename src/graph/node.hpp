@@ -108,7 +108,6 @@ struct Node {
 
   // Of Assemble: where each input goes, a view of this node.
   std::vector<View> parts;
-  size_t parts_left = 0;  // to be written
 
   std::unique_ptr<const Work> work;  // of Opaque
 

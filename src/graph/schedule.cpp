@@ -101,7 +101,6 @@ class Scheduler {
       return;
     }
     if (node->kind == Kind::Assemble) {
-      node->parts_left = node->parts.size();
       for (size_t i = node->parts.size(); i-- > 0;) {
         Draft& draft = drafts_.emplace_back();
         draft.domain = node->parts[i].shape;

@@ -136,8 +136,10 @@ class TermBuilder {
     }
     t.first_attribute = static_cast<uint32_t>(kernel_.attributes.size());
     t.attributes = static_cast<uint32_t>(node.attributes.size());
-    kernel_.attributes.insert(kernel_.attributes.end(), node.attributes.begin(),
-                              node.attributes.end());
+    for (uint32_t k = 0; k < node.attributes.size(); k++) {
+      kernel_.attributes.push_back(node.attributes[k]);
+      kernel_.numbers.push_back({&node, k});
+    }
     return t;
   }
 

@@ -135,7 +135,10 @@ Tensor finish(std::unique_ptr<Node> node) {
     }
   const bool deep = node->depth >= kDeepest && !node->traced;
   const NodeRef made(node.release());
-  if (deep) made->context->evaluate({made.get()});
+  if (deep) {
+    Node* const root = made.get();
+    root->context->evaluate({&root, 1});
+  }
   return Access::make(made);
 }
 

@@ -16,7 +16,7 @@ using tensor::Access;
 struct Graph::State {
   std::shared_ptr<graph::Context> context;
   std::vector<NodeRef> given, roots;
-  graph::Schedule plan;
+  mutable graph::Context::Recording recording;  // changes under the lock of the context
 };
 
 namespace {
@@ -74,7 +74,7 @@ Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
     for (const NodeRef& root : state->roots)
       if (root->state.load(std::memory_order_acquire) == NodeState::Lazy)
         lazy.push_back(root.get());
-    state->plan = state->context->plan(lazy);
+    state->recording = state->context->record(lazy);
   });
   state_ = std::move(state);
 }
@@ -100,7 +100,7 @@ std::vector<Tensor> Graph::launch(const std::vector<Tensor>& inputs) const {
     storages.reserve(dense.size());
     for (const Tensor& t : dense) storages.push_back(Access::node(t)->result);
     const auto results =
-        state_->context->replay(state_->plan, state_->given, storages, state_->roots);
+        state_->context->replay(state_->recording, state_->given, storages, state_->roots);
     std::vector<Tensor> tensors;
     for (size_t i = 0; i < results.size(); i++) {
       const Node& root = *state_->roots[i];
@@ -114,6 +114,6 @@ std::vector<Tensor> Graph::launch(const std::vector<Tensor>& inputs) const {
   });
 }
 
-size_t Graph::steps() const { return state_->plan.steps.size(); }
+size_t Graph::steps() const { return state_->recording.plan.steps.size(); }
 
 }  // namespace hologram

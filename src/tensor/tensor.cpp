@@ -115,8 +115,9 @@ bool Tensor::ready() const {
 
 const Tensor& Tensor::eval() const {
   const NodeRef node = Access::node(*this);
-  if (node->state.load(std::memory_order_acquire) != NodeState::Ready)
-    core::or_out_of_memory([&] { node->context->evaluate({node.get()}); });
+  Node* const root = node.get();
+  if (root->state.load(std::memory_order_acquire) != NodeState::Ready)
+    core::or_out_of_memory([&] { root->context->evaluate({&root, 1}); });
   return *this;
 }
 

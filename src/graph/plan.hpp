@@ -1,0 +1,47 @@
+// A schedule without its nodes: which kernels run on what, by places in a Structure. It serves
+// every graph of the same structure.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "graph/schedule.hpp"
+#include "hologram/program.hpp"
+#include "runtime/profiler.hpp"
+
+namespace hologram::graph {
+
+struct PlannedStep {
+  struct Made {
+    uint32_t place;
+    bool complete;  // no later step writes a part of it
+  };
+  // A number of a node that is an argument of the kernel.
+  struct Number {
+    uint32_t scalar, place, attribute;
+  };
+
+  bool opaque = false;  // the only one that is made does its own work
+  std::vector<uint32_t> loads;
+  std::vector<Made> made;
+  std::vector<Number> numbers;
+
+  // Of a kernel that has something to do, once it has run for the first time.
+  bool ready = false;
+  std::optional<Program> program;
+  std::shared_ptr<hal::Executable> executable;
+  Grid grid = {1, 1, 1};
+  std::vector<uint64_t> scalars;
+  runtime::Work work;
+};
+
+struct Plan {
+  std::vector<uint64_t> words;  // of the structure
+  std::vector<PlannedStep> steps;
+};
+
+// The slots of all nodes must be their places.
+Plan plan_of(const Schedule& schedule);
+
+}  // namespace hologram::graph

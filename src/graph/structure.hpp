@@ -1,0 +1,58 @@
+// What a lazy graph looks like, without what is in it: the words that everything the scheduler
+// decides follows from. Two graphs of the same words take the same steps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "graph/node.hpp"
+
+namespace hologram::graph {
+
+// Kept from graph to graph, so that its memory is.
+class Structure {
+ public:
+  // Walks what the lazy ones of these nodes are made of, under the context's lock. False where
+  // there is a node that failed, or, unless `tracing`, one that a capture was given; the scheduler
+  // knows what to say of it.
+  bool walk(std::span<Node* const> roots, bool tracing);
+
+  // Lazy nodes and the ready ones that they start from, each once, inputs before those who use
+  // them. Their numbers here are their places.
+  const std::vector<Node*>& nodes() const { return nodes_; }
+  const std::vector<Node*>& roots() const { return roots_; }  // the lazy ones
+
+  const std::vector<uint64_t>& words() const { return words_; }
+  uint64_t hash() const;
+
+  // While one lives, the slots of the nodes are their places.
+  class Places {
+   public:
+    explicit Places(const std::vector<Node*>& nodes);
+    ~Places();
+    Places(const Places&) = delete;
+    Places& operator=(const Places&) = delete;
+
+   private:
+    const std::vector<Node*>& nodes_;
+  };
+
+ private:
+  struct Stop {
+    Node* node;
+    size_t next;  // the input that is walked next
+  };
+  bool walk_from(Node* root, bool tracing);
+  void add(Node* node);
+  void describe_given(const Node& node);
+  void describe(const Node& node);
+  void describe(const Shape& shape);
+  void describe(const View& view);
+
+  std::vector<Node*> nodes_, roots_;
+  std::vector<uint64_t> words_;
+  std::vector<Stop> path_;
+};
+
+}  // namespace hologram::graph

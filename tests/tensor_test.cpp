@@ -6,9 +6,12 @@
 #include <numeric>
 #include <thread>
 
+#include "faulty_device.hpp"
 #include "hologram/error.hpp"
 #include "hologram/graph.hpp"
 #include "hologram/ops.hpp"
+#include "runtime/executor_state.hpp"
+#include "runtime/selection.hpp"
 
 namespace hologram {
 namespace {
@@ -75,6 +78,38 @@ TEST(Tensor, ResultsOfOneShapeComeFromOneKernel) {
   eval({first, second});
   EXPECT_EQ(x.executor().counters().launches - before, 1u);
   EXPECT_EQ(floats(second), floats(first + 1));
+}
+
+// A device that takes few buffers a launch.
+class NarrowDevice : public FaultyDevice {
+ public:
+  NarrowDevice(std::shared_ptr<hal::Device> device, uint32_t most)
+      : FaultyDevice(std::move(device)), info_(FaultyDevice::info()) {
+    info_.max_bindings = most;
+  }
+  const DeviceInfo& info() const override { return info_; }
+
+ private:
+  DeviceInfo info_;
+};
+
+TEST(Tensor, KernelsTakeAsManyBuffersAsTheDevice) {
+  constexpr int kInputs = 40;
+  BackendConfig config;
+  config.backend_type = BackendType::Cpu;
+  const auto launches = [&](uint32_t most) {
+    const Executor executor(std::make_shared<Executor::State>(
+        config, std::make_shared<NarrowDevice>(runtime::select(config).device, most), ""));
+    Tensor sum = Tensor::from({0.0f, 0.5f}, {}, executor);
+    for (int k = 1; k < kInputs; k++) sum += Tensor::from({k * 1.0f, k * 2.0f}, {}, executor);
+    // A kernel that has too many is refused when it is launched.
+    EXPECT_EQ(sum.to_vector<float>(), (std::vector<float>{780, 1560.5f})) << most;
+    return executor.counters().launches;
+  };
+  EXPECT_EQ(launches(4), 20u);  // three inputs, one of them the sum so far, and the result
+  EXPECT_EQ(launches(8), 7u);
+  EXPECT_EQ(launches(16), 3u);
+  EXPECT_EQ(launches(UINT32_MAX), 1u);
 }
 
 TEST(Tensor, PromotesLikeTheArrayApi) {

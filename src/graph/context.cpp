@@ -57,7 +57,7 @@ uint64_t bytes_of(const Node& node) {
 }
 
 ScheduleOptions Context::options() const {
-  return {.fusion = state_.config.fusion, .max_bindings = 16};
+  return {.fusion = state_.config.fusion, .max_bindings = device().max_bindings};
 }
 
 void Context::evaluate(std::span<Node* const> roots) {

@@ -46,7 +46,7 @@ TEST(Conformance, EveryDevicePasses) {
       EXPECT_EQ(report.count(Verdict::Skipped), 0u);
       std::stringstream text;
       text << std::ifstream(HOLOGRAM_SOURCE_DIR "/docs/conformance.md").rdbuf();
-      EXPECT_EQ(conformance::document(report), text.str()) << "run `ninja generate_docs`";
+      EXPECT_EQ(conformance::document(report), text.str()) << "run `scripts/generate`";
     }
   }
   EXPECT_GE(devices, 1u);

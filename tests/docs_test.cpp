@@ -29,17 +29,17 @@ std::string contents(const std::filesystem::path& path) {
 
 TEST(Docs, InstructionsAreFresh) {
   const std::string text = contents(kRoot / "docs/atlas.md");
-  EXPECT_EQ(with_instruction_reference(text), text) << "run `ninja generate_docs`";
+  EXPECT_EQ(with_instruction_reference(text), text) << "run `scripts/generate`";
 }
 
 TEST(Docs, SettingsAreFresh) {
   const std::string text = contents(kRoot / "docs/configuration.md");
-  EXPECT_EQ(runtime::with_settings_reference(text), text) << "run `ninja generate_docs`";
+  EXPECT_EQ(runtime::with_settings_reference(text), text) << "run `scripts/generate`";
 }
 
 TEST(Docs, TheProgramLibraryIsFresh) {
   const std::string text = contents(kRoot / "docs/program-library.md");
-  EXPECT_EQ(library_reference(text), text) << "run `ninja generate_docs`";
+  EXPECT_EQ(library_reference(text), text) << "run `scripts/generate`";
 }
 
 // A row and a column for each dtype; a dash where there is no common one.
@@ -72,7 +72,7 @@ TEST(Docs, ThePromotionTableIsRight) {
 
 TEST(Docs, FunctionsOfExpressionsAreFresh) {
   const std::string text = contents(kRoot / "docs/expressions.md");
-  EXPECT_EQ(expression::with_function_reference(text), text) << "run `ninja generate_docs`";
+  EXPECT_EQ(expression::with_function_reference(text), text) << "run `scripts/generate`";
 }
 
 // All of them take x, a matrix of three rows.

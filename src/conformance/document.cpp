@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kBegin =
     R"(# Conformance
 
-Written by `ninja generate_docs`.
+Written by `scripts/generate`.
 
 `hologram conformance` tries every operation on a device, for every dtype that it takes and in every
 layout, and holds the results against plain loops in wider arithmetic (`src/conformance/oracle.cpp`:

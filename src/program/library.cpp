@@ -182,7 +182,7 @@ std::span<const std::string_view> library_names() { return the_library().names()
 std::string library_reference(std::string_view) {
   std::string text =
       "# The program library\n\n"
-      "Written by `ninja generate_docs` from the table in `src/program/library.cpp`. Each name is "
+      "Written by `scripts/generate` from the table in `src/program/library.cpp`. Each name is "
       "an Atlas\nprogram that `program::library(name)` gives, of one operation on arrays of one "
       "length `n`: operands\n`a`, `b`, `c`, the result `y`, numbers by the names in the table. "
       "Sums, products and the like of\nnarrow integers wrap; f16 and bf16 are computed in f32 and "

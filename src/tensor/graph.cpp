@@ -60,8 +60,9 @@ Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
     if (tensor::context_of(t) != state->context) throw core::error(Text::CaptureApart);
     auto node = std::make_unique<Node>(graph::Kind::Data, state->context, t.dtype(), t.shape());
     node->traced = true;
-    state->given.push_back(NodeRef(node.release()));
-    stand_ins.push_back(Access::make(state->given.back()));
+    const NodeRef stand_in(node.release());
+    state->given.push_back(stand_in);
+    stand_ins.push_back(Access::make(stand_in));
   }
   for (const Tensor& result : function(stand_ins)) {
     if (tensor::context_of(result) != state->context) throw core::error(Text::CaptureApart);

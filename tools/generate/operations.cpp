@@ -1,15 +1,20 @@
-// generate_operations header|source|docs: what follows from the table of elementwise operations.
-// scripts/generate writes the files; a test holds that they are what the table says.
+#include "generate/operations.hpp"
+
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <string_view>
+#include <iterator>
 
 #include "graph/elementwise.hpp"
 
+namespace hologram::generate {
 namespace {
 
-using namespace hologram::graph;
+using namespace graph;
+
+template <class... Args>
+void print(std::string& to, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(to), format, std::forward<Args>(args)...);
+}
 
 std::string declaration(const ElementwiseOp& op) {
   std::string list;
@@ -56,84 +61,82 @@ std::string_view dtype_words(const ElementwiseOp& op) {
 }
 
 // Lines of at most 100 columns.
-void comment(std::string_view text) {
+void comment(std::string& to, std::string_view text) {
   while (!text.empty()) {
     size_t end = text.size();
     if (end > 97) {
       end = text.rfind(' ', 97);
       if (end == std::string_view::npos) end = text.size();
     }
-    fmt::print("// {}\n", text.substr(0, end));
+    print(to, "// {}\n", text.substr(0, end));
     text.remove_prefix(std::min(text.size(), end + 1));
   }
 }
 
-void print_header() {
-  fmt::print(
+}  // namespace
+
+std::string elementwise_header() {
+  std::string text;
+  print(
+      text,
       "// Operations of one element from one element of each operand, which are brought to one "
       "dtype\n"
       "// and repeated to one shape. Written by scripts/generate from src/graph/elementwise.cpp.\n"
       "#pragma once\n\n#include \"hologram/tensor.hpp\"\n\nnamespace hologram::ops {{\n\n"
       "// clang-format off\n");
   for (const ElementwiseOp& op : elementwise_table()) {
-    comment(op.meaning);
-    fmt::print("HOLOGRAM_API Tensor {}({}{});\n", op.name, declaration(op), attributes(op, true));
+    comment(text, op.meaning);
+    print(text, "HOLOGRAM_API Tensor {}({}{});\n", op.name, declaration(op), attributes(op, true));
   }
-  fmt::print("// clang-format on\n\n}}  // namespace hologram::ops\n");
+  print(text, "// clang-format on\n\n}}  // namespace hologram::ops\n");
+  return text;
 }
 
-void print_source() {
-  fmt::print(
-      "// Written by scripts/generate from src/graph/elementwise.cpp.\n"
-      "#include \"hologram/elementwise.hpp\"\n\n#include \"graph/elementwise.hpp\"\n"
-      "#include \"tensor/access.hpp\"\n\nnamespace hologram::ops {{\n\n// clang-format off\n");
+std::string elementwise_source() {
+  std::string text;
+  print(text,
+        "// Written by scripts/generate from src/graph/elementwise.cpp.\n"
+        "#include \"hologram/elementwise.hpp\"\n\n#include \"graph/elementwise.hpp\"\n"
+        "#include \"tensor/access.hpp\"\n\nnamespace hologram::ops {{\n\n// clang-format off\n");
   size_t row = 0;
   for (const ElementwiseOp& op : elementwise_table()) {
     std::string names;
     for (size_t k = 0; k < op.attribute_count(); k++)
       names += fmt::format("{}{}", k ? ", " : "", op.attributes[k].name);
     const std::string values = names.empty() ? "" : fmt::format(", std::array{{{}}}", names);
-    fmt::print(
-        "Tensor {}({}{}) {{ return tensor::apply(graph::elementwise_table()[{}], "
-        "std::array<Operand, {}>{{{}}}{}); }}\n",
-        op.name, declaration(op), attributes(op, false), row++, op.arity(), op.parameters, values);
+    print(text,
+          "Tensor {}({}{}) {{ return tensor::apply(graph::elementwise_table()[{}], "
+          "std::array<Operand, {}>{{{}}}{}); }}\n",
+          op.name, declaration(op), attributes(op, false), row++, op.arity(), op.parameters,
+          values);
   }
-  fmt::print("// clang-format on\n\n}}  // namespace hologram::ops\n");
+  print(text, "// clang-format on\n\n}}  // namespace hologram::ops\n");
+  return text;
 }
 
-void print_docs() {
-  fmt::print(
-      "# Elementwise operations\n\nWritten by `scripts/generate` from the table in "
-      "`src/graph/elementwise.cpp`. An error is in units of the last place of f32 and f64, and "
-      "holds "
-      "for operands in the range; where it says \"of the operand\", it is measured against the "
-      "larger "
-      "of result and operand.\n");
+std::string elementwise_reference() {
+  std::string text;
+  print(text,
+        "# Elementwise operations\n\nWritten by `scripts/generate` from the table in "
+        "`src/graph/elementwise.cpp`. An error is in units of the last place of f32 and f64, and "
+        "holds "
+        "for operands in the range; where it says \"of the operand\", it is measured against the "
+        "larger "
+        "of result and operand.\n");
   Group group = Group::Internal;
   for (const ElementwiseOp& op : elementwise_table()) {
     if (op.group != group) {
       group = op.group;
-      fmt::print("\n## {}\n\n| operation | dtypes | meaning | error |\n|---|---|---|---|\n",
-                 group_name(group));
+      print(text, "\n## {}\n\n| operation | dtypes | meaning | error |\n|---|---|---|---|\n",
+            group_name(group));
     }
     std::string meaning;
     for (const char c : op.meaning) meaning += c == '|' ? std::string("\\|") : std::string(1, c);
-    fmt::print("| `{}({}{})` | {} | {} | {}{} |\n", op.name, op.parameters, attributes(op, true),
-               dtype_words(op), meaning, op.ulps == 0 ? "exact" : fmt::format("{}", op.ulps),
-               op.absolute ? " of the operand" : "");
+    print(text, "| `{}({}{})` | {} | {} | {}{} |\n", op.name, op.parameters, attributes(op, true),
+          dtype_words(op), meaning, op.ulps == 0 ? "exact" : fmt::format("{}", op.ulps),
+          op.absolute ? " of the operand" : "");
   }
+  return text;
 }
 
-}  // namespace
-
-int main(int count, char** words) {
-  const std::string_view what = count == 2 ? words[1] : "";
-  if (what == "header") print_header();
-  else if (what == "source") print_source();
-  else if (what == "docs") print_docs();
-  else {
-    std::fputs("usage: generate_operations header|source|docs\n", stderr);
-    return 2;
-  }
-  return 0;
-}
+}  // namespace hologram::generate

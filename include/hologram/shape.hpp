@@ -3,15 +3,15 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "hologram/export.hpp"
+#include "hologram/inline_vector.hpp"
 
 namespace hologram {
 
-using Shape = std::vector<int64_t>;  // empty for a single number
-
 inline constexpr size_t kMaxRank = 8;
+
+using Shape = InlineVector<int64_t, kMaxRank>;  // empty for a single number
 
 // The number of elements; ShapeMismatch if a length is negative, the rank above kMaxRank, or the
 // product beyond 2^59.

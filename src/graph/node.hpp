@@ -97,7 +97,7 @@ struct Node {
 
   // Of Elementwise: the row of the table. Views have the shape of the node.
   const ElementwiseOp* op = nullptr;
-  std::vector<Attribute> attributes;
+  InlineVector<Attribute, 2> attributes;
 
   // Of Reduce: one input, whose view has the axes of this node, then those that are reduced, of
   // which there are `reduced`. If `chunk` is not 0, the first axis of this node numbers chunks of
@@ -111,7 +111,7 @@ struct Node {
 
   std::unique_ptr<const Work> work;  // of Opaque
 
-  std::vector<Input> inputs;  // empty once the state is not Lazy
+  InlineVector<Input, 2> inputs;  // empty once the state is not Lazy
   Storage result;             // once Ready
   std::exception_ptr error;   // once Failed
 

@@ -11,7 +11,7 @@
 
 namespace hologram::graph {
 
-using Strides = std::vector<int64_t>;
+using Strides = InlineVector<int64_t, kMaxRank>;
 
 struct View {
   Shape shape;

@@ -74,10 +74,13 @@ class Play {
  public:
   Play(uint32_t seed, size_t n, const Executor& executor, const Pair& shared,
        const Recorded& recorded)
-      : random_(seed), n_(n), executor_(executor), recorded_(recorded), pairs_(4, shared) {
-    borrowed_ = shared.model.made([&](size_t, size_t) { return number(); });
-    lent_ = borrowed_;
-  }
+      : random_(seed),
+        n_(n),
+        executor_(executor),
+        recorded_(recorded),
+        pairs_(4, shared),
+        borrowed_(shared.model.made([&](size_t, size_t) { return number(); })),
+        lent_(borrowed_) {}
 
   void step() {
     Pair& to = any();
@@ -276,8 +279,8 @@ std::vector<Executor> executors() {
   config.fusion = false;
   list.push_back(Executor::from_config(config));
   config.fusion = true;
-  list.push_back(Executor(std::make_shared<Executor::State>(
-      config, std::make_shared<FaultyDevice>(runtime::select(config).device), std::string())));
+  list.emplace_back(std::make_shared<Executor::State>(
+      config, std::make_shared<FaultyDevice>(runtime::select(config).device), std::string()));
   return list;
 }
 

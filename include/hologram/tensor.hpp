@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "hologram/array.hpp"
@@ -161,6 +162,7 @@ class HOLOGRAM_API Tensor {
 class HOLOGRAM_API Operand {
  public:
   Operand(const Tensor& tensor) : tensor_(tensor) {}
+  Operand(Tensor&& tensor) : tensor_(std::move(tensor)) {}
   template <Arithmetic T>
   Operand(T number)
       : real_(static_cast<double>(number)),

@@ -10,6 +10,8 @@ struct TensorAccess {
   static Tensor make(NodeRef node);
   static Tensor make(NodeRef node, View view);
   static NodeRef node(const Tensor& tensor);
+  // The same, held by the tensor alone.
+  static Node& look(const Tensor& tensor);
   static View view(const Tensor& tensor);
 };
 
@@ -35,6 +37,8 @@ Tensor cast_to(const Tensor& tensor, DType dtype);
 
 // A row of the table applied: operands promoted, broadcast and, by the documented rule, brought to
 // one device.
+Tensor apply(const graph::ElementwiseOp& op, std::span<const Operand* const> operands,
+             std::span<const double> attributes = {});
 Tensor apply(const graph::ElementwiseOp& op, std::span<const Operand> operands,
              std::span<const double> attributes = {});
 
@@ -43,7 +47,7 @@ Shape broadcast_shape(std::string_view operation, const Shape& a, const Shape& b
 
 // A tensor from nothing.
 Tensor make_source(const graph::ElementwiseOp& op, DType dtype, Shape shape,
-                   std::vector<graph::Attribute> attributes,
+                   InlineVector<graph::Attribute, 2> attributes,
                    const std::shared_ptr<graph::Context>& context);
 // The number as an attribute of a tensor of this dtype; InvalidArgument if it does not fit.
 graph::Attribute attribute_of(DType dtype, const Operand& number);

@@ -62,13 +62,16 @@ DType with_number(DType tensor, DType number) {
 }
 DType alone(DType number) { return number == DType::F64 ? DType::F32 : number; }
 
-DType common_dtype(std::span<const Operand> operands) {
-  DType t = DType::None;
-  for (const Operand& o : operands)
-    if (!o.is_number()) t = t == DType::None ? o.tensor().dtype() : promote(t, o.tensor().dtype());
-  DType number = DType::None;
-  for (const Operand& o : operands)
-    if (o.is_number()) number = number == DType::None ? o.kind() : std::max(number, o.kind());
+DType common_dtype(std::span<const Operand* const> operands) {
+  DType t = DType::None, number = DType::None;
+  for (const Operand* o : operands) {
+    if (o->is_number()) {
+      number = number == DType::None ? o->kind() : std::max(number, o->kind());
+    } else {
+      const DType own = o->tensor().dtype();
+      t = t == DType::None ? own : promote(t, own);
+    }
+  }
   if (t == DType::None) return alone(number);
   return number == DType::None ? t : with_number(t, number);
 }
@@ -119,7 +122,7 @@ Attribute attribute_of(DType dtype, const Operand& number) {
 Input input_of(const Tensor& tensor) { return {Access::node(tensor), Access::view(tensor)}; }
 
 const std::shared_ptr<Context>& context_of(const Tensor& tensor) {
-  return Access::node(tensor)->context;
+  return Access::look(tensor).context;
 }
 
 Tensor finish(std::unique_ptr<Node> node) {
@@ -134,16 +137,16 @@ Tensor finish(std::unique_ptr<Node> node) {
       node->traced = node->traced || input.node->traced;
     }
   const bool deep = node->depth >= kDeepest && !node->traced;
-  const NodeRef made(node.release());
+  NodeRef made(node.release());
   if (deep) {
     Node* const root = made.get();
     root->context->evaluate({&root, 1});
   }
-  return Access::make(made);
+  return Access::make(std::move(made));
 }
 
 Tensor make_source(const ElementwiseOp& op, DType dtype, Shape shape,
-                   std::vector<Attribute> attributes, const std::shared_ptr<Context>& context) {
+                   InlineVector<Attribute, 2> attributes, const std::shared_ptr<Context>& context) {
   auto node = std::make_unique<Node>(Kind::Elementwise, context, dtype, std::move(shape));
   node->op = &op;
   node->attributes = std::move(attributes);
@@ -217,12 +220,38 @@ std::vector<Tensor> together(std::string_view operation, std::vector<Tensor> ten
   return tensors;
 }
 
+namespace {
+
+using Tensors = InlineVector<const Tensor*, 4>;
+
+bool are_apart(const Tensors& tensors) {
+  for (const Tensor* t : tensors)
+    if (context_of(*t) != context_of(*tensors.front())) return true;
+  return false;
+}
+
+// The tensor's elements, repeated to this shape.
+Input repeated(const Tensor& tensor, const Shape& shape) {
+  Input input = input_of(tensor);
+  if (input.view.shape != shape) input.view = graph::expanded(input.view, shape);
+  return input;
+}
+
+}  // namespace
+
 Tensor apply(const ElementwiseOp& op, std::span<const Operand> operands,
+             std::span<const double> attributes) {
+  InlineVector<const Operand*, 4> list;
+  for (const Operand& o : operands) list.push_back(&o);
+  return apply(op, std::span<const Operand* const>(list), attributes);
+}
+
+Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
              std::span<const double> attributes) {
   if (operands.size() != op.arity())
     throw core::error(Text::OperandArguments, op.name, op.arity(), operands.size(), op.parameters);
   // What is promoted together; the rest keeps its dtype.
-  std::span<const Operand> equal = operands;
+  std::span<const Operand* const> equal = operands;
   if (op.rule == Rule::Choice) equal = operands.subspan(1);
   if (op.rule == Rule::Shift) equal = operands.first(1);
   DType dtype = common_dtype(equal);
@@ -231,34 +260,43 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand> operands,
       throw core::error(Text::OperandDType, op.name, name_of(dtype), words(op.accepts));
   if (op.rule == Rule::Float && !is_float(dtype)) dtype = DType::F32;
 
-  std::vector<Tensor> tensors;
-  std::shared_ptr<Context> context;
-  for (const Operand& o : operands)
-    if (!o.is_number()) tensors.push_back(o.tensor());
-  tensors = together(op.name, std::move(tensors));
-  context = tensors.empty() ? Context::of(default_executor()) : context_of(tensors.front());
+  Tensors tensors;
+  for (const Operand* o : operands)
+    if (!o->is_number()) tensors.push_back(&o->tensor());
+  std::vector<Tensor> moved;  // to one executor
+  if (are_apart(tensors)) {
+    for (const Tensor* t : tensors) moved.push_back(*t);
+    moved = together(op.name, std::move(moved));
+    for (size_t i = 0; i < moved.size(); i++) tensors[i] = &moved[i];
+  }
+  const std::shared_ptr<Context> context =
+      tensors.empty() ? Context::of(default_executor()) : context_of(*tensors.front());
 
-  std::vector<Tensor> inputs;
+  Tensors inputs;
+  InlineVector<Tensor, 4> made;  // out of numbers and casts
+  made.reserve(operands.size());
   size_t next = 0;
   for (size_t i = 0; i < operands.size(); i++) {
+    const Operand& operand = *operands[i];
     DType wanted = dtype;
     if (op.rule == Rule::Choice && i == 0) wanted = DType::Bool;
     if (op.rule == Rule::Shift && i == 1) {
-      wanted = operands[i].is_number() ? DType::I64 : operands[i].tensor().dtype();
+      wanted = operand.is_number() ? DType::I64 : operand.tensor().dtype();
       if (!is_integer(wanted))
         throw core::error(Text::OperandDType, op.name, name_of(wanted), words(op.accepts));
     }
-    if (operands[i].is_number()) {
-      inputs.push_back(full_like_number(operands[i], wanted, context));
-    } else {
-      const Tensor& t = tensors[next++];
-      if (op.rule == Rule::Choice && i == 0 && t.dtype() != DType::Bool)
-        throw core::error(Text::ConditionDType, name_of(t.dtype()));
-      inputs.push_back(cast_to(t, wanted));
+    if (operand.is_number()) {
+      inputs.push_back(&made.emplace_back(full_like_number(operand, wanted, context)));
+      continue;
     }
+    const Tensor& t = *tensors[next++];
+    if (op.rule == Rule::Choice && i == 0 && t.dtype() != DType::Bool)
+      throw core::error(Text::ConditionDType, name_of(t.dtype()));
+    inputs.push_back(t.dtype() == wanted ? &t : &made.emplace_back(cast_to(t, wanted)));
   }
   Shape shape;
-  for (const Tensor& t : inputs) shape = broadcast_shape(op.name, shape, t.shape());
+  for (const Tensor* t : inputs)
+    if (t->shape() != shape) shape = broadcast_shape(op.name, shape, t->shape());
 
   auto node = std::make_unique<Node>(Kind::Elementwise, context,
                                      op.rule == Rule::Test ? DType::Bool : dtype, shape);
@@ -266,11 +304,8 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand> operands,
   for (size_t k = 0; k < op.attribute_count(); k++)
     node->attributes.push_back(
         attribute_of(dtype, k < attributes.size() ? attributes[k] : op.attributes[k].otherwise));
-  for (const Tensor& t : inputs) {
-    Input input = input_of(t);
-    input.view = graph::expanded(input.view, shape);
-    node->inputs.push_back(std::move(input));
-  }
+  node->inputs.reserve(inputs.size());
+  for (const Tensor* t : inputs) node->inputs.push_back(repeated(*t, shape));
   return finish(std::move(node));
 }
 

@@ -66,9 +66,10 @@ Tensor TensorAccess::make(NodeRef node, View view) {
     t.view_ = std::make_shared<const View>(std::move(view));
   return t;
 }
-NodeRef TensorAccess::node(const Tensor& tensor) {
+NodeRef TensorAccess::node(const Tensor& tensor) { return NodeRef(&look(tensor)); }
+Node& TensorAccess::look(const Tensor& tensor) {
   if (tensor.node_ == nullptr) throw core::error(Text::NoTensor);
-  return NodeRef(tensor.node_);
+  return *tensor.node_;
 }
 View TensorAccess::view(const Tensor& tensor) {
   if (tensor.node_ == nullptr) throw core::error(Text::NoTensor);
@@ -98,7 +99,7 @@ Tensor Tensor::from(const Array& array, const Executor& executor) {
   return Access::make(NodeRef(node.release()));
 }
 
-DType Tensor::dtype() const { return Access::node(*this)->dtype; }
+DType Tensor::dtype() const { return Access::look(*this).dtype; }
 const Shape& Tensor::shape() const {
   if (node_ == nullptr) throw core::error(Text::NoTensor);
   return view_ ? view_->shape : node_->shape;
@@ -110,12 +111,11 @@ int64_t Tensor::size(int axis) const {
 Executor Tensor::executor() const { return tensor::context_of(*this)->handle(); }
 
 bool Tensor::ready() const {
-  return Access::node(*this)->state.load(std::memory_order_acquire) == NodeState::Ready;
+  return Access::look(*this).state.load(std::memory_order_acquire) == NodeState::Ready;
 }
 
 const Tensor& Tensor::eval() const {
-  const NodeRef node = Access::node(*this);
-  Node* const root = node.get();
+  Node* const root = &Access::look(*this);
   if (root->state.load(std::memory_order_acquire) != NodeState::Ready)
     core::or_out_of_memory([&] { root->context->evaluate({&root, 1}); });
   return *this;

@@ -103,12 +103,16 @@ std::string elementwise_source() {
     std::string names;
     for (size_t k = 0; k < op.attribute_count(); k++)
       names += fmt::format("{}{}", k ? ", " : "", op.attributes[k].name);
+    std::string addresses;  // "&a, &b"
+    for (const char c : op.parameters) {
+      if (addresses.empty() || addresses.back() == ' ') addresses += '&';
+      addresses += c;
+    }
     const std::string values = names.empty() ? "" : fmt::format(", std::array{{{}}}", names);
     print(text,
           "Tensor {}({}{}) {{ return tensor::apply(graph::elementwise_table()[{}], "
-          "std::array<Operand, {}>{{{}}}{}); }}\n",
-          op.name, declaration(op), attributes(op, false), row++, op.arity(), op.parameters,
-          values);
+          "std::array<const Operand*, {}>{{{}}}{}); }}\n",
+          op.name, declaration(op), attributes(op, false), row++, op.arity(), addresses, values);
   }
   print(text, "// clang-format on\n\n}}  // namespace hologram::ops\n");
   return text;

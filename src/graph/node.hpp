@@ -112,8 +112,8 @@ struct Node {
   std::unique_ptr<const Work> work;  // of Opaque
 
   InlineVector<Input, 2> inputs;  // empty once the state is not Lazy
-  Storage result;             // once Ready
-  std::exception_ptr error;   // once Failed
+  Storage result;                 // once Ready
+  std::exception_ptr error;       // once Failed
 
   std::atomic<uint32_t> references{0};
   uint32_t slot = UINT32_MAX;    // in a schedule under way; the context is locked then

@@ -29,9 +29,10 @@ HOLOGRAM_API std::string_view name_of(ErrorKind kind);
 
 // what() says what happened and where; remedy() says what to do about it. Both are whole sentences
 // meant for the user of the program. Nothing else is ever thrown by hologram, but for
-// std::bad_alloc where a call that only builds something, a program or a lazy tensor, finds no
-// memory of the host; work (computing, reading, assigning, launching) says OutOfMemory then, too.
-// Either way all values are what they were, and the same call may succeed later.
+// std::bad_alloc where a call that only builds something (a program, a lazy tensor, a vector of
+// yours) finds no memory of the host; work on tensors (computing, reading, assigning, launching)
+// says OutOfMemory then, too. Either way all values are what they were, and the same call may
+// succeed later.
 class HOLOGRAM_API Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string what, std::string remedy);

@@ -6,6 +6,7 @@ find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(asmjit REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
@@ -19,6 +20,7 @@ set(HOLOGRAM_LIBRARIES
     JPEG::JPEG
     ZLIB::ZLIB
     nlohmann_json::nlohmann_json
+    asmjit::asmjit
     tomlplusplus::tomlplusplus
     fmt::fmt
     Threads::Threads

@@ -85,6 +85,20 @@ set(HOLOGRAM_SOURCES
     src/interp/machine_memory.cpp
     src/interp/targets.cpp
 
+    src/jit/access.cpp
+    src/jit/analysis.cpp
+    src/jit/code.cpp
+    src/jit/compiler.cpp
+    src/jit/control.cpp
+    src/jit/demand.cpp
+    src/jit/jit.cpp
+    src/jit/launch.cpp
+    src/jit/values.cpp
+    src/jit/x86.cpp
+    src/jit/x86_arithmetic.cpp
+    src/jit/x86_convert.cpp
+    src/jit/x86_memory.cpp
+
     src/libraries/host_ops.cpp
     src/libraries/library.cpp
     src/libraries/onednn/onednn.cpp
@@ -94,6 +108,7 @@ set(HOLOGRAM_SOURCES
 
     src/backends/cpu/cpu.cpp
     src/backends/cpu/memory.cpp
+    src/backends/cpu/program.cpp
     src/backends/null/null.cpp
     src/backends/registry.cpp
 

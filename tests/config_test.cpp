@@ -101,6 +101,7 @@ const std::map<std::string, Row>& rows() {
       {"log_level",
        {R"("off")", "error", R"("error")", [](B& b) { b.log_level(LogLevel::Debug); },
         R"("debug")"}},
+      {"jit", {R"("0")", "always", R"("always")", [](B& b) { b.jit(Jit::Off); }, R"("0")"}},
       {"cpu_target", {quoted(best), least, quoted(least), [](B& b) { b.cpu_target(""); }, R"("")"}},
       {"enable_simd", {"false", "1", "true", [](B& b) { b.simd(false); }, "false"}},
       {"enable_tensor_cores", {"false", "1", "true", [](B& b) { b.tensor_cores(false); }, "false"}},
@@ -166,6 +167,7 @@ TEST_F(Config, BadVariablesAreRefusedWithTheGoodValues) {
       {"LOG_LEVEL", {"loud", "Debug", "3"}, "off, error, warning, info, debug"},
       {"CPU_TARGET", {"avx1024", "mmx"}, std::string(interp::supported_targets().front().name)},
       {"ENABLE_SIMD", {"x"}, "0 or 1"},
+      {"JIT", {"2", "on", "Always"}, "0, 1, always"},
       {"ENABLE_TENSOR_CORES", {"x"}, "0 or 1"},
       {"ENABLE_CUDNN", {"x"}, "0 or 1"},
   };

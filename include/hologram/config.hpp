@@ -24,6 +24,10 @@ struct SettingInfo {
   std::string meaning;    // a sentence
 };
 
+// When the CPU backend compiles a program to machine code: never, once it has run for long enough to
+// pay for it, or before its first launch. Results are the same.
+enum class Jit : uint8_t { Off, On, Always };
+
 struct HOLOGRAM_API BackendConfig {
   BackendType backend_type = BackendType::Auto;  // a name forces it
   std::vector<BackendType> preference;           // where Auto: the first of these that is there
@@ -39,6 +43,7 @@ struct HOLOGRAM_API BackendConfig {
   std::optional<LogLevel> log_level;  // of the process, where set_log_callback did not say
   std::string cpu_target;             // "avx2", …; empty: the best there is
   bool enable_simd = true;
+  Jit jit = Jit::On;
   bool enable_tensor_cores = true;
   bool enable_cudnn = true;
   std::string autotuning_cache_file;  // empty: in the folder for caches

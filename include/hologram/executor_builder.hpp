@@ -33,6 +33,7 @@ class HOLOGRAM_API ExecutorBuilder {
   ExecutorBuilder& profiling(bool on = true);
   ExecutorBuilder& log_level(LogLevel level);
   ExecutorBuilder& cpu_target(std::string name);
+  ExecutorBuilder& jit(Jit when);
   ExecutorBuilder& simd(bool on = true);
   ExecutorBuilder& tensor_cores(bool on = true);
   ExecutorBuilder& cudnn(bool on = true);

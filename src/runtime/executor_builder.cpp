@@ -80,6 +80,11 @@ ExecutorBuilder& ExecutorBuilder::simd(bool on) {
   return *this;
 }
 
+ExecutorBuilder& ExecutorBuilder::jit(Jit when) {
+  config_.jit = when;
+  return *this;
+}
+
 ExecutorBuilder& ExecutorBuilder::tensor_cores(bool on) {
   config_.enable_tensor_cores = on;
   return *this;

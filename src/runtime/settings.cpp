@@ -26,6 +26,13 @@ constexpr auto kLevels = std::to_array<std::pair<LogLevel, std::string_view>>({
     {LogLevel::Debug, "debug"},
 });
 
+// As the environment has it: HOLOGRAM_JIT=0.
+constexpr auto kJit = std::to_array<std::pair<Jit, std::string_view>>({
+    {Jit::Off, "0"},
+    {Jit::On, "1"},
+    {Jit::Always, "always"},
+});
+
 Names target_names() {
   Names names;
   for (const interp::Target& t : interp::supported_targets()) names.push_back(t.name);
@@ -69,6 +76,10 @@ constexpr auto kSettings = std::to_array<Setting>({
      0, target_names},
     {"enable_simd", "HOLOGRAM_ENABLE_SIMD", &BackendConfig::enable_simd,
      "Off, the CPU backend uses the least instruction set it has, unless cpu_target names one."},
+    {"jit", "HOLOGRAM_JIT", &BackendConfig::jit,
+     "Whether the CPU backend compiles programs to machine code: 0 interprets them all, 1 compiles "
+     "those that have run for a while, always every one before its first launch. The results are "
+     "the same."},
     {"enable_tensor_cores", "HOLOGRAM_ENABLE_TENSOR_CORES", &BackendConfig::enable_tensor_cores,
      "Lets matrix products use tensor cores where the result keeps its bounds."},
     {"enable_cudnn", "HOLOGRAM_ENABLE_CUDNN", &BackendConfig::enable_cudnn,
@@ -238,6 +249,31 @@ struct Kind<std::optional<LogLevel>> {
   static Names names(const Setting&) {
     Names names;
     for (const auto& [level, name] : kLevels) names.push_back(name);
+    return names;
+  }
+};
+
+template <>
+struct Kind<Jit> {
+  static Value value(std::string_view text) { return std::string(text); }
+  static std::optional<Jit> from(const Value& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    for (const auto& [when, name] : kJit)
+      if (text != nullptr && *text == name) return when;
+    return std::nullopt;
+  }
+  static bool valid(const Setting&, Jit when) { return static_cast<size_t>(when) < kJit.size(); }
+  static std::string text(Jit when) {
+    for (const auto& [known, name] : kJit)
+      if (when == known) return fmt::format("\"{}\"", name);
+    return std::to_string(static_cast<int>(when));
+  }
+  static std::string good(const Setting& setting, Source) {
+    return fmt::format("{}", fmt::join(names(setting), ", "));
+  }
+  static Names names(const Setting&) {
+    Names names;
+    for (const auto& [when, name] : kJit) names.push_back(name);
     return names;
   }
 };

@@ -22,7 +22,7 @@ using Value = std::variant<std::monostate, bool, int64_t, std::string, std::vect
 using Field = std::variant<bool BackendConfig::*, int BackendConfig::*, uint64_t BackendConfig::*,
                            std::string BackendConfig::*, BackendType BackendConfig::*,
                            std::vector<BackendType> BackendConfig::*,
-                           std::optional<LogLevel> BackendConfig::*>;
+                           std::optional<LogLevel> BackendConfig::*, Jit BackendConfig::*>;
 
 // Where a value comes from: the same is spelled differently.
 enum class Source : uint8_t { Environment, File, Code };

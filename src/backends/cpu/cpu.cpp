@@ -6,11 +6,10 @@
 #include <new>
 
 #include "backends/cpu/memory.hpp"
+#include "backends/cpu/program.hpp"
 #include "core/host_memory.hpp"
 #include "core/messages.hpp"
 #include "core/parallel.hpp"
-#include "interp/bytecode.hpp"
-#include "interp/interpreter.hpp"
 #include "interp/targets.hpp"
 #include "libraries/host_ops.hpp"
 
@@ -18,14 +17,6 @@ namespace hologram::backends::cpu {
 namespace {
 
 using core::Text;
-
-class Interpreted : public hal::Executable {
- public:
-  Interpreted(interp::Bytecode code, bool check) : code(std::move(code)), check(check) {}
-  const interp::Bytecode code;
-  const bool check;
-  mutable interp::Machines machines;
-};
 
 // The work of a launch is done when launch returns; what went wrong waits for wait().
 class CpuStream : public hal::Stream {
@@ -35,32 +26,29 @@ class CpuStream : public hal::Stream {
 
   void launch(const hal::Launch& launch) override {
     if (failure_) return;
-    const auto& program = static_cast<const Interpreted&>(*launch.executable);
+    const auto& program = static_cast<const CpuProgram&>(*launch.executable);
     buffers_.clear();
     for (size_t i = 0; i < launch.bindings.size(); i++) {
       const hal::Binding& b = launch.bindings[i];
-      buffers_.push_back(
-          {b.buffer->host() + b.offset, b.size / size_of(program.code.buffers[i].type)});
+      buffers_.push_back({b.buffer->host() + b.offset, b.size / size_of(program.element(i))});
     }
     const auto start = launch.deadline ? hal::Clock::now() : hal::Clock::time_point();
     try {
-      const interp::Outcome outcome = interp::execute(program.code,
-                                                      {.buffers = buffers_,
-                                                       .scalars = launch.scalars,
-                                                       .grid = launch.grid,
-                                                       .deadline = launch.deadline,
-                                                       .budget = launch.budget,
-                                                       .progress = launch.progress,
-                                                       .check = program.check},
-                                                      *threads_, &program.machines);
+      const interp::Outcome outcome = program.run({.buffers = buffers_,
+                                                   .scalars = launch.scalars,
+                                                   .grid = launch.grid,
+                                                   .deadline = launch.deadline,
+                                                   .budget = launch.budget,
+                                                   .progress = launch.progress},
+                                                  *threads_);
       if (outcome == interp::Outcome::Cancelled)
-        throw core::error(Text::ProgramCancelled, program.code.name);
+        throw core::error(Text::ProgramCancelled, program.name());
       if (outcome == interp::Outcome::OverBudget)
-        throw core::error(Text::ProgramBudget, program.code.name, launch.budget);
+        throw core::error(Text::ProgramBudget, program.name(), launch.budget);
       if (outcome == interp::Outcome::TimedOut) {
         const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
             *launch.deadline - start + std::chrono::microseconds(500));
-        throw core::error(Text::ProgramTimeout, program.code.name, limit.count(), device_);
+        throw core::error(Text::ProgramTimeout, program.name(), limit.count(), device_);
       }
     } catch (...) {
       failure_ = std::current_exception();
@@ -138,9 +126,11 @@ DeviceInfo describe(int threads, std::string_view target) {
 
 class CpuDevice : public hal::Device {
  public:
-  CpuDevice(const interp::Target& target, int threads)
+  CpuDevice(const interp::Target& target, const BackendConfig& config)
       : kernels_(interp::kernel_table(target)),
-        threads_(std::make_shared<core::Threads>(threads)),
+        isa_(jit::isa_of(target.name)),
+        jit_(config.jit),
+        threads_(std::make_shared<core::Threads>(config.num_threads)),
         info_(describe(threads_->count(), target.name)) {}
 
   const DeviceInfo& info() const override { return info_; }
@@ -158,8 +148,7 @@ class CpuDevice : public hal::Device {
   }
   std::shared_ptr<hal::Executable> compile(const program::Program& program,
                                            const hal::CompileOptions& options) override {
-    return std::make_shared<Interpreted>(interp::lower(program.optimized(), kernels_),
-                                         options.check);
+    return std::make_shared<CpuProgram>(program, kernels_, isa_, jit_, options.check);
   }
   std::unique_ptr<hal::Stream> stream() override {
     return std::make_unique<CpuStream>(threads_, info_.name);
@@ -168,6 +157,8 @@ class CpuDevice : public hal::Device {
 
  private:
   const interp::KernelTable& kernels_;
+  const jit::Isa isa_;
+  const Jit jit_;
   std::shared_ptr<core::Threads> threads_;
   DeviceInfo info_;
   libraries::HostOps library_;
@@ -190,7 +181,7 @@ class CpuBackend : public hal::Backend {
       if (!named) return hal::Refusal{"it has no instruction set " + config.cpu_target};
       target = *named;
     }
-    return std::make_shared<CpuDevice>(target, config.num_threads);
+    return std::make_shared<CpuDevice>(target, config);
   }
 };
 

@@ -26,7 +26,7 @@ uint32_t expand(ex::Emitter& emitter, const Inst& inst) {
 
 }  // namespace
 
-Module expand_functions(const Module& module) {
+Module expand_functions(const Module& module, bool (*chosen)(const Inst&)) {
   Module out = module;
   out.body = {};
   ex::Emitter emitter(out, out.body);
@@ -36,7 +36,7 @@ Module expand_functions(const Module& module) {
     for (uint32_t& arg : inst.args)
       if (arg != kNone) arg = renamed[arg];
     const uint32_t id = inst.id;
-    if (info(inst.op).category == Category::Function)
+    if (info(inst.op).category == Category::Function && (chosen == nullptr || chosen(inst)))
       renamed[id] = inst.from == DType::F32 ? expand<32>(emitter, inst) : expand<64>(emitter, inst);
     else if (id != kNone) renamed[id] = emitter.define(inst);
     else emitter.append(inst);

@@ -1,0 +1,46 @@
+#include "backends/cpu/program.hpp"
+
+namespace hologram::backends::cpu {
+
+CpuProgram::CpuProgram(const program::Program& program, const interp::KernelTable& kernels,
+                       jit::Isa isa, Jit when, bool check)
+    : code_(interp::lower(program.optimized(), kernels)),
+      check_(check),
+      program_(program),
+      isa_(isa),
+      settled_(check || when == Jit::Off) {
+  if (when == Jit::Always && !check) compile();
+}
+
+interp::Outcome CpuProgram::run(interp::Launch launch, core::Threads& threads) const {
+  launch.check = check_;
+  // The interpreter counts the rounds of loops as a budget has them.
+  if (check_ || launch.budget != 0) return interp::execute(code_, launch, threads, &machines_);
+  if (!settled_.load(std::memory_order_acquire)) {
+    const uint64_t lanes = launch.grid[0] * launch.grid[1] * launch.grid[2] * code_.workgroup[0] *
+                           code_.workgroup[1] * code_.workgroup[2];
+    if (lanes * code_.steps.size() >= kSteps) compile();
+  }
+  if (const jit::Compiled* compiled = compiled_.load(std::memory_order_acquire))
+    return compiled->run(launch, threads);
+  if (settled_.load(std::memory_order_relaxed))
+    return interp::execute(code_, launch, threads, &machines_);
+  const auto start = hal::Clock::now();
+  const interp::Outcome outcome = interp::execute(code_, launch, threads, &machines_);
+  spent_ += std::chrono::nanoseconds(hal::Clock::now() - start).count();
+  if (spent_ >= kSpent.count()) compile();
+  return outcome;
+}
+
+void CpuProgram::compile() const {
+  const std::lock_guard lock(mutex_);
+  if (settled_.load(std::memory_order_relaxed)) return;
+  auto result = jit::compile(program_.optimized(), *code_.kernels, isa_);
+  if (auto* compiled = std::get_if<std::shared_ptr<const jit::Compiled>>(&result)) {
+    kept_ = std::move(*compiled);
+    compiled_.store(kept_.get(), std::memory_order_release);
+  }
+  settled_.store(true, std::memory_order_release);
+}
+
+}  // namespace hologram::backends::cpu

@@ -1,0 +1,45 @@
+// A program on the CPU: interpreted until it has earned the time to compile it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+
+#include "hal/hal.hpp"
+#include "interp/bytecode.hpp"
+#include "interp/interpreter.hpp"
+#include "jit/jit.hpp"
+
+namespace hologram::backends::cpu {
+
+class CpuProgram : public hal::Executable {
+ public:
+  CpuProgram(const program::Program& program, const interp::KernelTable& kernels, jit::Isa isa,
+             Jit when, bool check);
+
+  interp::Outcome run(interp::Launch launch, core::Threads& threads) const;
+  DType element(size_t buffer) const { return code_.buffers[buffer].type; }
+  const std::string& name() const { return code_.name; }
+
+ private:
+  // What it takes to compile a program: so long it is interpreted at most.
+  static constexpr std::chrono::nanoseconds kSpent{200'000};
+  static constexpr uint64_t kSteps = 1 << 20;  // of lanes: what the interpreter does in that time
+
+  void compile() const;
+
+  const interp::Bytecode code_;
+  const bool check_;
+  const program::Program program_;
+  const jit::Isa isa_;
+  // What launches have found out so far.
+  mutable interp::Machines machines_;
+  mutable std::mutex mutex_;
+  mutable std::atomic<bool> settled_;  // compiled, or not to be
+  mutable std::atomic<const jit::Compiled*> compiled_{nullptr};
+  mutable std::shared_ptr<const jit::Compiled> kept_;
+  mutable std::atomic<int64_t> spent_{0};  // nanoseconds
+};
+
+}  // namespace hologram::backends::cpu

@@ -1,0 +1,193 @@
+// Loads and stores.
+#include "jit/compiler.hpp"
+
+namespace hologram::jit {
+
+namespace {
+
+// Where an index below 0 is no index either, one comparison of unsigned numbers tells all.
+DType unsigned_of(DType index) { return size_of(index) == 8 ? DType::U64 : DType::U32; }
+
+}  // namespace
+
+bool Compiler::neighbours(uint32_t index) const {
+  return form(index) == Form::Affine && analysis_.steps[index] == 1;
+}
+
+// Lanes of vector k that take part and whose index lies inside the buffer; none if that is all.
+BaseReg Compiler::inside(const Inst& i, uint32_t k) {
+  if (i.proved) return mask(k);
+  const DType t = type(i.args[0]);
+  const DType bits = unsigned_of(t);
+  const BaseReg length = target_.vector(bits);
+  target_.broadcast(bits, length, lengths_[i.slot]);
+  const Operand in[] = {target_.in_register(t, operand(i.args[0], k)), length};
+  const BaseReg is_inside = *target_.pure(Op::Lt, DType::Bool, bits, in, 0);
+  return masks_.empty() ? is_inside : target_.mask_and(masks_[k], is_inside);
+}
+
+BaseReg Compiler::room(const Inst& i) {
+  const BaseReg r = target_.scalar(), none = target_.scalar();
+  target_.set(none, 0);
+  target_.scalar_op(Op::Sub, DType::I64, r, lengths_[i.slot],
+                    asmjit::imm(static_cast<int64_t>(lanes()) - 1));
+  target_.scalar_op(Op::Max, DType::I64, r, r, none);
+  return r;
+}
+
+// ---- Load
+// ----------------------------------------------------------------------------------------
+
+void Compiler::load(uint32_t at) {
+  const Inst& i = inst(at);
+  if (analysis_.uses[i.id].count == 0) return;
+  if (form(i.id) == Form::Uniform) load_uniform(i);
+  else if (neighbours(i.args[0])) load_neighbours(at);
+  else load_any(i);
+}
+
+void Compiler::load_uniform(const Inst& i) {
+  const DType stored = module_.buffers[i.slot].type;
+  const auto element = static_cast<uint32_t>(size_of(stored));
+  const BaseReg index = extended(i.args[0]), r = target_.scalar();
+  const Label outside = label();
+  target_.set(r, 0);
+  if (!i.proved) target_.jump_if(Cond::AboveEqual, index, lengths_[i.slot], true, outside);
+  target_.load_scalar(r, {data_[i.slot], index, 0, static_cast<uint8_t>(element)}, element,
+                      is_signed_integer(stored));
+  bind(outside);
+  if (stored == DType::Bool) target_.scalar_compare(r, Cond::NotEqual, r, asmjit::imm(0), false);
+  if (!is_float(stored)) return define_scalar(i.id, r);
+  const BaseReg lanes = target_.vector(i.type);
+  if (stored == i.type) {
+    target_.broadcast(i.type, lanes, r);
+  } else {
+    // A 16-bit float goes the way that vectors go.
+    const BaseReg row = target_.row(0), first = target_.scalar();
+    target_.store_scalar({row}, r, element);
+    target_.first_lane(i.type, first, target_.load_run(stored, {row}, {}));
+    target_.broadcast(i.type, lanes, first);
+  }
+  values_[i.id].vectors[0] = lanes;
+}
+
+// A value that is used once, before anything is written, needs no register of its own.
+bool Compiler::stays_in_memory(uint32_t at) const {
+  const Inst& i = inst(at);
+  const Use& use = analysis_.uses[i.id];
+  if (!i.proved || !masks_.empty() || use.count != 1 || use.in_loop) return false;
+  if (analysis_.around[use.first] != analysis_.around[at] || !program::is_pure(inst(use.first).op))
+    return false;
+  for (uint32_t k = at + 1; k < use.first; k++)
+    if (!program::is_pure(inst(k).op) && inst(k).op != Op::Load && inst(k).op != Op::Get)
+      return false;
+  return true;
+}
+
+void Compiler::load_neighbours(uint32_t at) {
+  const Inst& i = inst(at);
+  const DType stored = module_.buffers[i.slot].type;
+  const auto element = static_cast<uint8_t>(size_of(stored));
+  Value& v = values_[i.id];
+  const BaseReg index = extended(i.args[0]);
+  const auto address = [&](uint32_t k) {
+    return Address{data_[i.slot], index, static_cast<int32_t>(k * target_.width * element),
+                   element};
+  };
+  if (stays_in_memory(at)) {
+    bool all = true;
+    for (uint32_t k = 0; k < unroll_ && all; k++) {
+      const auto m = target_.in_memory(stored, address(k));
+      all = m.has_value();
+      if (all) v.vectors[k] = *m;
+    }
+    if (all) return;
+  }
+  if (i.proved || !masks_.empty()) {
+    for (uint32_t k = 0; k < unroll_; k++)
+      v.vectors[k] = target_.load_run(stored, address(k), inside(i, k));
+    return;
+  }
+  const Label some = label(), end = label();
+  for (uint32_t k = 0; k < unroll_; k++) v.vectors[k] = target_.vector(i.type);
+  target_.jump_if(Cond::AboveEqual, index, room(i), true, some);
+  for (uint32_t k = 0; k < unroll_; k++)
+    target_.copy_vector(i.type, v.vectors[k].as<BaseReg>(),
+                        target_.load_run(stored, address(k), {}));
+  target_.jump(end);
+  bind(some);
+  for (uint32_t k = 0; k < unroll_; k++)
+    target_.copy_vector(i.type, v.vectors[k].as<BaseReg>(),
+                        target_.load_run(stored, address(k), inside(i, k)));
+  bind(end);
+}
+
+void Compiler::load_any(const Inst& i) {
+  const DType stored = module_.buffers[i.slot].type, t = type(i.args[0]);
+  for (uint32_t k = 0; k < unroll_; k++) {
+    const BaseReg index = target_.in_register(t, operand(i.args[0], k));
+    values_[i.id].vectors[k] = target_.gather(stored, data_[i.slot], index, t, inside(i, k));
+  }
+}
+
+// ---- Store
+// ---------------------------------------------------------------------------------------
+
+void Compiler::store(const Inst& i) {
+  if (form(i.args[0]) == Form::Uniform && store_uniform(i)) return;
+  if (neighbours(i.args[0])) store_neighbours(i);
+  else store_any(i);
+}
+
+// One value at one place: some lane is there to write it, or this block would have been left out.
+bool Compiler::store_uniform(const Inst& i) {
+  const DType stored = module_.buffers[i.slot].type;
+  const bool narrow_float = is_float(stored) && stored != i.type;
+  if (form(i.args[1]) != Form::Uniform || narrow_float) return false;
+  const auto element = static_cast<uint32_t>(size_of(stored));
+  const BaseReg index = extended(i.args[0]);
+  BaseReg r;
+  if (is_float(i.type)) {
+    r = target_.scalar();
+    target_.first_lane(i.type, r, operand(i.args[1], 0));
+  } else {
+    r = scalar_of(i.args[1]);
+  }
+  const Label outside = label();
+  if (!i.proved) target_.jump_if(Cond::AboveEqual, index, lengths_[i.slot], true, outside);
+  target_.store_scalar({data_[i.slot], index, 0, static_cast<uint8_t>(element)}, r, element);
+  bind(outside);
+  return true;
+}
+
+void Compiler::store_neighbours(const Inst& i) {
+  const DType stored = module_.buffers[i.slot].type;
+  const auto element = static_cast<uint8_t>(size_of(stored));
+  const BaseReg index = extended(i.args[0]);
+  const auto address = [&](uint32_t k) {
+    return Address{data_[i.slot], index, static_cast<int32_t>(k * target_.width * element),
+                   element};
+  };
+  const bool checked = !i.proved && masks_.empty();
+  const Label some = label(), end = label();
+  if (checked) {
+    target_.jump_if(Cond::AboveEqual, index, room(i), true, some);
+    for (uint32_t k = 0; k < unroll_; k++)
+      target_.store_run(stored, address(k), operand(i.args[1], k), {});
+    target_.jump(end);
+    bind(some);
+  }
+  for (uint32_t k = 0; k < unroll_; k++)
+    target_.store_run(stored, address(k), operand(i.args[1], k), inside(i, k));
+  bind(end);
+}
+
+void Compiler::store_any(const Inst& i) {
+  const DType stored = module_.buffers[i.slot].type, t = type(i.args[0]);
+  for (uint32_t k = 0; k < unroll_; k++) {
+    const BaseReg index = target_.in_register(t, operand(i.args[0], k));
+    target_.scatter(stored, data_[i.slot], index, t, operand(i.args[1], k), inside(i, k));
+  }
+}
+
+}  // namespace hologram::jit

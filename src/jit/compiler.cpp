@@ -1,0 +1,394 @@
+// The frame of the function: rows, workgroups, regions and chunks.
+#include "jit/compiler.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+namespace hologram::jit {
+
+namespace {
+
+Address field(BaseReg frame, size_t offset) { return {frame, {}, static_cast<int32_t>(offset)}; }
+
+}  // namespace
+
+Compiler::Compiler(const Module& module, const Analysis& analysis,
+                   const interp::KernelTable& kernels, Target& target)
+    : module_(module), analysis_(analysis), kernels_(kernels), target_(target) {
+  values_.resize(module.body.values.size());
+  variables_.resize(module.variables.size());
+  data_.resize(module.buffers.size());
+  lengths_.resize(module.buffers.size());
+}
+
+void Compiler::run() {
+  target_.begin();
+  stop_ = label();
+  fuel_ = target_.scalar();
+  load_parameters();
+  hoist(0, static_cast<uint32_t>(module_.body.insts.size()), false);
+  rows();
+  const BaseReg status = target_.scalar();
+  const Label leave = label();
+  target_.set(status, 0);
+  target_.jump(leave);
+  for (const auto& [out, back] : refuel_) {
+    bind(out);
+    const BaseReg arguments[] = {target_.argument()};
+    const BaseReg more = target_.scalar();
+    target_.load_scalar(more, field(target_.argument(), offsetof(Frame, more_fuel)), 8, false);
+    target_.call(more, arguments, fuel_);
+    target_.jump_if(Cond::Equal, fuel_, asmjit::imm(0), true, stop_);
+    target_.jump(back);
+  }
+  bind(stop_);
+  target_.set(status, 1);
+  bind(leave);
+  target_.end(status);
+}
+
+// What is the same for the whole launch.
+void Compiler::load_parameters() {
+  const BaseReg frame = target_.argument();
+  const auto load = [&](BaseReg& r, size_t offset) {
+    r = target_.scalar();
+    target_.load_scalar(r, field(frame, offset), 8, false);
+  };
+  target_.load_scalar(fuel_, field(frame, offsetof(Frame, fuel)), 8, false);
+  BaseReg buffers;
+  load(buffers, offsetof(Frame, buffers));
+  std::set<uint32_t> accessed, measured;
+  for (const Inst& i : module_.body.insts) {
+    if (i.op == Op::Load || i.op == Op::Store) {
+      accessed.insert(i.slot);
+      if (!i.proved) measured.insert(i.slot);
+    }
+    if (i.op == Op::Length) measured.insert(i.slot);
+  }
+  for (const uint32_t slot : accessed) {
+    data_[slot] = target_.scalar();
+    target_.load_scalar(
+        data_[slot],
+        field(buffers, slot * sizeof(interp::BoundBuffer) + offsetof(interp::BoundBuffer, data)), 8,
+        false);
+  }
+  for (const uint32_t slot : measured) {
+    lengths_[slot] = target_.scalar();
+    target_.load_scalar(
+        lengths_[slot],
+        field(buffers, slot * sizeof(interp::BoundBuffer) + offsetof(interp::BoundBuffer, length)),
+        8, false);
+  }
+}
+
+// ---- Rows and workgroups
+// -------------------------------------------------------------------------
+
+void Compiler::rows() {
+  const BaseReg frame = target_.argument(), end = target_.scalar();
+  row_ = target_.scalar();
+  target_.load_scalar(row_, field(frame, offsetof(Frame, row_begin)), 8, false);
+  target_.load_scalar(end, field(frame, offsetof(Frame, row_end)), 8, false);
+  // Division is slow and a row may be short: z goes up when y is through.
+  y_ = target_.scalar();
+  z_ = target_.scalar();
+  rows_y_ = target_.scalar();
+  target_.load_scalar(rows_y_, field(frame, offsetof(Frame, rows_y)), 8, false);
+  target_.load_scalar(y_, field(frame, offsetof(Frame, y)), 8, false);
+  target_.load_scalar(z_, field(frame, offsetof(Frame, z)), 8, false);
+  const Label next = label(), done = label(), same = label();
+  bind(next);
+  if (analysis_.grouped) {
+    groups();
+  } else {
+    hoist(0, static_cast<uint32_t>(module_.body.insts.size()), true);
+    for (const Region& r : regions()) region(r);
+  }
+  target_.scalar_op(Op::Add, DType::I64, row_, row_, asmjit::imm(1));
+  target_.jump_if(Cond::GreaterEqual, row_, end, true, done);
+  target_.scalar_op(Op::Add, DType::I64, y_, y_, asmjit::imm(1));
+  target_.jump_if(Cond::Less, y_, rows_y_, true, same);
+  target_.set(y_, 0);
+  target_.scalar_op(Op::Add, DType::I64, z_, z_, asmjit::imm(1));
+  bind(same);
+  target_.jump(next);
+  bind(done);
+}
+
+void Compiler::groups() {
+  const BaseReg frame = target_.argument(), end = target_.scalar();
+  group_ = target_.scalar();
+  group_start_ = target_.scalar();
+  target_.load_scalar(group_, field(frame, offsetof(Frame, x_begin)), 8, false);
+  target_.load_scalar(end, field(frame, offsetof(Frame, x_end)), 8, false);
+  const Label next = label(), done = label();
+  bind(next);
+  target_.scalar_op(Op::Mul, DType::I64, group_start_, group_, asmjit::imm(module_.workgroup[0]));
+  for (const Region& r : regions()) {
+    hoist(r.begin, r.end, true);
+    region(r);
+    if (r.end < module_.body.insts.size()) reduce(inst(r.end));
+  }
+  target_.scalar_op(Op::Add, DType::I64, group_, group_, asmjit::imm(1));
+  target_.jump_if(Cond::Less, group_, end, true, next);
+  bind(done);
+}
+
+// Values that are there from the start.
+void Compiler::position(const Inst& i) {
+  const auto axis = i.aux;
+  const auto copy = [&](BaseReg from) {
+    const BaseReg r = target_.scalar();
+    target_.copy(r, from);
+    define_scalar(i.id, r);
+  };
+  switch (i.op) {
+    case Op::Const: return;  // made where it is used
+    case Op::Scalar: {
+      const BaseReg scalars = target_.scalar(), r = target_.scalar();
+      target_.load_scalar(scalars, field(target_.argument(), offsetof(Frame, scalars)), 8, false);
+      target_.load_scalar(r, field(scalars, i.slot * 8), 8, false);
+      if (i.type == DType::Bool)
+        target_.scalar_compare(r, Cond::NotEqual, r, asmjit::imm(0), false);
+      if (!is_float(i.type)) return define_scalar(i.id, r);
+      const BaseReg v = target_.vector(i.type);
+      target_.broadcast(i.type, v, r);
+      values_[i.id].vectors[0] = v;
+      return;
+    }
+    case Op::Length: return copy(lengths_[i.slot]);
+    case Op::GroupCount: {
+      const BaseReg r = target_.scalar();
+      target_.load_scalar(r, field(target_.argument(), offsetof(Frame, grid) + axis * 8u), 8,
+                          false);
+      return define_scalar(i.id, r);
+    }
+    case Op::LaneId:
+      if (axis == 0) {
+        values_[i.id].scalar = x_;
+      } else {
+        const BaseReg r = target_.scalar();
+        target_.set(r, 0);
+        define_scalar(i.id, r);
+      }
+      return;
+    case Op::GroupId: return copy(axis == 0 ? group_ : axis == 1 ? y_ : z_);
+    case Op::GlobalId: {
+      if (axis != 0) return copy(axis == 1 ? y_ : z_);
+      const BaseReg r = target_.scalar();
+      if (analysis_.grouped) target_.scalar_op(Op::Add, DType::I64, r, x_, group_start_);
+      else target_.copy(r, x_);
+      values_[i.id].scalar = r;
+      return;
+    }
+    default: throw Refused{"it has an instruction that is not compiled"};
+  }
+}
+
+// ---- What is computed before the chunks
+// ----------------------------------------------------------
+
+// At the top, the same in all lanes, and not by way of a variable.
+bool Compiler::hoisted(uint32_t at) const {
+  const Inst& i = inst(at);
+  if (analysis_.around[at] != kNone || i.id == kNone || form(i.id) != Form::Uniform) return false;
+  if (i.op == Op::Get || i.op == Op::GroupReduce || i.op == Op::For) return false;
+  for (size_t k = 0; k < program::arity(i); k++) {
+    const uint32_t from = analysis_.definition[i.args[k]];
+    if (inst(from).op != Op::GroupReduce && !hoisted(from)) return false;
+  }
+  return true;
+}
+
+// by_row: what depends on the position in the grid; else the rest, once a launch.
+void Compiler::hoist(uint32_t begin, uint32_t end, bool by_row) {
+  unroll_ = 1;
+  for (uint32_t at = begin; at < end; at++) {
+    const Inst& i = inst(at);
+    if (!hoisted(at) || analysis_.by_row[i.id] != by_row) continue;
+    instruction(at);
+  }
+}
+
+// ---- Regions
+// -------------------------------------------------------------------------------------
+
+std::vector<Compiler::Region> Compiler::regions() const {
+  std::vector<Region> out;
+  uint32_t begin = 0;
+  const auto n = static_cast<uint32_t>(module_.body.insts.size());
+  for (uint32_t at = 0; at < n; at++) {
+    if (inst(at).op != Op::GroupReduce) continue;
+    out.push_back({begin, at});
+    begin = at + 1;
+  }
+  out.push_back({begin, n});
+  return out;
+}
+
+void Compiler::region(const Region& r) {
+  bool works = r.end < module_.body.insts.size();
+  for (uint32_t at = r.begin; at < r.end; at++) works = works || inst(at).op == Op::Store;
+  if (!works) return;
+  // A variable that another region sets, or that this one leaves to another, has no place to stay.
+  for (uint32_t at = r.begin; at < r.end; at++) {
+    const Inst& i = inst(at);
+    if (i.op != Op::Get && i.op != Op::Set) continue;
+    bool here = false;
+    for (uint32_t k = r.begin; k < at; k++)
+      here = here || (inst(k).op == Op::Var && inst(k).slot == i.slot);
+    if (!here) throw Refused{"its lanes keep variables across operations of the workgroup"};
+  }
+  unroll_ = unroll_of(r);
+  chunks(r, guard_of(r));
+}
+
+Compiler::Guard Compiler::guard_of(const Region& r) const {
+  Guard guard;
+  if (analysis_.grouped) return guard;
+  for (uint32_t at = r.begin; at < r.end; at++) {
+    const Inst& i = inst(at);
+    if (i.op == Op::If && guard.at == kNone && analysis_.otherwise[at] == kNone &&
+        form(i.args[0]) == Form::Varying) {
+      const Inst& c = definition(i.args[0]);
+      if (c.op != Op::Lt || !is_signed_integer(c.from)) return {};
+      const Inst& x = definition(c.args[0]);
+      const uint32_t bound = analysis_.definition[c.args[1]];
+      if (x.op != Op::GlobalId || x.aux != 0 || !hoisted(bound)) return {};
+      guard = {at, c.args[1]};
+      at = analysis_.close[at];
+    } else if (!program::is_pure(i.op) && !hoisted(at) && i.op != Op::GlobalId) {
+      return {};
+    }
+  }
+  return guard;
+}
+
+// Whole chunks, then what is left a masked vector at a time.
+void Compiler::chunks(const Region& r, const Guard& guard) {
+  const BaseReg frame = target_.argument(), end = target_.scalar(), last = target_.scalar();
+  x_ = target_.scalar();
+  if (analysis_.grouped) {
+    target_.set(x_, 0);
+    target_.set(end, module_.workgroup[0]);
+  } else {
+    target_.load_scalar(x_, field(frame, offsetof(Frame, x_begin)), 8, false);
+    target_.load_scalar(end, field(frame, offsetof(Frame, x_end)), 8, false);
+    if (guard.at != kNone) target_.scalar_op(Op::Min, DType::I64, end, end, extended(guard.bound));
+  }
+  const Label whole = label(), rest = label(), done = label();
+  const auto step = asmjit::imm(lanes());
+  target_.scalar_op(Op::Sub, DType::I64, last, end, step);
+  if (!analysis_.grouped) target_.jump_if(Cond::Greater, x_, last, true, rest);
+  bind(whole);
+  chunk(r, guard);
+  target_.scalar_op(Op::Add, DType::I64, x_, x_, step);
+  target_.jump_if(Cond::LessEqual, x_, last, true, whole);
+  bind(rest);
+  if (analysis_.grouped) return;
+  target_.jump_if(Cond::GreaterEqual, x_, end, true, done);
+  const Label again = label();
+  bind(again);
+  unroll_ = 1;
+  const BaseReg left = target_.scalar();
+  target_.scalar_op(Op::Sub, DType::I64, left, end, x_);
+  masks_ = {target_.mask_first(left)};
+  chunk(r, guard);
+  masks_.clear();
+  target_.scalar_op(Op::Add, DType::I64, x_, x_, asmjit::imm(target_.width));
+  target_.jump_if(Cond::Less, x_, end, true, again);
+  bind(done);
+}
+
+void Compiler::chunk(const Region& r, const Guard& guard) {
+  recompute(r);
+  for (uint32_t at = r.begin; at < r.end;) {
+    if (hoisted(at)) {
+      at++;
+    } else if (at == guard.at) {
+      emit(at + 1, analysis_.close[at]);
+      at = analysis_.close[at] + 1;
+    } else if (inst(at).op == Op::If || inst(at).op == Op::For) {
+      const uint32_t next = analysis_.close[at] + 1;
+      emit(at, next);
+      at = next;
+    } else {
+      instruction(at++);
+    }
+  }
+  if (r.end < module_.body.insts.size()) keep_lanes(inst(r.end));
+}
+
+// Values of earlier regions that differ between lanes: computed again for the lanes at hand.
+void Compiler::recompute(const Region& r) {
+  recomputed_before_ = r.begin;
+  if (r.begin == 0) return;
+  std::vector<bool> needed(r.begin, false);
+  for (uint32_t at = r.begin; at < r.end; at++)
+    for (size_t k = 0; k < program::arity(inst(at)); k++) mark_needed(inst(at).args[k], r, needed);
+  if (r.end < module_.body.insts.size()) mark_needed(inst(r.end).args[0], r, needed);
+  for (uint32_t at = 0; at < r.begin; at++)
+    if (needed[at]) instruction(at);
+}
+
+void Compiler::mark_needed(uint32_t value, const Region& r, std::vector<bool>& needed) const {
+  const uint32_t at = analysis_.definition[value];
+  if (at >= r.begin || needed[at]) return;
+  const Inst& i = inst(at);
+  if (form(value) == Form::Uniform) return;
+  const bool again = program::is_pure(i.op) || i.op == Op::LaneId || i.op == Op::GlobalId ||
+                     (i.op == Op::Load && module_.buffers[i.slot].access == program::Access::In);
+  if (!again || analysis_.around[at] != kNone)
+    throw Refused{"its lanes keep values across operations of the workgroup"};
+  needed[at] = true;
+  for (size_t k = 0; k < program::arity(i); k++) mark_needed(i.args[k], r, needed);
+}
+
+// ---- Reductions of a workgroup
+// -------------------------------------------------------------------
+
+namespace {
+constexpr uint32_t kGroupRow = 5;
+constexpr Op kCombineOps[] = {Op::Add, Op::Mul, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor};
+}  // namespace
+
+void Compiler::keep_lanes(const Inst& reduce) {
+  const BaseReg at = target_.row(kGroupRow);
+  target_.address_of(at, {at, x_, 0, static_cast<uint8_t>(size_of(reduce.type))});
+  for (uint32_t k = 0; k < unroll_; k++)
+    target_.to_row(reduce.type, at, k * target_.width, operand(reduce.args[0], k));
+}
+
+// The tree of the language: lanes half a workgroup apart first.
+void Compiler::reduce(const Inst& i) {
+  const uint32_t n = module_.workgroup[0] / target_.width;
+  if (i.type == DType::Bool || i.aux >= std::size(kCombineOps))
+    throw Refused{"it combines bools over a workgroup"};
+  const Op op = kCombineOps[i.aux];
+  const Refused unknown{"it combines lanes by an operation that is not compiled"};
+  const BaseReg row = target_.row(kGroupRow);
+  const auto lanes_at = [&](uint32_t k) {
+    return target_.from_row(i.type, row, k * target_.width);
+  };
+  const auto combine = [&](const Operand& a, const Operand& b) {
+    const Operand in[] = {a, b};
+    const auto r = target_.pure(op, i.type, i.type, in, 1);
+    if (!r) throw unknown;
+    return *r;
+  };
+  std::vector<BaseReg> v;
+  for (uint32_t k = 0; k < std::max(1u, n / 2); k++)
+    v.push_back(n == 1 ? lanes_at(0) : combine(lanes_at(k), lanes_at(k + n / 2)));
+  for (size_t half = v.size() / 2; half >= 1; half /= 2)
+    for (size_t k = 0; k < half; k++) v[k] = combine(v[k], v[k + half]);
+  if (!target_.fold(op, i.type, v[0])) throw unknown;
+  const BaseReg r = target_.scalar();
+  target_.first_lane(i.type, r, v[0]);
+  if (!is_float(i.type)) return define_scalar(i.id, r);
+  const BaseReg all = target_.vector(i.type);
+  target_.broadcast(i.type, all, r);
+  values_[i.id].vectors[0] = all;
+}
+
+}  // namespace hologram::jit

@@ -1,0 +1,140 @@
+// From an analysed program to instructions of a Target.
+//
+// A function walks over rows of the grid; in each it runs the regions of the program one after the
+// other. A region is what stands between two operations of a whole workgroup. It is run by chunks:
+// `unroll_` vectors of lanes that go through it side by side, as many as the registers hold. What
+// is the same in all lanes is computed by scalar instructions, before the chunks where it can be;
+// an index that counts with the lanes is its first value. Lanes that do not take part in a block
+// are masked, and a block that no lane of the chunk takes part in is jumped over.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "jit/analysis.hpp"
+#include "jit/frame.hpp"
+#include "jit/target.hpp"
+
+namespace hologram::jit {
+
+// A value, or a variable. Uniform integers and bools are scalars; uniform floats stand in one
+// vector, in every lane.
+struct Value {
+  BaseReg scalar;                           // uniform integers; the first of affine ones
+  std::array<Operand, kMaxUnroll> vectors;  // [0] if uniform
+  uint32_t level = 0;                       // of masks, where a variable was declared
+};
+
+class Compiler {
+ public:
+  Compiler(const Module& module, const Analysis& analysis, const interp::KernelTable& kernels,
+           Target& target);
+  void run();
+
+  // How many vectors side by side suit the region that is the most demanding, and how many
+  // registers that leaves for constants.
+  static uint32_t spare_registers(const Module& module, const Analysis& analysis,
+                                  uint32_t registers, uint32_t width);
+
+ private:
+  // A top-level part of the body: instructions [begin, end), and the GroupReduce at `end` if any.
+  struct Region {
+    uint32_t begin, end;
+  };
+  struct Guard {  // an If around all that a region does, on global_id.x < bound
+    uint32_t at = kNone;
+    uint32_t bound = kNone;
+  };
+
+  const Inst& inst(uint32_t at) const { return module_.body.insts[at]; }
+  DType type(uint32_t value) const { return module_.body.values[value]; }
+  Form form(uint32_t value) const { return analysis_.values[value]; }
+  const Inst& definition(uint32_t value) const { return inst(analysis_.definition[value]); }
+  bool is_constant(uint32_t value) const { return definition(value).op == Op::Const; }
+  uint32_t lanes() const { return unroll_ * target_.width; }
+  Label label() { return target_.compiler().newLabel(); }
+  void bind(Label label) { target_.compiler().bind(label); }
+
+  // compiler.cpp
+  void load_parameters();
+  void rows();
+  void groups();
+  void position(const Inst& i);
+  bool hoisted(uint32_t at) const;
+  void hoist(uint32_t begin, uint32_t end, bool by_row);
+  std::vector<Region> regions() const;
+  void region(const Region& r);
+  void chunks(const Region& r, const Guard& guard);
+  void chunk(const Region& r, const Guard& guard);
+  void recompute(const Region& r);
+  void mark_needed(uint32_t value, const Region& r, std::vector<bool>& needed) const;
+  Guard guard_of(const Region& r) const;
+  void keep_lanes(const Inst& reduce);
+  void reduce(const Inst& i);
+  uint32_t unroll_of(const Region& r) const;  // demand.cpp
+
+  // control.cpp
+  void emit(uint32_t begin, uint32_t end);
+  void instruction(uint32_t at);
+  uint32_t branch(uint32_t at);
+  void uniform_branch(uint32_t at);
+  void masked_branch(uint32_t at, const std::vector<BaseReg>& condition);
+  bool splits(uint32_t at) const;
+  void split_branch(uint32_t at);
+  uint32_t loop(uint32_t at);
+  void declare(const Inst& i);
+  void assign(uint32_t at);
+  void get(uint32_t at);
+
+  // values.cpp
+  Operand operand(uint32_t value, uint32_t k);
+  BaseReg scalar_of(uint32_t value);
+  Operand scalar_operand(uint32_t value);  // an immediate where it can be
+  BaseReg extended(uint32_t value);        // to 64 bits
+  void define_scalar(uint32_t id, BaseReg r);
+  void define_uniform(uint32_t id, const Operand& v);  // from a vector
+  void pure(uint32_t at);
+  void affine(const Inst& i);
+  void uniform(const Inst& i);
+  bool uniform_integer(const Inst& i);
+  void varying(uint32_t at);
+  uint32_t dying(uint32_t at) const;
+  interp::Kernel kernel_of(const Inst& i) const;
+  void call_kernel(const Inst& i);
+
+  // access.cpp
+  void load(uint32_t at);
+  void load_uniform(const Inst& i);
+  void load_neighbours(uint32_t at);
+  void load_any(const Inst& i);
+  void store(const Inst& i);
+  bool store_uniform(const Inst& i);
+  void store_neighbours(const Inst& i);
+  void store_any(const Inst& i);
+  bool neighbours(uint32_t index) const;
+  bool stays_in_memory(uint32_t at) const;
+  BaseReg inside(const Inst& i, uint32_t k);  // lanes that take part and whose index is inside
+  BaseReg mask(uint32_t k) const { return masks_.empty() ? BaseReg() : masks_[k]; }
+  BaseReg room(const Inst& i);  // how many first indices leave the whole chunk inside
+
+  const Module& module_;
+  const Analysis& analysis_;
+  const interp::KernelTable& kernels_;
+  Target& target_;
+
+  uint32_t unroll_ = 1;
+  std::vector<BaseReg> masks_;  // of the lanes that take part, a vector each; empty: all
+  uint32_t level_ = 0, levels_ = 0;
+  std::vector<Value> values_, variables_;
+  std::vector<BaseReg> data_, lengths_;  // of buffers
+  BaseReg grid_[3], rows_y_;
+  BaseReg row_, y_, z_;
+  BaseReg x_;                    // the first lane of the chunk: in the grid, or in its workgroup
+  BaseReg group_, group_start_;  // grouped: the workgroup, its first lane
+  BaseReg fuel_;
+  Label stop_;
+  std::vector<std::pair<Label, Label>> refuel_;  // the way there and back
+  uint32_t recomputed_before_ = 0;
+};
+
+}  // namespace hologram::jit

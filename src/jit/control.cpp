@@ -1,0 +1,248 @@
+// Blocks and variables.
+#include "jit/compiler.hpp"
+
+namespace hologram::jit {
+
+namespace {
+
+// A branch on a condition that holds in all lanes of most chunks is compiled twice if it is short.
+constexpr uint32_t kShort = 200;
+
+}  // namespace
+
+void Compiler::emit(uint32_t begin, uint32_t end) {
+  for (uint32_t at = begin; at < end;) {
+    const Op op = inst(at).op;
+    if (op == Op::If) at = branch(at);
+    else if (op == Op::For) at = loop(at);
+    else instruction(at++);
+  }
+}
+
+void Compiler::instruction(uint32_t at) {
+  const Inst& i = inst(at);
+  switch (i.op) {
+    case Op::Load: return load(at);
+    case Op::Store: return store(i);
+    case Op::Var: return declare(i);
+    case Op::Set: return assign(at);
+    case Op::Get: return get(at);
+    case Op::End:
+    case Op::Else: return;
+    default:
+      if (!program::is_pure(i.op)) return position(i);
+      // The comparison of a branch that is compiled twice is made there.
+      if (form(i.id) == Form::Varying && analysis_.uses[i.id].count == 1 &&
+          splits(analysis_.uses[i.id].first))
+        return;
+      pure(at);
+  }
+}
+
+// ---- If
+// ------------------------------------------------------------------------------------------
+
+// lane index < bound, in a place where all lanes take part.
+bool Compiler::splits(uint32_t at) const {
+  const Inst& i = inst(at);
+  if (i.op != Op::If || !masks_.empty() || analysis_.close[at] - at > kShort) return false;
+  const Inst& c = definition(i.args[0]);
+  return c.op == Op::Lt && (c.from == DType::I32 || c.from == DType::I64) &&
+         form(c.args[0]) == Form::Affine && analysis_.steps[c.args[0]] == 1 &&
+         form(c.args[1]) == Form::Uniform && analysis_.uses[c.id].count == 1 &&
+         analysis_.around[at] == analysis_.around[analysis_.definition[c.id]];
+}
+
+uint32_t Compiler::branch(uint32_t at) {
+  if (form(inst(at).args[0]) == Form::Uniform) {
+    uniform_branch(at);
+  } else if (splits(at)) {
+    split_branch(at);
+  } else {
+    std::vector<BaseReg> condition;
+    for (uint32_t k = 0; k < unroll_; k++)
+      condition.push_back(target_.in_register(DType::Bool, operand(inst(at).args[0], k)));
+    masked_branch(at, condition);
+  }
+  return analysis_.close[at] + 1;
+}
+
+void Compiler::uniform_branch(uint32_t at) {
+  const uint32_t otherwise = analysis_.otherwise[at], close = analysis_.close[at];
+  const Label no = label(), end = label();
+  target_.jump_if(Cond::Equal, scalar_of(inst(at).args[0]), asmjit::imm(0), false, no);
+  emit(at + 1, otherwise == kNone ? close : otherwise);
+  if (otherwise != kNone) target_.jump(end);
+  bind(no);
+  if (otherwise != kNone) emit(otherwise + 1, close);
+  bind(end);
+}
+
+void Compiler::masked_branch(uint32_t at, const std::vector<BaseReg>& condition) {
+  const uint32_t otherwise = analysis_.otherwise[at], close = analysis_.close[at];
+  const std::vector<BaseReg> outer = masks_;
+  const uint32_t outer_level = level_;
+  std::vector<BaseReg> then, rest;
+  for (uint32_t k = 0; k < unroll_; k++) {
+    then.push_back(outer.empty() ? condition[k] : target_.mask_and(outer[k], condition[k]));
+    if (otherwise != kNone)
+      rest.push_back(target_.mask_and_not(
+          outer.empty() ? target_.constant(DType::Bool, 1).as<BaseReg>() : outer[k], condition[k]));
+  }
+  const auto part = [&](const std::vector<BaseReg>& masks, uint32_t begin, uint32_t end) {
+    const Label none = label();
+    target_.jump_if_none(masks, none);
+    masks_ = masks;
+    level_ = ++levels_;
+    emit(begin, end);
+    bind(none);
+  };
+  part(then, at + 1, otherwise == kNone ? close : otherwise);
+  if (otherwise != kNone) part(rest, otherwise + 1, close);
+  masks_ = outer;
+  level_ = outer_level;
+}
+
+void Compiler::split_branch(uint32_t at) {
+  const Inst& condition = definition(inst(at).args[0]);
+  const uint32_t otherwise = analysis_.otherwise[at], close = analysis_.close[at];
+  const Label some = label(), end = label();
+  const BaseReg last = target_.scalar(), bound = extended(condition.args[1]);
+  target_.extend(last, values_[condition.args[0]].scalar, condition.from);
+  target_.scalar_op(Op::Add, DType::I64, last, last, asmjit::imm(lanes()));
+  target_.jump_if(Cond::Greater, last, bound, true, some);
+  emit(at + 1, otherwise == kNone ? close : otherwise);
+  target_.jump(end);
+  bind(some);
+  std::vector<BaseReg> masks;
+  for (uint32_t k = 0; k < unroll_; k++) {
+    const BaseReg left = target_.scalar();
+    target_.scalar_op(Op::Sub, DType::I64, left, last, asmjit::imm(lanes() - k * target_.width));
+    target_.scalar_op(Op::Sub, DType::I64, left, bound, left);  // lanes of this vector, or less
+    masks.push_back(target_.mask_first(left));
+  }
+  masked_branch(at, masks);
+  bind(end);
+}
+
+// ---- For
+// -----------------------------------------------------------------------------------------
+
+// Counts in 64 bits, so that the end of a narrower type is no special case; what is left of an i64
+// is counted as an unsigned number.
+uint32_t Compiler::loop(uint32_t at) {
+  const Inst& i = inst(at);
+  const uint32_t close = analysis_.close[at];
+  const DType t = i.type;
+  const bool counts_unsigned = is_unsigned_integer(t);
+  const auto first_of = [&](uint32_t value) {
+    const BaseReg r = target_.scalar();
+    target_.extend(r, scalar_of(value), t);
+    return r;
+  };
+  const Label done = label(), round = label(), refuel = label(), again = label();
+  const BaseReg counter = first_of(i.args[0]), left = first_of(i.args[1]);
+  target_.jump_if(counts_unsigned ? Cond::AboveEqual : Cond::GreaterEqual, counter, left, true,
+                  done);
+  target_.scalar_op(Op::Sub, DType::I64, left, left, counter);
+  Value& v = values_[i.id];
+  v.scalar = counter;
+  BaseReg as_vector;
+  if (analysis_.as_vector[i.id]) {
+    as_vector = target_.vector(t);
+    v.vectors[0] = as_vector;
+  }
+  bind(round);
+  if (analysis_.as_vector[i.id]) target_.broadcast(t, as_vector, counter);
+  emit(at + 1, close);
+  target_.count_down(fuel_, refuel);
+  bind(again);
+  refuel_.emplace_back(refuel, again);
+  const auto step = static_cast<int64_t>(i.imm);
+  if (step <= INT32_MAX) {
+    target_.jump_if(Cond::BelowEqual, left, asmjit::imm(step), true, done);
+    target_.scalar_op(Op::Sub, DType::I64, left, left, asmjit::imm(step));
+    target_.scalar_op(Op::Add, DType::I64, counter, counter, asmjit::imm(step));
+  } else {
+    const BaseReg by = target_.scalar();
+    target_.set(by, step);
+    target_.jump_if(Cond::BelowEqual, left, by, true, done);
+    target_.scalar_op(Op::Sub, DType::I64, left, left, by);
+    target_.scalar_op(Op::Add, DType::I64, counter, counter, by);
+  }
+  target_.jump(round);
+  bind(done);
+  return close + 1;
+}
+
+// ---- Variables
+// -----------------------------------------------------------------------------------
+
+void Compiler::declare(const Inst& i) {
+  Value& v = variables_[i.slot];
+  v.level = level_;
+  if (analysis_.variables[i.slot] == Form::Varying) {
+    for (uint32_t k = 0; k < unroll_; k++) {
+      const BaseReg r = target_.vector(i.type);
+      target_.copy_vector(i.type, r, operand(i.args[0], k));
+      v.vectors[k] = r;
+    }
+  } else if (i.type == DType::F32 || i.type == DType::F64) {
+    const BaseReg r = target_.vector(i.type);
+    target_.copy_vector(i.type, r, operand(i.args[0], 0));
+    v.vectors[0] = r;
+  } else {
+    v.scalar = target_.scalar();
+    target_.copy(v.scalar, scalar_of(i.args[0]));
+  }
+}
+
+void Compiler::assign(uint32_t at) {
+  const Inst& i = inst(at);
+  const Value& v = variables_[i.slot];
+  if (analysis_.variables[i.slot] == Form::Varying) {
+    const bool all = masks_.empty() || v.level == level_;
+    for (uint32_t k = 0; k < unroll_; k++) {
+      const BaseReg r = v.vectors[k].as<BaseReg>();
+      Operand now = operand(i.args[0], k);
+      if (!all) now = target_.blend(i.type, masks_[k], now, r);
+      target_.copy_vector(i.type, r, now);
+    }
+  } else if (i.type == DType::F32 || i.type == DType::F64) {
+    target_.copy_vector(i.type, v.vectors[0].as<BaseReg>(), operand(i.args[0], 0));
+  } else {
+    target_.copy(v.scalar, scalar_of(i.args[0]));
+  }
+}
+
+// The variable's own registers, if it keeps its value as long as this one is used.
+void Compiler::get(uint32_t at) {
+  const Inst& i = inst(at);
+  const Value& v = variables_[i.slot];
+  Value& to = values_[i.id];
+  const Use& use = analysis_.uses[i.id];
+  if (use.count == 0) return;
+  bool stays = !use.in_loop;
+  for (uint32_t k = at + 1; k < use.last && stays; k++)
+    stays = inst(k).op != Op::Set || inst(k).slot != i.slot;
+  const bool in_vectors =
+      analysis_.variables[i.slot] == Form::Varying || i.type == DType::F32 || i.type == DType::F64;
+  if (!in_vectors) {
+    BaseReg r = v.scalar;
+    if (!stays) {
+      r = target_.scalar();
+      target_.copy(r, v.scalar);
+    }
+    return define_scalar(i.id, r);
+  }
+  const uint32_t n = analysis_.variables[i.slot] == Form::Varying ? unroll_ : 1;
+  for (uint32_t k = 0; k < n; k++) {
+    to.vectors[k] = v.vectors[k];
+    if (stays) continue;
+    const BaseReg r = target_.vector(i.type);
+    target_.copy_vector(i.type, r, v.vectors[k]);
+    to.vectors[k] = r;
+  }
+}
+
+}  // namespace hologram::jit

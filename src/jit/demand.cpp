@@ -1,0 +1,118 @@
+// How many vectors of lanes go through a part of a program side by side: enough to hide what loads
+// and arithmetic wait for, as few as the registers hold.
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "jit/compiler.hpp"
+
+namespace hologram::jit {
+
+namespace {
+
+constexpr uint32_t kMostStraight = 4;
+constexpr uint32_t kMostInLoops = 16;
+constexpr uint32_t kScratch = 3;  // registers for what operations need on their way
+
+// Most values and variables of instructions [begin, end) that hold a vector at the same time.
+uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t begin, uint32_t end) {
+  const auto& insts = module.body.insts;
+  struct Life {
+    uint32_t from = kNone, to = 0;
+    void touch(uint32_t at) {
+      from = std::min(from, at);
+      to = std::max(to, at);
+    }
+  };
+  std::map<uint32_t, Life> values, variables;
+  const auto is_vector = [&](uint32_t value) { return analysis.values[value] == Form::Varying; };
+  for (uint32_t at = begin; at < end; at++) {
+    const Inst& i = insts[at];
+    const bool of_variable = i.op == Op::Get || i.op == Op::Set || i.op == Op::Var;
+    if (of_variable && analysis.variables[i.slot] == Form::Varying) {
+      Life& life = variables[i.slot];
+      if (life.from == kNone && i.op != Op::Var) life = {begin, end - 1};  // from outside
+      life.touch(at);
+    }
+    for (size_t k = 0; k < program::arity(i); k++) {
+      const uint32_t value = i.args[k], from = analysis.definition[value];
+      if (!is_vector(value)) continue;
+      if (insts[from].op == Op::Get) variables[insts[from].slot].touch(std::max(from, begin));
+      else if (from < begin) values[value] = {begin, end - 1};  // needed in every round
+      // What goes straight into a variable takes its register.
+      else if (i.op != Op::Set || at != from + 1)
+        values[value].touch(from), values[value].touch(at);
+    }
+  }
+  std::vector<int> change(end - begin + 1, 0);
+  for (const auto& [value, life] : values) {
+    change[life.from - begin]++;
+    change[life.to - begin]--;  // the last use may write the result to its register
+    if (life.to == end - 1) change[life.to - begin]++, change[end - begin]--;
+  }
+  for (const auto& [slot, life] : variables) {
+    change[life.from - begin]++;
+    change[life.to - begin + 1]--;
+  }
+  int now = 0, most = 0;
+  for (const int c : change) most = std::max(most, now += c);
+  return static_cast<uint32_t>(most);
+}
+
+struct Demand {
+  uint32_t vectors = 1;
+  bool loops = false;
+};
+
+Demand demand_of(const Module& module, const Analysis& analysis, uint32_t begin, uint32_t end) {
+  const auto& insts = module.body.insts;
+  Demand d;
+  for (uint32_t at = begin; at < end; at++) {
+    if (insts[at].op != Op::For) continue;
+    d.loops = true;
+    bool innermost = true;
+    for (uint32_t k = at + 1; k < analysis.close[at]; k++)
+      innermost = innermost && insts[k].op != Op::For;
+    if (innermost)
+      d.vectors = std::max(d.vectors, most_alive(module, analysis, at + 1, analysis.close[at]));
+  }
+  if (!d.loops) d.vectors = std::max(1u, most_alive(module, analysis, begin, end));
+  return d;
+}
+
+uint32_t unroll_for(const Demand& d, uint32_t registers, uint32_t most_lanes, uint32_t width) {
+  const uint32_t most = std::min(
+      {d.loops ? kMostInLoops : kMostStraight, kMaxUnroll, std::max(1u, most_lanes / width)});
+  uint32_t unroll = 1;
+  while (unroll * 2 <= most && unroll * 2 * d.vectors + kScratch <= registers) unroll *= 2;
+  return unroll;
+}
+
+// Lanes that a chunk may have: those of a workgroup, or as many as a row of the grid surely has.
+uint32_t most_lanes_of(const Module& module, const Analysis& analysis) {
+  return analysis.grouped ? module.workgroup[0] : 256;
+}
+
+}  // namespace
+
+uint32_t Compiler::unroll_of(const Region& r) const {
+  return unroll_for(demand_of(module_, analysis_, r.begin, r.end), target_.vector_registers(),
+                    most_lanes_of(module_, analysis_), target_.width);
+}
+
+uint32_t Compiler::spare_registers(const Module& module, const Analysis& analysis,
+                                   uint32_t registers, uint32_t width) {
+  uint32_t begin = 0, spare = registers;
+  const auto n = static_cast<uint32_t>(module.body.insts.size());
+  for (uint32_t at = 0; at <= n; at++) {
+    if (at < n && module.body.insts[at].op != Op::GroupReduce) continue;
+    const Demand d = demand_of(module, analysis, begin, at);
+    const uint32_t used =
+        d.vectors * unroll_for(d, registers, most_lanes_of(module, analysis), width) + kScratch;
+    spare = std::min(spare, used < registers ? registers - used : 0);
+    begin = at + 1;
+  }
+  return spare;
+}
+
+}  // namespace hologram::jit

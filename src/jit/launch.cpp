@@ -1,0 +1,113 @@
+// Runs compiled code over a grid, cut into parts for the threads.
+#include <algorithm>
+#include <atomic>
+
+#include "jit/code.hpp"
+#include "jit/frame.hpp"
+#include "jit/jit.hpp"
+
+namespace hologram::jit {
+
+using interp::Launch;
+using interp::Outcome;
+
+namespace {
+
+constexpr uint64_t kLanes = 16384;  // of a call, between looks at the clock
+constexpr uint64_t kGroups = 64;    // the same for workgroups
+constexpr uint64_t kLanesWorthAThread = 8192;
+
+struct Stopped {};
+
+class Watch {
+ public:
+  explicit Watch(const Launch& launch) : launch_(launch) {}
+
+  // Whether to go on.
+  bool look() {
+    if (stop.load(std::memory_order_relaxed)) return false;
+    if (launch_.progress != nullptr && launch_.progress->cancel.load(std::memory_order_relaxed))
+      return give_up(Outcome::Cancelled);
+    if (launch_.deadline && std::chrono::steady_clock::now() > *launch_.deadline)
+      return give_up(Outcome::TimedOut);
+    return true;
+  }
+
+  std::atomic<bool> stop{false};
+  std::atomic<Outcome> outcome{Outcome::Done};
+
+ private:
+  bool give_up(Outcome why) {
+    Outcome none = Outcome::Done;
+    outcome.compare_exchange_strong(none, why);
+    stop = true;
+    return false;
+  }
+  const Launch& launch_;
+};
+
+uint64_t more_fuel(Frame* frame) { return static_cast<Watch*>(frame->watch)->look() ? kFuel : 0; }
+
+}  // namespace
+
+Compiled::Compiled(std::unique_ptr<Code> code, bool grouped, std::array<uint32_t, 3> workgroup)
+    : code_(std::move(code)), grouped_(grouped), workgroup_(workgroup) {}
+Compiled::~Compiled() = default;
+
+size_t Compiled::bytes() const { return code_->bytes(); }
+
+Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
+  const Grid& grid = launch.grid;
+  if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return Outcome::Done;
+  const auto function = reinterpret_cast<Function>(const_cast<void*>(code_->entry()));
+  Watch watch(launch);
+  const uint64_t along_x = grouped_ ? grid[0] : grid[0] * workgroup_[0];
+  const uint64_t rows_y = grid[1] * workgroup_[1], rows = rows_y * grid[2] * workgroup_[2];
+  const uint64_t lanes = grouped_ ? workgroup_[0] : 1;
+
+  const auto call = [&](uint64_t row, uint64_t row_end, uint64_t x, uint64_t x_end) {
+    Frame frame{.buffers = launch.buffers.data(),
+                .scalars = launch.scalars.data(),
+                .grid = {grid[0], grid[1], grid[2]},
+                .x_begin = static_cast<int64_t>(x),
+                .x_end = static_cast<int64_t>(x_end),
+                .row_begin = static_cast<int64_t>(row),
+                .row_end = static_cast<int64_t>(row_end),
+                .rows_y = static_cast<int64_t>(rows_y),
+                .y = static_cast<int64_t>(row % rows_y),
+                .z = static_cast<int64_t>(row / rows_y),
+                .fuel = kFuel,
+                .more_fuel = more_fuel,
+                .watch = &watch};
+    if (!watch.look() || function(&frame) != 0) throw Stopped{};
+    if (launch.progress != nullptr)
+      launch.progress->done.fetch_add((row_end - row) * (x_end - x) * lanes,
+                                      std::memory_order_relaxed);
+  };
+
+  // Short rows are taken several at a time, long ones are cut.
+  const uint64_t most = grouped_ ? kGroups : kLanes;
+  const uint64_t cuts = (along_x + most - 1) / most;
+  const uint64_t part = cuts == 1 ? along_x : most;
+  const uint64_t together = cuts == 1 ? std::max<uint64_t>(1, most / along_x) : 1;
+  const auto body = [&](uint64_t begin, uint64_t end) {
+    if (cuts == 1) {
+      for (uint64_t row = begin; row < end; row += together)
+        call(row, std::min(end, row + together), 0, along_x);
+      return;
+    }
+    for (uint64_t item = begin; item < end; item++) {
+      const uint64_t x = item % cuts * part;
+      call(item / cuts, item / cuts + 1, x, std::min(along_x, x + part));
+    }
+  };
+  const uint64_t grain = std::max<uint64_t>(1, kLanesWorthAThread / (part * lanes));
+  try {
+    threads.run(rows * cuts, grain, body);
+  } catch (const Stopped&) {
+    return watch.outcome;
+  }
+  return Outcome::Done;
+}
+
+}  // namespace hologram::jit

@@ -1,0 +1,131 @@
+// What the compiler needs of an instruction set: operations on scalars and on vectors of lanes,
+// over AsmJit's virtual registers. One class a processor implements it.
+//
+// A vector holds `width` lanes of any type, in as many bytes as the type takes: where a program
+// computes with 64-bit lanes, 32-bit lanes fill half a register. A bool is a mask.
+#pragma once
+
+#include <asmjit/core.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "hologram/dtype.hpp"
+#include "hologram/op.hpp"
+#include "interp/kernels.hpp"
+#include "program/ir.hpp"
+
+namespace hologram::jit {
+
+using asmjit::BaseReg;
+using asmjit::Label;
+using asmjit::Operand;
+using program::Combine;
+using program::Op;
+
+inline constexpr uint32_t kMaxUnroll = 16;  // vectors that are worked on side by side
+inline constexpr uint32_t kRows = 8;        // the last two are the target's own
+inline constexpr uint32_t kRowBytes = program::kMaxLanes * 8;
+
+// An element in memory: base + index * element bytes + bytes.
+struct Address {
+  BaseReg base;
+  BaseReg index = {};  // 64 bits, or none
+  int32_t bytes = 0;
+  uint8_t element = 1;  // bytes of an element
+};
+
+enum class Cond : uint8_t {
+  Equal,
+  NotEqual,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Below,  // unsigned
+  BelowEqual,
+  Above,
+  AboveEqual
+};
+
+class Target {
+ public:
+  explicit Target(uint32_t width) : width(width) {}
+  virtual ~Target() = default;
+
+  const uint32_t width;  // lanes of a vector
+
+  virtual uint32_t vector_registers() const = 0;
+  virtual asmjit::BaseCompiler& compiler() = 0;
+  virtual void begin() = 0;        // of a function uint32_t(const Frame*)
+  virtual BaseReg argument() = 0;  // its argument
+  virtual void end(BaseReg status) = 0;
+
+  // ---- Scalars: registers of 64 bits that hold an integer or a bool (0 or 1); 32-bit types live
+  // in the lower half, what stands above is not defined.
+  virtual BaseReg scalar() = 0;
+  virtual void load_scalar(BaseReg to, const Address& from, uint32_t size, bool is_signed) = 0;
+  virtual void store_scalar(const Address& to, BaseReg from, uint32_t size) = 0;
+  virtual void address_of(BaseReg to, const Address& from) = 0;
+  virtual void set(BaseReg to, int64_t value) = 0;
+  virtual void copy(BaseReg to, BaseReg from) = 0;
+  virtual void extend(BaseReg to, BaseReg from, DType type) = 0;  // to 64 bits
+  // False where the processor has no such instruction; `b` may be an immediate of 32 bits.
+  virtual bool scalar_op(Op op, DType type, BaseReg to, BaseReg a, const Operand& b) = 0;
+  virtual void scalar_not(BaseReg to, BaseReg a, DType type) = 0;
+  virtual void scalar_compare(BaseReg to, Cond cond, BaseReg a, const Operand& b, bool wide) = 0;
+  virtual void scalar_select(BaseReg to, BaseReg cond, BaseReg a, BaseReg b) = 0;
+  virtual void jump(Label to) = 0;
+  virtual void jump_if(Cond cond, BaseReg a, const Operand& b, bool wide, Label to) = 0;
+  virtual void count_down(BaseReg counter, Label at_zero) = 0;
+
+  // ---- Vectors. Operands are registers, or memory that constant() and in_memory() gave.
+  virtual BaseReg vector(DType type) = 0;  // a new register; of Bool: a mask
+  virtual Operand constant(DType type, uint64_t bits) = 0;
+  virtual BaseReg in_register(DType type, const Operand& v) = 0;
+  virtual void copy_vector(DType type, BaseReg to, const Operand& from) = 0;
+  virtual void broadcast(DType type, BaseReg to, BaseReg scalar) = 0;
+  virtual void first_lane(DType type, BaseReg scalar, const Operand& from) = 0;
+  // base + step * (lane + first)
+  virtual void affine(DType type, BaseReg to, BaseReg base, int64_t step, int64_t first) = 0;
+
+  // The result of a pure operation; none if this target leaves it to the interpreter's kernels. The
+  // count of a shift may be an immediate. Registers of `dying` (bit i: in[i]) may be overwritten.
+  virtual std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
+                                      uint32_t dying) = 0;
+
+  // Masks. and_not: a without b.
+  virtual BaseReg mask_and(BaseReg a, BaseReg b) = 0;
+  virtual BaseReg mask_and_not(BaseReg a, BaseReg b) = 0;
+  // The first lanes of a vector: a number of 64 bits, which may be below 0 or exceed the vector.
+  virtual BaseReg mask_first(BaseReg lanes) = 0;
+  virtual void jump_if_none(std::span<const BaseReg> masks, Label to) = 0;
+  virtual BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) = 0;
+
+  // ---- Memory. `mask` may be none: all lanes. Lanes left out give 0, or are not written.
+  // Neighbours, as an operand of the next operation; none if it has to be loaded.
+  virtual std::optional<Operand> in_memory(DType stored, const Address& from) = 0;
+  virtual BaseReg load_run(DType stored, const Address& from, BaseReg mask) = 0;
+  virtual void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) = 0;
+  // Elements at base[index], each index an i32 or i64 lane.
+  virtual BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
+                         BaseReg mask) = 0;
+  virtual void scatter(DType stored, BaseReg base, BaseReg index, DType index_type,
+                       const Operand& value, BaseReg mask) = 0;
+
+  // ---- Rows on the stack, as the interpreter's kernels take them.
+  // The address of one of kRows, each of kRowBytes, aligned to 64.
+  virtual BaseReg row(uint32_t number) = 0;
+  virtual void to_row(DType type, BaseReg row, uint32_t first, const Operand& value) = 0;
+  virtual BaseReg from_row(DType type, BaseReg row, uint32_t first) = 0;
+  // Combines the lanes of a vector by halves, in place: lane 0 is the result. False: pure() has no
+  // such operation.
+  virtual bool fold(Op op, DType type, BaseReg value) = 0;
+
+  // Of a function with a fixed address, or whose address stands in a register.
+  virtual void call(const Operand& function, std::span<const BaseReg> arguments,
+                    BaseReg result) = 0;
+};
+
+}  // namespace hologram::jit

@@ -1,0 +1,131 @@
+// x86-64 with AVX2, FMA and F16C, or with AVX-512 (F, BW, DQ, VL).
+#pragma once
+
+#include <asmjit/x86.h>
+
+#include <functional>
+
+#include <map>
+#include <vector>
+
+#include "jit/target.hpp"
+
+namespace hologram::jit {
+
+class X86 final : public Target {
+ public:
+  // `wide`: the program has lanes of 64 bits. `held`: constants that may keep a register.
+  X86(asmjit::CodeHolder& code, bool avx512, bool wide, uint32_t held);
+
+  uint32_t vector_registers() const override { return avx512_ ? 32 : 16; }
+  asmjit::BaseCompiler& compiler() override { return cc_; }
+  void begin() override;
+  BaseReg argument() override { return argument_; }
+  void end(BaseReg status) override;
+
+  BaseReg scalar() override { return cc_.newGpq(); }
+  void load_scalar(BaseReg to, const Address& from, uint32_t size, bool is_signed) override;
+  void store_scalar(const Address& to, BaseReg from, uint32_t size) override;
+  void address_of(BaseReg to, const Address& from) override;
+  void set(BaseReg to, int64_t value) override;
+  void copy(BaseReg to, BaseReg from) override;
+  void extend(BaseReg to, BaseReg from, DType type) override;
+  bool scalar_op(Op op, DType type, BaseReg to, BaseReg a, const Operand& b) override;
+  void scalar_not(BaseReg to, BaseReg a, DType type) override;
+  void scalar_compare(BaseReg to, Cond cond, BaseReg a, const Operand& b, bool wide) override;
+  void scalar_select(BaseReg to, BaseReg cond, BaseReg a, BaseReg b) override;
+  void jump(Label to) override { cc_.jmp(to); }
+  void jump_if(Cond cond, BaseReg a, const Operand& b, bool wide, Label to) override;
+  void count_down(BaseReg counter, Label at_zero) override;
+
+  BaseReg vector(DType type) override;
+  Operand constant(DType type, uint64_t bits) override;
+  BaseReg in_register(DType type, const Operand& v) override;
+  void copy_vector(DType type, BaseReg to, const Operand& from) override;
+  void broadcast(DType type, BaseReg to, BaseReg scalar) override;
+  void first_lane(DType type, BaseReg scalar, const Operand& from) override;
+  void affine(DType type, BaseReg to, BaseReg base, int64_t step, int64_t first) override;
+
+  std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
+                              uint32_t dying) override;
+
+  BaseReg mask_and(BaseReg a, BaseReg b) override;
+  BaseReg mask_and_not(BaseReg a, BaseReg b) override;
+  BaseReg mask_first(BaseReg lanes) override;
+  void jump_if_none(std::span<const BaseReg> masks, Label to) override;
+  BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) override;
+
+  std::optional<Operand> in_memory(DType stored, const Address& from) override;
+  BaseReg load_run(DType stored, const Address& from, BaseReg mask) override;
+  void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) override;
+  BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
+                 BaseReg mask) override;
+  void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
+               BaseReg mask) override;
+
+  BaseReg row(uint32_t number) override;
+  void to_row(DType type, BaseReg row, uint32_t first, const Operand& value) override;
+  BaseReg from_row(DType type, BaseReg row, uint32_t first) override;
+  bool fold(Op op, DType type, BaseReg value) override;
+
+  void call(const Operand& function, std::span<const BaseReg> arguments, BaseReg result) override;
+
+ private:
+  using Vec = asmjit::x86::Vec;
+  using Mem = asmjit::x86::Mem;
+  using Gp = asmjit::x86::Gp;
+  using KReg = asmjit::x86::KReg;
+  using Id = asmjit::InstId;
+
+  static Gp gp(const BaseReg& r) { return r.as<Gp>(); }
+  static Gp gp32(const BaseReg& r) { return r.as<Gp>().r32(); }
+  static Mem memory(const Address& a, uint32_t size);
+  uint32_t bytes(DType type) const;                  // of a vector
+  Vec sized(uint32_t bytes);                         // a new register
+  static Vec part(const BaseReg& v, uint32_t size);  // its lower bytes
+  Vec of(DType type) { return sized(bytes(type)); }
+  Vec any(DType type, const Operand& v) { return in_register(type, v).as<Vec>(); }
+  Mem literal(const void* data, size_t size);  // in the constant pool
+  Mem repeated(uint64_t bits, uint32_t element, uint32_t size);
+  BaseReg at_start(const std::function<BaseReg()>& emit);
+  void move(Vec to, const Operand& from);
+  void bitwise(Op op, Vec to, const Operand& a, const Operand& b);
+  Vec result_in(DType type, const Operand& v, bool dies);
+
+  // x86_arithmetic.cpp
+  std::optional<BaseReg> floating(Op op, DType type, std::span<const Operand> in, uint32_t dying);
+  std::optional<BaseReg> integer(Op op, DType type, std::span<const Operand> in, uint32_t dying);
+  BaseReg least_or_most(bool max, DType type, std::span<const Operand> in);
+  BaseReg same_bits(DType type, const Operand& v, bool dies);
+  BaseReg fused(DType type, std::span<const Operand> in, uint32_t dying);
+  std::optional<BaseReg> shift(Op op, DType type, std::span<const Operand> in);
+  std::optional<BaseReg> logic(Op op, std::span<const Operand> in);
+  // x86_convert.cpp
+  std::optional<BaseReg> compare(Op op, DType from, std::span<const Operand> in);
+  BaseReg compare_floats(uint32_t predicate, DType from, Vec a, const Operand& b);
+  std::optional<BaseReg> compare_integers(Op op, DType from, std::span<const Operand> in);
+  std::optional<BaseReg> cast(DType to, DType from, const Operand& v, bool dies);
+  BaseReg to_i32(const Operand& v);
+  BaseReg narrowed(Vec mask64);  // AVX2: a mask of 64-bit lanes
+  Vec widened(BaseReg mask);     // AVX2: for 64-bit lanes
+  Vec bf16_bits(const Operand& v);
+  // x86_memory.cpp
+  Vec widen(DType stored, const Mem& from, BaseReg mask);
+  void narrow(DType stored, const Mem& to, const Operand& value, BaseReg mask);
+  BaseReg mask_bits(BaseReg mask);
+  bool masks_memory(DType stored) const;
+  BaseReg all_lanes();
+  template <class Fn>
+  void each_lane(BaseReg mask, Fn fn);
+
+  asmjit::x86::Compiler cc_;
+  bool avx512_, wide_;
+  uint32_t held_;
+  Mem rows_[kRows];
+  asmjit::BaseNode* start_ = nullptr;
+  asmjit::FuncNode* function_ = nullptr;
+  Gp argument_;
+  std::map<std::pair<DType, uint64_t>, Operand> constants_;
+};
+
+}  // namespace hologram::jit

@@ -1,0 +1,438 @@
+// Arithmetic, bits and logic on vectors.
+#include <array>
+
+#include "jit/x86.hpp"
+
+namespace hologram::jit {
+
+namespace x86 = asmjit::x86;
+namespace I = x86::Inst;
+
+namespace {
+
+using Id = asmjit::InstId;
+
+bool is_wide(DType t) { return size_of(t) == 8; }
+bool is_signed(DType t) { return t == DType::I32 || t == DType::I64; }
+
+uint64_t sign_bit(DType t) { return is_wide(t) ? uint64_t{1} << 63 : uint64_t{1} << 31; }
+
+// By type: f32, f64.
+struct FloatIds {
+  Op op;
+  Id ids[2];
+};
+constexpr FloatIds kFloats[] = {
+    {Op::Add, {I::kIdVaddps, I::kIdVaddpd}},
+    {Op::Sub, {I::kIdVsubps, I::kIdVsubpd}},
+    {Op::Mul, {I::kIdVmulps, I::kIdVmulpd}},
+    {Op::Div, {I::kIdVdivps, I::kIdVdivpd}},
+};
+
+struct Rounding {
+  Op op;
+  int mode;
+};
+constexpr Rounding kRoundings[] = {
+    {Op::Round, 0x8}, {Op::Floor, 0x9}, {Op::Ceil, 0xa}, {Op::Trunc, 0xb}};
+
+// Of integers: lanes of 32 bits, of 64 bits, and of 64 bits with AVX-512; 0: there is none.
+struct IntegerIds {
+  Op op;
+  bool for_signed, for_unsigned;
+  Id ids[3];
+};
+constexpr IntegerIds kIntegers[] = {
+    {Op::Add, true, true, {I::kIdVpaddd, I::kIdVpaddq, I::kIdVpaddq}},
+    {Op::Sub, true, true, {I::kIdVpsubd, I::kIdVpsubq, I::kIdVpsubq}},
+    {Op::Mul, true, true, {I::kIdVpmulld, 0, I::kIdVpmullq}},
+    {Op::Min, true, false, {I::kIdVpminsd, 0, I::kIdVpminsq}},
+    {Op::Min, false, true, {I::kIdVpminud, 0, I::kIdVpminuq}},
+    {Op::Max, true, false, {I::kIdVpmaxsd, 0, I::kIdVpmaxsq}},
+    {Op::Max, false, true, {I::kIdVpmaxud, 0, I::kIdVpmaxuq}},
+};
+
+}  // namespace
+
+// The operand's own register if it dies, else a new one.
+X86::Vec X86::result_in(DType type, const Operand& v, bool dies) {
+  return dies && v.isReg() ? v.as<Vec>() : of(type);
+}
+
+// to = a op b for And, Or, Xor, on bits. Not: a without the bits of b.
+void X86::bitwise(Op op, Vec to, const Operand& a, const Operand& b) {
+  Id id = 0;
+  switch (op) {
+    case Op::And: id = avx512_ ? I::kIdVpandd : I::kIdVpand; break;
+    case Op::Or: id = avx512_ ? I::kIdVpord : I::kIdVpor; break;
+    case Op::Xor: id = avx512_ ? I::kIdVpxord : I::kIdVpxor; break;
+    default: id = avx512_ ? I::kIdVpandnd : I::kIdVpandn; break;
+  }
+  const bool eight = (b.isMem() && b.as<Mem>().hasBroadcast() && b.as<Mem>().size() == 8);
+  if (eight) {  // elements of 64 bits
+    switch (op) {
+      case Op::And: id = I::kIdVpandq; break;
+      case Op::Or: id = I::kIdVporq; break;
+      case Op::Xor: id = I::kIdVpxorq; break;
+      default: id = I::kIdVpandnq; break;
+    }
+  }
+  cc_.emit(id, to, a, b);
+}
+
+std::optional<BaseReg> X86::pure(Op op, DType type, DType from, std::span<const Operand> in,
+                                 uint32_t dying) {
+  if (op == Op::Select) return blend(type, in[0].as<BaseReg>(), in[1], in[2]);
+  if (op >= Op::Eq && op <= Op::IsFinite) return compare(op, from, in);
+  if (op == Op::Cast) return cast(type, from, in[0], (dying & 1) != 0);
+  if (op == Op::Bitcast) return same_bits(type, in[0], (dying & 1) != 0);
+  if (type == DType::Bool) return logic(op, in);
+  if (is_float(type)) return floating(op, type, in, dying);
+  return integer(op, type, in, dying);
+}
+
+// A register of its own: what a value's register holds may change when the value is dead.
+BaseReg X86::same_bits(DType type, const Operand& v, bool dies) {
+  if (dies && v.isReg()) return v.as<BaseReg>();
+  const BaseReg to = vector(type);
+  copy_vector(type, to, v);
+  return to;
+}
+
+std::optional<BaseReg> X86::floating(Op op, DType type, std::span<const Operand> in,
+                                     uint32_t dying) {
+  const size_t which = type == DType::F64;
+  for (const FloatIds& row : kFloats) {
+    if (row.op != op) continue;
+    Operand a = in[0], b = in[1];
+    const bool commutes = program::info(op).commutative;
+    if (a.isMem() && commutes) std::swap(a, b);
+    const Vec left = any(type, a);
+    const Vec to = result_in(type, a, (a == in[0] ? dying & 1 : dying & 2) != 0);
+    cc_.emit(row.ids[which], to, left, b);
+    return to;
+  }
+  for (const Rounding& row : kRoundings) {
+    if (row.op != op) continue;
+    const Vec to = of(type);
+    if (avx512_) cc_.emit(which ? I::kIdVrndscalepd : I::kIdVrndscaleps, to, in[0], row.mode);
+    else cc_.emit(which ? I::kIdVroundpd : I::kIdVroundps, to, in[0], row.mode);
+    return to;
+  }
+  switch (op) {
+    case Op::Min:
+    case Op::Max: return least_or_most(op == Op::Max, type, in);
+    case Op::Fma:
+    case Op::Mad: return fused(type, in, dying);
+    case Op::Sqrt: {
+      const Vec to = of(type);
+      cc_.emit(which ? I::kIdVsqrtpd : I::kIdVsqrtps, to, in[0]);
+      return to;
+    }
+    case Op::Neg: {
+      const Vec to = result_in(type, in[0], (dying & 1) != 0);
+      bitwise(Op::Xor, to, any(type, in[0]), constant(type, sign_bit(type)));
+      return to;
+    }
+    case Op::Abs: {
+      const Vec to = result_in(type, in[0], (dying & 1) != 0);
+      bitwise(Op::And, to, any(type, in[0]), constant(type, sign_bit(type) - 1));
+      return to;
+    }
+    case Op::CopySign: {
+      const Vec magnitude = of(type), sign = of(type);
+      bitwise(Op::And, magnitude, any(type, in[0]), constant(type, sign_bit(type) - 1));
+      bitwise(Op::And, sign, any(type, in[1]), constant(type, sign_bit(type)));
+      bitwise(Op::Or, sign, sign, magnitude);
+      return sign;
+    }
+    case Op::RoundF16: {
+      const Vec to = of(type), half = sized(std::max(16u, bytes(type) / 2));
+      cc_.vcvtps2ph(half, any(type, in[0]), 0);
+      cc_.vcvtph2ps(to, half);
+      return to;
+    }
+    case Op::RoundBF16: {
+      const Vec to = bf16_bits(in[0]);
+      if (avx512_) cc_.vpslld(to, to, 16);
+      else cc_.vpslld(to, to, 16);
+      return to;
+    }
+    default: return {};
+  }
+}
+
+// IEEE 754-2019 minimum and maximum: the processor's own answer their second operand for NaN, and
+// for zeros of either sign.
+BaseReg X86::least_or_most(bool max, DType type, std::span<const Operand> in) {
+  const bool eight = type == DType::F64;
+  const Vec a = any(type, in[0]);
+  const Vec to = of(type);
+  if (avx512_) {
+    // VRANGE tells zeros apart, but gives the number where one operand is NaN.
+    const KReg nan = width == 16 ? cc_.newKw() : cc_.newKb();
+    cc_.emit(eight ? I::kIdVcmppd : I::kIdVcmpps, nan, a, in[1], 3);
+    cc_.emit(eight ? I::kIdVrangepd : I::kIdVrangeps, to, a, in[1], max ? 5 : 4);
+    cc_.k(nan).emit(eight ? I::kIdVaddpd : I::kIdVaddps, to, a, in[1]);
+    return to;
+  }
+  const Vec b = any(type, in[1]);
+  const Vec equal = of(type), both = of(type);
+  cc_.emit(eight ? I::kIdVcmppd : I::kIdVcmpps, equal, a, b, 0);
+  const Id extreme =
+      max ? (eight ? I::kIdVmaxpd : I::kIdVmaxps) : (eight ? I::kIdVminpd : I::kIdVminps);
+  const Id choose = eight ? I::kIdVblendvpd : I::kIdVblendvps;
+  cc_.emit(extreme, to, a, b);
+  bitwise(max ? Op::And : Op::Or, both, a, b);
+  cc_.emit(choose, to, to, both, equal);
+  cc_.emit(eight ? I::kIdVcmppd : I::kIdVcmpps, equal, a, b, 3);
+  cc_.emit(eight ? I::kIdVaddpd : I::kIdVaddps, both, a, b);
+  cc_.emit(choose, to, to, both, equal);
+  return to;
+}
+
+// a b + c in the form that overwrites a register nobody needs, if there is one; one operand may
+// stand in memory.
+BaseReg X86::fused(DType type, std::span<const Operand> in, uint32_t dying) {
+  const size_t eight = type == DType::F64;
+  constexpr std::array<Id, 2> k132 = {I::kIdVfmadd132ps, I::kIdVfmadd132pd},
+                              k213 = {I::kIdVfmadd213ps, I::kIdVfmadd213pd},
+                              k231 = {I::kIdVfmadd231ps, I::kIdVfmadd231pd};
+  Operand a = in[0], b = in[1];
+  const Operand& c = in[2];
+  bool a_dies = a.isReg() && (dying & 1), b_dies = b.isReg() && (dying & 2);
+  if (a.isMem() || (b_dies && !a_dies)) {
+    std::swap(a, b);
+    std::swap(a_dies, b_dies);
+  }
+  if (a.isMem()) a = any(type, a);  // both are
+  if (c.isReg() && (dying & 4) && !(a_dies && b.isReg())) {
+    const Vec to = c.as<Vec>();
+    cc_.emit(k231[eight], to, a, b);  // to += a b
+    return to;
+  }
+  Vec to = a.as<Vec>();
+  if (!a_dies) {
+    to = of(type);
+    move(to, a);
+  }
+  if (b.isMem()) cc_.emit(k132[eight], to, any(type, c), b);  // to = to b + c
+  else cc_.emit(k213[eight], to, b, c);                       // to = b to + c
+  return to;
+}
+
+std::optional<BaseReg> X86::integer(Op op, DType type, std::span<const Operand> in,
+                                    uint32_t dying) {
+  const size_t which = !is_wide(type) ? 0 : avx512_ ? 2 : 1;
+  for (const IntegerIds& row : kIntegers) {
+    if (row.op != op || !(is_signed(type) ? row.for_signed : row.for_unsigned)) continue;
+    if (row.ids[which] == 0) return {};
+    Operand a = in[0], b = in[1];
+    if (a.isMem() && program::info(op).commutative) std::swap(a, b);
+    const Vec left = any(type, a);
+    const Vec to = result_in(type, a, (a == in[0] ? dying & 1 : dying & 2) != 0);
+    cc_.emit(row.ids[which], to, left, b);
+    return to;
+  }
+  switch (op) {
+    case Op::And:
+    case Op::Or:
+    case Op::Xor: {
+      Operand a = in[0], b = in[1];
+      if (a.isMem()) std::swap(a, b);
+      const Vec left = any(type, a);
+      const Vec to = of(type);
+      bitwise(op, to, left, b);
+      return to;
+    }
+    case Op::Not: {
+      const Vec to = of(type);
+      bitwise(Op::Xor, to, any(type, in[0]), constant(type, is_wide(type) ? ~uint64_t{0} : ~0u));
+      return to;
+    }
+    case Op::Shl:
+    case Op::Shr: return shift(op, type, in);
+    case Op::Fma:
+    case Op::Mad: {
+      const auto product = integer(Op::Mul, type, in.first(2), 0);
+      if (!product) return {};
+      const Operand sum[] = {*product, in[2]};
+      return integer(Op::Add, type, sum, 1);
+    }
+    case Op::Neg: {
+      const Operand difference[] = {constant(type, 0), in[0]};
+      return integer(Op::Sub, type, difference, 0);
+    }
+    case Op::Abs: {
+      if (is_wide(type) && !avx512_) return {};
+      const Vec to = of(type);
+      cc_.emit(is_wide(type) ? I::kIdVpabsq : I::kIdVpabsd, to, in[0]);
+      return to;
+    }
+    case Op::Wrap8:
+    case Op::Wrap16: {
+      const int bits = op == Op::Wrap8 ? 24 : 16;
+      const Vec to = of(type);
+      cc_.vpslld(to, any(type, in[0]), bits);
+      if (is_signed(type)) cc_.vpsrad(to, to, bits);
+      else cc_.vpsrld(to, to, bits);
+      return to;
+    }
+    case Op::MulHi: {
+      if (is_wide(type)) return {};
+      // Products of the even lanes, of the odd lanes, and their upper halves side by side.
+      const Id multiply = is_signed(type) ? I::kIdVpmuldq : I::kIdVpmuludq;
+      const Vec a = any(type, in[0]), b = any(type, in[1]);
+      const Vec even = of(type), odd = of(type), high = of(type);
+      cc_.emit(multiply, even, a, b);
+      cc_.vpsrlq(odd, a, 32);
+      cc_.vpsrlq(high, b, 32);
+      cc_.emit(multiply, odd, odd, high);
+      cc_.vpsrlq(even, even, 32);
+      if (avx512_) {
+        Mem m = repeated(0xffffffff00000000u, 8, bytes(type));
+        m.setSize(bytes(type));
+        bitwise(Op::And, odd, odd, m);
+        bitwise(Op::Or, even, even, odd);
+      } else {
+        cc_.vpblendd(even, even, odd, 0xaa);
+      }
+      return even;
+    }
+    default: return {};
+  }
+}
+
+// The count is an immediate, or lanes of 32 bits that count modulo the width.
+std::optional<BaseReg> X86::shift(Op op, DType type, std::span<const Operand> in) {
+  const bool eight = is_wide(type), left = op == Op::Shl, arithmetic = !left && is_signed(type);
+  if (eight && arithmetic && !avx512_) return {};
+  const Vec a = any(type, in[0]), to = of(type);
+  if (in[1].isImm()) {
+    const uint64_t n = in[1].as<asmjit::Imm>().valueAs<uint64_t>() % (eight ? 64 : 32);
+    const Id id = left         ? (eight ? I::kIdVpsllq : I::kIdVpslld)
+                  : arithmetic ? (eight ? I::kIdVpsraq : I::kIdVpsrad)
+                               : (eight ? I::kIdVpsrlq : I::kIdVpsrld);
+    cc_.emit(id, to, a, asmjit::imm(n));
+    return to;
+  }
+  const Vec count = of(type);
+  const Vec given = any(DType::U32, in[1]);
+  if (eight) cc_.vpmovzxdq(count, part(given, bytes(DType::U32)));
+  bitwise(Op::And, count, eight ? count : given, constant(type, eight ? 63 : 31));
+  const Id id = left         ? (eight ? I::kIdVpsllvq : I::kIdVpsllvd)
+                : arithmetic ? (eight ? I::kIdVpsravq : I::kIdVpsravd)
+                             : (eight ? I::kIdVpsrlvq : I::kIdVpsrlvd);
+  cc_.emit(id, to, a, count);
+  return to;
+}
+
+// ---- Masks
+// ---------------------------------------------------------------------------------------
+
+std::optional<BaseReg> X86::logic(Op op, std::span<const Operand> in) {
+  const BaseReg to = vector(DType::Bool);
+  const bool w = width == 16;
+  if (op == Op::Not) {
+    if (avx512_) cc_.emit(w ? I::kIdKnotw : I::kIdKnotb, to, in[0]);
+    else bitwise(Op::Xor, to.as<Vec>(), in[0], constant(DType::Bool, 1));
+    return to;
+  }
+  if (op != Op::And && op != Op::Or && op != Op::Xor) return {};
+  if (!avx512_) {
+    bitwise(op, to.as<Vec>(), in[0], in[1]);
+    return to;
+  }
+  const Id id = op == Op::And  ? (w ? I::kIdKandw : I::kIdKandb)
+                : op == Op::Or ? (w ? I::kIdKorw : I::kIdKorb)
+                               : (w ? I::kIdKxorw : I::kIdKxorb);
+  cc_.emit(id, to, in[0], in[1]);
+  return to;
+}
+
+BaseReg X86::mask_and(BaseReg a, BaseReg b) {
+  const Operand in[] = {a, b};
+  return *logic(Op::And, in);
+}
+
+BaseReg X86::mask_and_not(BaseReg a, BaseReg b) {
+  const BaseReg to = vector(DType::Bool);
+  if (avx512_) cc_.emit(width == 16 ? I::kIdKandnw : I::kIdKandnb, to, b, a);
+  else cc_.vpandn(to.as<Vec>(), b.as<Vec>(), a.as<Vec>());
+  return to;
+}
+
+BaseReg X86::mask_first(BaseReg lanes) {
+  const Vec count = of(DType::I32), numbers = of(DType::I32);
+  const Gp zero = cc_.newGpq(), some = cc_.newGpq(), most = cc_.newGpq();
+  cc_.xor_(zero.r32(), zero.r32());
+  cc_.mov(some, gp(lanes));
+  cc_.mov(most.r32(), width);
+  cc_.cmp(some, most);
+  cc_.cmovg(some, most);
+  cc_.test(some, some);
+  cc_.cmovs(some, zero);
+  broadcast(DType::I32, count, some);
+  affine(DType::I32, numbers, zero, 1, 0);
+  const Operand in[] = {numbers, count};
+  return *compare_integers(Op::Lt, DType::I32, in);
+}
+
+void X86::jump_if_none(std::span<const BaseReg> masks, Label to) {
+  if (avx512_) {
+    BaseReg all = masks[0];
+    const bool w = width == 16;
+    for (size_t k = 1; k < masks.size(); k++) {
+      const BaseReg both = vector(DType::Bool);
+      cc_.emit(w ? I::kIdKorw : I::kIdKorb, both, all, masks[k]);
+      all = both;
+    }
+    cc_.emit(w ? I::kIdKortestw : I::kIdKortestb, all, all);
+    cc_.jz(to);
+    return;
+  }
+  Vec all = masks[0].as<Vec>();
+  for (size_t k = 1; k < masks.size(); k++) {
+    const Vec both = of(DType::Bool);
+    cc_.vpor(both, all, masks[k].as<Vec>());
+    all = both;
+  }
+  cc_.vptest(all, all);
+  cc_.jz(to);
+}
+
+BaseReg X86::blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) {
+  if (type == DType::Bool) {
+    const BaseReg a = mask_and(mask, yes.as<BaseReg>()), b = mask_and_not(no.as<BaseReg>(), mask);
+    const Operand in[] = {a, b};
+    return *logic(Op::Or, in);
+  }
+  const bool eight = is_wide(type);
+  const Vec to = of(type);
+  const Vec otherwise = any(type, no);
+  if (avx512_)
+    cc_.k(mask.as<KReg>()).emit(eight ? I::kIdVblendmpd : I::kIdVblendmps, to, otherwise, yes);
+  else if (eight) cc_.vblendvpd(to, otherwise, any(type, yes), widened(mask));
+  else cc_.vblendvps(to, otherwise, any(type, yes), mask.as<Vec>());
+  return to;
+}
+
+// Halves of 256, 128, 64, 32 bits: what stands above comes down, until one lane is left.
+bool X86::fold(Op op, DType type, BaseReg value) {
+  const Vec v = value.as<Vec>();
+  const uint32_t element = static_cast<uint32_t>(size_of(type));
+  for (uint32_t half = bytes(type) / 2; half >= element; half /= 2) {
+    const Vec upper = of(type);
+    if (half == 32) cc_.vshufi64x2(upper, v, v, 0x4e);
+    else if (half == 16 && v.isZmm()) cc_.vshufi64x2(upper, v, v, 0xb1);
+    else if (half == 16) cc_.vpermq(upper, v, 0x4e);
+    else cc_.vpshufd(upper, v, half == 8 ? 0x4e : 0xb1);
+    const Operand in[] = {v, upper};
+    const auto r = pure(op, type, type, in, 0);
+    if (!r) return false;
+    copy_vector(type, v, *r);
+  }
+  return true;
+}
+
+}  // namespace hologram::jit

@@ -1,0 +1,325 @@
+// Loads and stores of vectors: neighbours, and elements at any index.
+#include <functional>
+
+#include "jit/x86.hpp"
+
+namespace hologram::jit {
+
+namespace x86 = asmjit::x86;
+namespace I = x86::Inst;
+
+namespace {
+
+bool is_wide(DType t) { return size_of(t) == 8; }
+bool is_plain(DType stored) { return size_of(stored) >= 4 && stored != DType::Bool; }
+
+}  // namespace
+
+// Whether a load or store of this type takes a mask.
+bool X86::masks_memory(DType stored) const { return avx512_ || is_plain(stored); }
+
+BaseReg X86::mask_bits(BaseReg mask) {
+  const Gp bits = cc_.newGpq();
+  if (avx512_) {
+    // A copy, which stands in a register: AsmJit takes a mask on the stack for an operand here, as
+    // the instruction does not.
+    const BaseReg copy = vector(DType::Bool);
+    copy_vector(DType::Bool, copy, mask);
+    cc_.emit(width == 16 ? I::kIdKmovw : I::kIdKmovb, bits.r32(), copy);
+  }
+  if (!avx512_) cc_.vmovmskps(bits.r32(), mask.as<Vec>());
+  return bits;
+}
+
+BaseReg X86::all_lanes() {
+  const BaseReg to = vector(DType::Bool);
+  copy_vector(DType::Bool, to, constant(DType::Bool, 1));
+  return to;
+}
+
+// fn(lane) for the lanes of the mask, one after the other.
+template <class Fn>
+void X86::each_lane(BaseReg mask, Fn fn) {
+  const bool masked = mask.isValid();
+  const BaseReg bits = masked ? mask_bits(mask) : BaseReg();
+  for (uint32_t lane = 0; lane < width; lane++) {
+    const Label skip = cc_.newLabel();
+    if (masked) {
+      cc_.test(gp32(bits), 1u << lane);
+      cc_.jz(skip);
+    }
+    fn(lane);
+    if (masked) cc_.bind(skip);
+  }
+}
+
+// ---- Neighbours
+// ----------------------------------------------------------------------------------
+
+std::optional<Operand> X86::in_memory(DType stored, const Address& from) {
+  if (!is_plain(stored)) return {};
+  return memory(from, bytes(compute_type(stored)));
+}
+
+// Elements to lanes of the compute type; a mask only where the instruction takes one.
+X86::Vec X86::widen(DType stored, const Mem& from, BaseReg mask) {
+  const DType type = compute_type(stored);
+  Vec to = of(type == DType::Bool ? DType::U32 : type);
+  Mem m = from;
+  const uint32_t lanes = width;
+  const auto load = [&](asmjit::InstId id, uint32_t element) {
+    m.setSize(lanes * element);
+    if (!mask.isValid() || !avx512_) cc_.emit(id, to, m);
+    else cc_.k(mask.as<KReg>()).z().emit(id, to, m);
+  };
+  switch (stored) {
+    case DType::I8: load(I::kIdVpmovsxbd, 1); break;
+    case DType::U8:
+    case DType::Bool: load(I::kIdVpmovzxbd, 1); break;
+    case DType::I16: load(I::kIdVpmovsxwd, 2); break;
+    case DType::U16: load(I::kIdVpmovzxwd, 2); break;
+    case DType::F16: load(I::kIdVcvtph2ps, 2); break;
+    case DType::BF16:
+      load(I::kIdVpmovzxwd, 2);
+      cc_.vpslld(to, to, 16);
+      break;
+    default:
+      if (!mask.isValid()) {
+        m.setSize(bytes(type));
+        cc_.vmovups(to, m);
+      } else if (avx512_) {
+        m.setSize(bytes(type));
+        cc_.k(mask.as<KReg>()).z().emit(is_wide(type) ? I::kIdVmovupd : I::kIdVmovups, to, m);
+      } else {
+        m.setSize(bytes(type));
+        if (is_wide(type)) cc_.vmaskmovpd(to, widened(mask), m);
+        else cc_.vmaskmovps(to, mask.as<Vec>(), m);
+      }
+  }
+  return to;
+}
+
+BaseReg X86::load_run(DType stored, const Address& from, BaseReg mask) {
+  Vec loaded;
+  if (!mask.isValid() || masks_memory(stored)) {
+    loaded = widen(stored, memory(from, 1), mask);
+  } else {
+    const auto element = static_cast<uint32_t>(size_of(stored));
+    const BaseReg lanes = row(kRows - 1);
+    const Vec zero = of(DType::U32);
+    cc_.vpxor(zero, zero, zero);
+    cc_.vmovups(memory({lanes}, bytes(DType::U32)), zero);
+    each_lane(mask, [&](uint32_t lane) {
+      const BaseReg r = scalar();
+      Address at = from;
+      at.bytes += static_cast<int32_t>(lane * element);
+      load_scalar(r, at, element, false);
+      store_scalar({lanes, {}, static_cast<int32_t>(lane * element)}, r, element);
+    });
+    loaded = widen(stored, memory({lanes}, 1), {});
+  }
+  if (stored != DType::Bool) return loaded;
+  const Operand in[] = {loaded, constant(DType::U32, 0)};
+  return *compare_integers(Op::Ne, DType::U32, in);
+}
+
+// Lanes of the compute type to elements.
+void X86::narrow(DType stored, const Mem& to, const Operand& value, BaseReg mask) {
+  const DType type = compute_type(stored);
+  Mem m = to;
+  const auto masked = [&]() -> x86::Compiler& {
+    return !mask.isValid() || !avx512_ ? cc_ : static_cast<x86::Compiler&>(cc_.k(mask.as<KReg>()));
+  };
+  if (is_plain(stored)) {
+    const Vec v = any(type, value);
+    m.setSize(bytes(type));
+    if (!mask.isValid()) cc_.vmovups(m, v);
+    else if (avx512_) masked().emit(is_wide(type) ? I::kIdVmovupd : I::kIdVmovups, m, v);
+    else if (is_wide(type)) cc_.vmaskmovpd(m, widened(mask), v);
+    else cc_.vmaskmovps(m, mask.as<Vec>(), v);
+    return;
+  }
+  m.setSize(width * static_cast<uint32_t>(size_of(stored)));
+  if (stored == DType::F16) {
+    const Vec v = any(type, value);
+    masked().emit(I::kIdVcvtps2ph, m, v, 0);
+    return;
+  }
+  Vec v;
+  if (stored == DType::Bool)
+    v = blend(DType::U32, value.as<BaseReg>(), in_register(DType::U32, constant(DType::U32, 1)),
+              in_register(DType::U32, constant(DType::U32, 0)))
+            .as<Vec>();
+  else if (stored == DType::BF16) v = bf16_bits(value);
+  else v = any(type, value);
+  const bool byte = size_of(stored) == 1;
+  if (avx512_) {
+    masked().emit(byte ? I::kIdVpmovdb : I::kIdVpmovdw, m, v);
+    return;
+  }
+  // Pack, after what does not fit is gone.
+  const Vec low = of(DType::U32), words = cc_.newXmm();
+  bitwise(Op::And, low, v, constant(DType::U32, byte ? 0xff : 0xffff));
+  if (width == 8) {
+    const Vec high = cc_.newXmm();
+    cc_.vextracti128(high.xmm(), low.ymm(), 1);
+    cc_.vpackusdw(words.xmm(), low.xmm(), high.xmm());
+  } else {
+    cc_.vpackusdw(words.xmm(), low.xmm(), low.xmm());
+  }
+  if (byte) cc_.vpackuswb(words.xmm(), words.xmm(), words.xmm());
+  if (m.size() == 16) cc_.vmovups(m, words.xmm());
+  else if (m.size() == 8) cc_.vmovq(m, words.xmm());
+  else cc_.vmovd(m, words.xmm());
+}
+
+void X86::store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) {
+  if (!mask.isValid() || masks_memory(stored)) return narrow(stored, memory(to, 1), value, mask);
+  const auto element = static_cast<uint32_t>(size_of(stored));
+  const BaseReg lanes = row(kRows - 1);
+  narrow(stored, memory({lanes}, 1), value, {});
+  each_lane(mask, [&](uint32_t lane) {
+    const BaseReg r = scalar();
+    Address at = to;
+    at.bytes += static_cast<int32_t>(lane * element);
+    load_scalar(r, {lanes, {}, static_cast<int32_t>(lane * element)}, element, false);
+    store_scalar(at, r, element);
+  });
+}
+
+// ---- Any index
+// -----------------------------------------------------------------------------------
+
+BaseReg X86::gather(DType stored, BaseReg base, BaseReg index, DType index_type, BaseReg mask) {
+  const auto element = static_cast<uint32_t>(size_of(stored));
+  const Vec lanes = part(index, bytes(index_type));
+  if (is_plain(stored)) {
+    const DType type = compute_type(stored);
+    const bool eight = is_wide(type), far = is_wide(index_type);
+    const asmjit::InstId id = far ? (eight ? I::kIdVpgatherqq : I::kIdVpgatherqd)
+                                  : (eight ? I::kIdVpgatherdq : I::kIdVpgatherdd);
+    const Vec to = of(type);
+    Mem m = x86::ptr(gp(base), lanes, eight ? 3 : 2, 0);
+    // The instruction clears the mask as it goes.
+    if (avx512_) {
+      cc_.vpxord(to, to, to);
+      const BaseReg todo = vector(DType::Bool);
+      copy_vector(DType::Bool, todo, !mask.isValid() ? constant(DType::Bool, 1) : Operand(mask));
+      cc_.k(todo.as<KReg>()).emit(id, to, m);
+    } else {
+      cc_.vpxor(to, to, to);
+      const BaseReg given = !mask.isValid() ? all_lanes() : mask;
+      Vec todo = of(type);
+      if (eight) cc_.vpmovsxdq(todo, part(given, 16));
+      else cc_.vmovaps(todo, part(given, bytes(type)));
+      cc_.emit(id, to, m, todo);
+    }
+    return to;
+  }
+  const BaseReg from = row(kRows - 2), elements = row(kRows - 1);
+  to_row(index_type, from, 0, index);
+  const Vec zero = of(DType::U32);
+  if (avx512_) cc_.vpxord(zero, zero, zero);
+  else cc_.vpxor(zero, zero, zero);
+  cc_.vmovups(memory({elements}, bytes(DType::U32)), zero);
+  const auto index_bytes = static_cast<uint32_t>(size_of(index_type));
+  each_lane(mask, [&](uint32_t lane) {
+    const BaseReg i = scalar(), r = scalar();
+    load_scalar(i, {from, {}, static_cast<int32_t>(lane * index_bytes)}, index_bytes, true);
+    load_scalar(r, {base, i, 0, static_cast<uint8_t>(element)}, element, false);
+    store_scalar({elements, {}, static_cast<int32_t>(lane * element)}, r, element);
+  });
+  return load_run(stored, {elements}, {});
+}
+
+void X86::scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
+                  BaseReg mask) {
+  const auto element = static_cast<uint32_t>(size_of(stored));
+  const Vec lanes = part(index, bytes(index_type));
+  if (is_plain(stored) && avx512_) {
+    const DType type = compute_type(stored);
+    const bool eight = is_wide(type), far = is_wide(index_type);
+    const asmjit::InstId id = far ? (eight ? I::kIdVpscatterqq : I::kIdVpscatterqd)
+                                  : (eight ? I::kIdVpscatterdq : I::kIdVpscatterdd);
+    const Vec v = any(type, value);
+    const BaseReg todo = vector(DType::Bool);
+    copy_vector(DType::Bool, todo, !mask.isValid() ? constant(DType::Bool, 1) : Operand(mask));
+    cc_.k(todo.as<KReg>()).emit(id, x86::ptr(gp(base), lanes, eight ? 3 : 2, 0), v);
+    return;
+  }
+  const BaseReg to = row(kRows - 2), elements = row(kRows - 1);
+  to_row(index_type, to, 0, index);
+  narrow(stored, memory({elements}, 1), value, {});
+  const auto index_bytes = static_cast<uint32_t>(size_of(index_type));
+  each_lane(mask, [&](uint32_t lane) {
+    const BaseReg i = scalar(), r = scalar();
+    load_scalar(i, {to, {}, static_cast<int32_t>(lane * index_bytes)}, index_bytes, true);
+    load_scalar(r, {elements, {}, static_cast<int32_t>(lane * element)}, element, false);
+    store_scalar({base, i, 0, static_cast<uint8_t>(element)}, r, element);
+  });
+}
+
+// ---- Rows
+// ----------------------------------------------------------------------------------------
+
+BaseReg X86::row(uint32_t number) {
+  Mem& place = rows_[number];
+  if (!place.hasBase()) place = cc_.newStack(kRowBytes, 64);
+  const Gp at = cc_.newGpq();
+  cc_.lea(at, place);
+  return at;
+}
+
+// A bool's lanes are bits.
+void X86::to_row(DType type, BaseReg row, uint32_t first, const Operand& value) {
+  if (type == DType::Bool) {
+    const BaseReg bits = mask_bits(value.as<BaseReg>());
+    if (width >= 8)
+      return store_scalar({row, {}, static_cast<int32_t>(first / 8)}, bits, width / 8);
+    // Half a byte: the other half is kept.
+    const BaseReg both = scalar();
+    const Address at{row, {}, static_cast<int32_t>(first / 8)};
+    if (first % 8 == 0) {
+      store_scalar(at, bits, 1);
+      return;
+    }
+    load_scalar(both, at, 1, false);
+    cc_.shl(gp32(bits), 4);
+    cc_.or_(gp32(both), gp32(bits));
+    store_scalar(at, both, 1);
+    return;
+  }
+  const auto element = static_cast<uint32_t>(size_of(type));
+  cc_.vmovups(memory({row, {}, static_cast<int32_t>(first * element)}, bytes(type)),
+              any(type, value));
+}
+
+BaseReg X86::from_row(DType type, BaseReg row, uint32_t first) {
+  const BaseReg to = vector(type);
+  if (type == DType::Bool) {
+    const BaseReg bits = scalar();
+    const Address at{row, {}, static_cast<int32_t>(first / 8)};
+    load_scalar(bits, at, width == 16 ? 2 : 1, false);
+    if (width == 4 && first % 8 != 0) cc_.shr(gp32(bits), 4);
+    if (avx512_) {
+      cc_.emit(width == 16 ? I::kIdKmovw : I::kIdKmovb, to, gp32(bits));
+      return to;
+    }
+    // Each lane looks at its own bit.
+    const Vec lanes = of(DType::U32), own = of(DType::U32);
+    broadcast(DType::U32, lanes, bits);
+    uint32_t weights[8];
+    for (uint32_t l = 0; l < 8; l++) weights[l] = 1u << l;
+    Mem m = literal(weights, bytes(DType::U32));
+    m.setSize(bytes(DType::U32));
+    cc_.vmovups(own, m);
+    bitwise(Op::And, lanes, lanes, own);
+    const Operand in[] = {lanes, own};
+    return *compare_integers(Op::Eq, DType::U32, in);
+  }
+  const auto element = static_cast<uint32_t>(size_of(type));
+  cc_.vmovups(to.as<Vec>(), memory({row, {}, static_cast<int32_t>(first * element)}, bytes(type)));
+  return to;
+}
+
+}  // namespace hologram::jit

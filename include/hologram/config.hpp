@@ -24,8 +24,8 @@ struct SettingInfo {
   std::string meaning;    // a sentence
 };
 
-// When the CPU backend compiles a program to machine code: never, once it has run for long enough to
-// pay for it, or before its first launch. Results are the same.
+// When the CPU backend compiles a program to machine code: never, once it has run for long enough
+// to pay for it, or before its first launch. Results are the same.
 enum class Jit : uint8_t { Off, On, Always };
 
 struct HOLOGRAM_API BackendConfig {

@@ -138,7 +138,9 @@ set(HOLOGRAM_SOURCES
     src/graph/scan.cpp
     src/graph/plan.cpp
     src/graph/schedule.cpp
+    src/graph/select.cpp
     src/graph/sort.cpp
+    src/graph/sort_keys.cpp
     src/graph/sources.cpp
     src/graph/structure.cpp
     src/graph/terms.cpp

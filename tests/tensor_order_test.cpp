@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -114,6 +115,74 @@ TEST(Order, SortsLikeAStableSort) {
     expect_sorted(numbers, DType::I32);
     expect_sorted(few, DType::I8);
   }
+}
+
+// The same bits, and the same order of what is equal, as by positions.
+TEST(Order, SortedValuesAreThoseAtTheSortedPositions) {
+  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::I8, DType::U64, DType::Bool})
+    for (const int64_t n : {1, 200, 257, 3000}) {
+      const Tensor wide = ops::randn({2, n}) * 40;
+      Tensor x = (dtype == DType::U64 ? ops::abs(wide) : wide).to(dtype);
+      if (is_float(dtype))  // zeros of both signs, NaN and infinity among them
+        x = ops::where(wide < -20, 0.0, ops::where(wide > 45, NAN, ops::where(wide > 30, -0.0, x)));
+      x.eval();
+      for (const bool descending : {false, true}) {
+        const Array sorted = ops::sort(x, 1, descending).array();
+        const Array expected = ops::gather(x, ops::argsort(x, 1, descending), 1).array();
+        ASSERT_EQ(std::memcmp(sorted.data(), expected.data(), sorted.bytes()), 0)
+            << n << " " << name_of(dtype) << " " << descending;
+      }
+    }
+}
+
+TEST(Order, TheFirstOfManyAreThoseOfTheSortedRow) {
+  const auto same = [](const Tensor& a, const Tensor& b) {
+    const Array x = a.array(), y = b.array();
+    return x.shape() == y.shape() && x.dtype() == y.dtype() &&
+           std::memcmp(x.data(), y.data(), x.bytes()) == 0;
+  };
+  for (const DType dtype : {DType::F32, DType::F64, DType::I64, DType::U8, DType::Bool})
+    for (const int64_t n : {1025, 5000})
+      for (const float spread : {0.6f, 100.0f}) {  // many equal elements, or few
+        const Tensor wide = ops::abs(ops::randn({2, n, 2})) * spread;
+        Tensor x = (is_float(dtype) && spread < 1 ? ops::floor(wide) : wide).to(dtype);
+        if (is_float(dtype)) x = ops::where(wide > spread * 3, NAN, x);
+        x.eval();
+        for (const int64_t k : {int64_t{1}, int64_t{7}, n / 8})
+          for (const bool largest : {true, false}) {
+            const ops::TopK top = ops::topk(x, k, 1, largest);
+            const Tensor order = ops::argsort(x, 1, largest).slice(1, {0, k});
+            ASSERT_TRUE(same(top.positions, order))
+                << name_of(dtype) << " " << n << " " << k << " " << largest;
+            ASSERT_TRUE(same(top.values, ops::gather(x, order, 1)));
+          }
+      }
+}
+
+// What an order of many elements needs besides its input and result.
+TEST(Order, NeedsLittleMemory) {
+  BackendConfig config;
+  config.backend_type = BackendType::Cpu;
+  const auto peak = [&](const std::function<Tensor(const Tensor&)>& order) {
+    const Executor executor = Executor::from_config(config);
+    const std::vector<float> values(2000000, 1.0f);
+    order(Tensor::from_span(std::span<const float>(values), {2000000}, {}, executor)).eval();
+    return executor.pool_statistics().peak_live_bytes;
+  };
+  constexpr uint64_t kElements = 2000000, kMore = 18 << 20;  // counts of digits
+  EXPECT_LE(peak([](const Tensor& x) { return ops::sort(x); }), 2 * 4 * kElements + kMore);
+  EXPECT_LE(peak([](const Tensor& x) { return ops::argsort(x); }), 2 * 8 * kElements + kMore);
+  EXPECT_LE(peak([](const Tensor& x) { return ops::topk(x, 100).values; }), kMore);
+}
+
+TEST(Order, ManyRows) {
+  const Tensor x = ops::randint(0, 2000, {4500, 1030}, DType::I16).eval();
+  const Tensor sorted = ops::sort(x, 1).eval(), order = ops::argsort(x, 1).eval();
+  EXPECT_TRUE(ops::all(sorted.slice(1, {0, -1}) <= sorted.slice(1, {1, {}})).item<bool>());
+  EXPECT_TRUE(ops::all(sorted == ops::gather(x, order, 1)).item<bool>());
+  const ops::TopK least = ops::topk(x, 3, 1, false);
+  EXPECT_TRUE(ops::all(least.positions == order.slice(1, {0, 3})).item<bool>());
+  EXPECT_TRUE(ops::all(least.values == sorted.slice(1, {0, 3})).item<bool>());
 }
 
 TEST(Order, RowsAndColumns) {

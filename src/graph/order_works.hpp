@@ -11,9 +11,14 @@ namespace hologram::graph {
 // products, up to and including each element along the middle axis.
 std::unique_ptr<const Work> scan_work(program::Combine combine);
 
-// Of one dense input [rows, length]: the i64 positions that sort each row. Equal elements stay in
-// order; NaN comes last, or first if descending.
+// Of one dense input [rows, length]: each row sorted, or the i64 positions that sort it. Equal
+// elements stay in order; NaN comes last, or first if descending.
+std::unique_ptr<const Work> sort_work(bool descending);
 std::unique_ptr<const Work> argsort_work(bool descending);
+
+// Of one dense input [rows, length]: the i64 positions of the k first of each row in that order,
+// [rows, k], not yet in order themselves; equal elements are.
+std::unique_ptr<const Work> first_work(bool descending);
 
 // Of a sorted vector and values of its dtype, both dense: the i64 position at which each would be
 // inserted, before its equals or behind them.

@@ -1,94 +1,54 @@
-// Sorting by keys: unsigned numbers in the order of the elements. Short rows are sorted by counting
-// the keys before each one, long ones digit by digit (radix sort, least significant digit first,
-// which keeps equal keys in order): a lane counts the digits of a piece of the row, running sums
-// over the counts say where each piece's share of a digit begins, and the lane puts its elements
-// there.
+// Sorting by keys. Short rows are sorted by counting the keys before each one, long ones digit by
+// digit (radix sort, least significant digit first, which keeps equal keys in order): a lane counts
+// the digits of a piece of the row, running sums over the counts say where each piece's share of a
+// digit begins, and the lane puts its elements there.
 #include <algorithm>
-#include <limits>
 
-#include "graph/box.hpp"
 #include "graph/context.hpp"
 #include "graph/order_works.hpp"
 #include "graph/scan.hpp"
+#include "graph/sort_keys.hpp"
 
 namespace hologram::graph {
 namespace {
 
 using program::Access;
-using program::apply;
 using program::Buf;
 using program::Builder;
-using program::Op;
 using program::Value;
 using program::Var;
 
 constexpr int64_t kShortRow = 256;
-constexpr uint32_t kDigitBits = 8;
-constexpr int64_t kDigits = 1 << kDigitBits;
-constexpr int64_t kMostPieces = 4096, kShortestPiece = 256;
+
+// What a pass reads or writes for each element: the element itself, its key and where it was in the
+// row, or, at the end, only that.
+enum class Form : uint8_t { Elements, Keys, Positions };
 
 struct SortKey {
   DType element, index;
   bool descending;
   uint8_t shift;
+  Form from, to;
 };
 
-DType key_dtype(DType element) {
-  const DType t = compute_type(element);
-  return t == DType::Bool || size_of(t) == 4 ? DType::U32 : DType::U64;
-}
-
-// Monotone: a key is less than another where its element comes before.
-Value key_of(Builder& b, Value x, DType element, bool descending) {
-  const DType type = x.type(), to = key_dtype(element);
-  const auto bits = [&](uint64_t n) { return b.constant_bits(to, n); };
-  const uint64_t sign = to == DType::U32 ? 0x80000000u : uint64_t{1} << 63;
-  const uint64_t ones = to == DType::U32 ? 0xffffffffu : UINT64_MAX;
-  Value key;
-  if (is_float(type)) {
-    // -0 equals 0. Negative numbers go backwards; NaN comes behind everything.
-    const Value raw = b.bitcast(select(x == 0, b.constant(type, 0.0), x), to);
-    key = select((raw & bits(sign)) != bits(0), raw ^ bits(ones), raw | bits(sign));
-    key = select(apply(Op::IsNan, {x}), bits(ones), key);
-  } else if (is_signed_integer(type)) {
-    key = b.bitcast(x, to) ^ bits(sign);
-  } else {
-    key = b.cast(x, to);
-  }
-  return descending ? key ^ bits(ones) : key;
-}
-
-Program keys_program(const SortKey& k) {
-  Builder b("sort_keys", {kBoxLanes}, k.index);
-  const Buf x = b.buffer("x", k.element, Access::In);
-  const Buf keys = b.buffer("keys", key_dtype(k.element), Access::Out);
-  const Buf order = b.buffer("order", k.index, Access::Out);
-  const Value n = b.scalar("n", k.index), length = b.scalar("length", k.index);
-  const Value i = b.global_id(0);
-  b.if_(i < n, [&] {
-    b.store(keys, i, key_of(b, b.load(x, i), k.element, k.descending));
-    b.store(order, i, i % length);
-  });
-  return b.finish();
-}
-
 // Lanes along the elements of all rows.
-Program count_program(const SortKey& k) {
+Program short_program(const SortKey& k) {
   Builder b("sort_short_rows", {kBoxLanes}, k.index);
   const Buf x = b.buffer("x", k.element, Access::In);
-  const Buf order = b.buffer("order", DType::I64, Access::Out);
+  const bool values = k.to == Form::Elements;
+  const Buf y = b.buffer("y", values ? k.element : DType::I64, Access::Out);
   const Value n = b.scalar("n", k.index), length = b.scalar("length", k.index);
   const Value e = b.global_id(0);
   b.if_(e < n, [&] {
-    const Value position = e % length, row = e - position;
-    const Value mine = key_of(b, b.load(x, e), k.element, k.descending);
+    const Value position = e % length, row = e - position, element = b.load(x, e);
+    const Value mine = key_of(b, element, k.element, k.descending);
     const Var before = b.var(b.constant(k.index, int64_t{0}));
     b.for_(b.constant(k.index, int64_t{0}), length, 1, [&](Value j) {
       const Value other = key_of(b, b.load(x, row + j), k.element, k.descending);
       const Value precedes = (other < mine) | ((other == mine) & (j < position));
       b.set(before, b.get(before) + b.cast(precedes, k.index));
     });
-    b.store(order, row + b.get(before), b.cast(position, DType::I64));
+    b.store(y, row + b.get(before), values ? element : b.cast(position, DType::I64));
   });
   return b.finish();
 }
@@ -100,10 +60,10 @@ class DigitPass {
   DigitPass(const char* name, const SortKey& key) : b_(name, {kBoxLanes}, key.index), key_(key) {}
 
   Program count() {
-    keys_ = b_.buffer("keys", key_dtype(key_.element), Access::In);
+    declare_source();
     const Buf counts = b_.buffer("counts", key_.index, Access::InOut);
     scalars();
-    walk([&](Value at, Value place) {
+    walk([&](Value at, Value, Value place) {
       (void)at;
       b_.store(counts, place, b_.load(counts, place) + 1);
     });
@@ -111,46 +71,64 @@ class DigitPass {
   }
 
   Program move() {
-    keys_ = b_.buffer("keys", key_dtype(key_.element), Access::In);
-    const Buf order = b_.buffer("order", key_.index, Access::In);
+    const bool ordered = key_.from == Form::Keys;
+    declare_source();
+    const Buf order = ordered ? b_.buffer("order", key_.index, Access::In) : Buf{};
     const Buf starts = b_.buffer("starts", key_.index, Access::InOut);
-    const Buf new_keys = b_.buffer("new_keys", key_dtype(key_.element), Access::Out);
-    const Buf new_order = b_.buffer("new_order", key_.index, Access::Out);
+    Buf elements{}, keys{}, positions{};
+    if (key_.to == Form::Elements) elements = b_.buffer("y", key_.element, Access::Out);
+    if (key_.to == Form::Keys) {
+      keys = b_.buffer("new_keys", key_dtype(key_.element), Access::Out);
+      positions = b_.buffer("new_order", key_.index, Access::Out);
+    }
+    if (key_.to == Form::Positions) positions = b_.buffer("y", DType::I64, Access::Out);
     scalars();
-    walk([&](Value at, Value place) {
+    walk([&](Value at, Value position, Value place) {
       // The running sums include the piece itself, and go down to where it begins.
-      const Value to = b_.load(starts, place);
-      b_.store(starts, place, to + 1);
-      b_.store(new_keys, row_ * length_ + to, b_.load(keys_, at));
-      b_.store(new_order, row_ * length_ + to, b_.load(order, at));
+      const Value start = b_.load(starts, place), to = row_ * length_ + start;
+      b_.store(starts, place, start + 1);
+      if (key_.to == Form::Elements) return b_.store(elements, to, b_.load(source_, at));
+      const Value was = ordered ? b_.load(order, at) : position;
+      if (key_.to == Form::Positions) return b_.store(positions, to, b_.cast(was, DType::I64));
+      b_.store(keys, to, key_at(at));
+      b_.store(positions, to, was);
     });
     return b_.finish();
   }
 
  private:
+  void declare_source() {
+    source_ = key_.from == Form::Keys ? b_.buffer("keys", key_dtype(key_.element), Access::In)
+                                      : b_.buffer("x", key_.element, Access::In);
+  }
   void scalars() {
     rows_ = b_.scalar("rows", key_.index);
     pieces_ = b_.scalar("pieces", key_.index);
     length_ = b_.scalar("length", key_.index);
     piece_ = b_.scalar("piece", key_.index);
   }
-  void walk(const std::function<void(Value, Value)>& body) {
+  Value key_at(Value at) {
+    const Value loaded = b_.load(source_, at);
+    return key_.from == Form::Keys ? loaded : key_of(b_, loaded, key_.element, key_.descending);
+  }
+  // body(where the element is, its position in the row, where its digit is counted)
+  void walk(const std::function<void(Value, Value, Value)>& body) {
     const Value lane = b_.global_id(0);
     b_.if_(lane < rows_ * pieces_, [&] {
       row_ = lane / pieces_;
       const Value piece = lane % pieces_, first = piece * piece_;
       b_.for_(first, min(first + piece_, length_), 1, [&](Value j) {
         const Value at = row_ * length_ + j;
-        const Value shifted = b_.load(keys_, at) >> b_.constant_bits(DType::U32, key_.shift);
+        const Value shifted = key_at(at) >> b_.constant_bits(DType::U32, key_.shift);
         const Value digit = b_.cast(shifted & (kDigits - 1), key_.index);
-        body(at, (row_ * kDigits + digit) * pieces_ + piece);
+        body(at, j, (row_ * kDigits + digit) * pieces_ + piece);
       });
     });
   }
 
   Builder b_;
   const SortKey key_;
-  Buf keys_{};
+  Buf source_{};
   Value rows_, pieces_, length_, piece_, row_;
 };
 
@@ -164,81 +142,120 @@ Program starts_program(DType index) {
   return b.finish();
 }
 
-Program widen_program(DType index) {
-  Builder b("sort_result", {kBoxLanes}, index);
-  const Buf from = b.buffer("from", index, Access::In);
-  const Buf to = b.buffer("to", DType::I64, Access::Out);
-  const Value n = b.scalar("n", index), i = b.global_id(0);
-  b.if_(i < n, [&] { b.store(to, i, b.cast(b.load(from, i), DType::I64)); });
-  return b.finish();
-}
-
-class ArgsortWork : public Work {
+// Of elements or of positions: what is sorted is the result.
+class SortWork : public Work {
  public:
-  explicit ArgsortWork(bool descending) : descending_(descending) {}
-  std::string_view name() const override { return "argsort"; }
+  SortWork(bool descending, Form result) : descending_(descending), form_(result) {}
+  std::string_view name() const override { return form_ == Form::Elements ? "sort" : "argsort"; }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
-    const Input& x = node.inputs[0];
+    const Node& x = *node.inputs[0].node;
     const int64_t rows = node.shape[0], length = node.shape[1], count = rows * length;
-    if (length <= kShortRow) {
-      const SortKey key = key_for(*x.node, count);
-      return launch(context, "sort_short", key, count_program, count, {count, length},
-                    {x.node->result.where, result.where});
+    SortKey key{x.dtype, Box::index_type(count), descending_, 0, Form::Elements, form_};
+    if (length <= kShortRow)
+      return launch_lanes(context,
+                          context.kept("sort_short", key, [&] { return short_program(key); }),
+                          key.index, count, {count, length}, {x.result.where, result.where});
+    const uint64_t x_bytes = static_cast<uint64_t>(length) * size_of(x.dtype);
+    const uint64_t result_bytes = static_cast<uint64_t>(length) * size_of(node.dtype);
+    for (int64_t first = 0; first < rows; first += kRowsAtOnce) {
+      const Pieces cut(std::min(kRowsAtOnce, rows - first), length);
+      key.index = Box::index_type(cut.most());
+      const Storage to{result.owner, part_of(result.where, first, cut.rows, result_bytes)};
+      const hal::Binding from = part_of(x.result.where, first, cut.rows, x_bytes);
+      const Sort sort{context, cut, key, room(context, cut.counts(), key.index),
+                      room(context, cut.counts(), key.index)};
+      if (form_ == Form::Elements) sort.elements(from, to);
+      else sort.positions(from, to);
+      context.wait();
     }
-    const int64_t piece = std::max(kShortestPiece, (length + kMostPieces - 1) / kMostPieces);
-    const int64_t pieces = (length + piece - 1) / piece, counts = rows * kDigits * pieces;
-    SortKey key = key_for(*x.node, std::max(count, counts) + kDigits * piece);
-    const DType index = key.index;
-    const size_t key_bytes = size_of(key_dtype(key.element));
-    const auto room = [&](int64_t n, size_t size) {
-      return context.allocate(static_cast<uint64_t>(n) * size);
-    };
-    Storage keys = room(count, key_bytes), other_keys = room(count, key_bytes);
-    Storage order = room(count, size_of(index)), other_order = room(count, size_of(index));
-    const Storage tally = room(counts, size_of(index)), sums = room(counts, size_of(index));
-    launch(context, "sort_keys", key, keys_program, count, {count, length},
-           {x.node->result.where, keys.where, order.where});
-    const uint32_t bits = static_cast<uint32_t>(
-        8 * (key.element == DType::Bool ? 1 : std::max(key_bytes, size_t{1})));
-    for (uint32_t shift = 0; shift < bits; shift += kDigitBits) {
-      key.shift = static_cast<uint8_t>(shift);
-      const std::vector<int64_t> sizes = {rows, pieces, length, piece};
-      context.stream().fill(tally.where, 0);
-      launch(context, "sort_count", key,
-             [](const SortKey& k) { return DigitPass("sort_count", k).count(); }, rows * pieces,
-             sizes, {keys.where, tally.where});
-      scan(context, program::Combine::Add, index, {rows, kDigits * pieces, 1}, tally, sums);
-      launch(context, "sort_starts", key, [](const SortKey& k) { return starts_program(k.index); },
-             counts, {counts}, {sums.where, tally.where});
-      launch(context, "sort_move", key,
-             [](const SortKey& k) { return DigitPass("sort_move", k).move(); }, rows * pieces,
-             sizes, {keys.where, order.where, tally.where, other_keys.where, other_order.where});
-      std::swap(keys, other_keys);
-      std::swap(order, other_order);
-    }
-    launch(context, "sort_result", key, [](const SortKey& k) { return widen_program(k.index); },
-           count, {count}, {order.where, result.where});
-    context.wait();
   }
 
  private:
-  SortKey key_for(const Node& x, int64_t most) const {
-    return {x.dtype, Box::index_type(most), descending_, 0};
+  static Storage room(Context& context, int64_t count, DType type) {
+    return context.allocate(static_cast<uint64_t>(count) * size_of(type));
   }
 
-  template <class Make>
-  static void launch(Context& context, const char* kind, const SortKey& key, Make make,
-                     int64_t lanes, const std::vector<int64_t>& sizes,
-                     const std::vector<hal::Binding>& bindings) {
-    std::vector<uint64_t> scalars;
-    scalars.reserve(sizes.size());
-    for (const int64_t n : sizes) scalars.push_back(index_bits(key.index, n));
-    const Grid grid = {(static_cast<uint64_t>(lanes) + kBoxLanes - 1) / kBoxLanes, 1, 1};
-    context.launch(context.kept(kind, key, [&] { return make(key); }), grid, bindings, scalars);
-  }
+  // Of rows that are sorted at once.
+  struct Sort {
+    Context& context;
+    const Pieces& cut;
+    const SortKey& key;
+    Storage tally, sums;
+
+    // To and fro between the result and as much memory again, so that it ends in the result.
+    void elements(hal::Binding from, const Storage& result) const {
+      const uint32_t digits = digits_of(key.element);
+      const Storage other = digits == 1 ? Storage() : context.allocate(result.where.size);
+      for (uint32_t d = 0; d < digits; d++) {
+        const hal::Binding to = (digits - d) % 2 == 1 ? result.where : other.where;
+        pass(key, d, {from}, {to});
+        from = to;
+      }
+    }
+
+    struct Pair {
+      Storage keys, order;
+      std::vector<hal::Binding> both() const { return {keys.where, order.where}; }
+    };
+
+    // To and fro between two pairs of keys and positions, of which the second takes what it can of
+    // the memory of the result: the last pass, which writes that, reads the first. Digits are even
+    // in number, or there is one.
+    void positions(const hal::Binding& x, const Storage& result) const {
+      const uint32_t digits = digits_of(key.element);
+      const int64_t count = cut.rows * cut.length;
+      const DType key_type = key_dtype(key.element);
+      Pair pairs[2];
+      if (digits > 1) {
+        pairs[0] = {room(context, count, key_type), room(context, count, key.index)};
+        const uint64_t key_bytes = pairs[0].keys.where.size;
+        const uint64_t order_bytes = pairs[0].order.where.size;
+        pairs[1].order = {result.owner, {result.where.buffer, result.where.offset, order_bytes}};
+        const uint64_t behind = result.where.offset + order_bytes;
+        const bool fits = order_bytes + key_bytes <= result.where.size &&
+                          behind % context.device().binding_alignment == 0;
+        pairs[1].keys = fits ? Storage{result.owner, {result.where.buffer, behind, key_bytes}}
+                             : context.allocate(key_bytes);
+      }
+      for (uint32_t d = 0; d < digits; d++) {
+        SortKey now = key;
+        now.from = d == 0 ? Form::Elements : Form::Keys;
+        now.to = d + 1 == digits ? Form::Positions : Form::Keys;
+        pass(now, d, d == 0 ? std::vector{x} : pairs[(d + 1) % 2].both(),
+             d + 1 == digits ? std::vector{result.where} : pairs[d % 2].both());
+      }
+    }
+
+    void pass(SortKey now, uint32_t digit, const std::vector<hal::Binding>& from,
+              const std::vector<hal::Binding>& to) const {
+      now.shift = static_cast<uint8_t>(digit * kDigitBits);
+      const std::vector<int64_t> sizes = {cut.rows, cut.pieces, cut.length, cut.piece};
+      SortKey counted = now;  // the same for every kind of result
+      counted.to = Form::Keys;
+      context.stream().fill(tally.where, 0);
+      launch_lanes(context,
+                   context.kept("sort_count", counted,
+                                [&] { return DigitPass("sort_count", counted).count(); }),
+                   now.index, cut.rows * cut.pieces, sizes, {from[0], tally.where});
+      scan(context, program::Combine::Add, now.index, {cut.rows, kDigits * cut.pieces, 1}, tally,
+           sums);
+      launch_lanes(
+          context,
+          context.kept("sort_starts", now.index, [&] { return starts_program(now.index); }),
+          now.index, cut.counts(), {cut.counts()}, {sums.where, tally.where});
+      std::vector<hal::Binding> bindings = from;
+      bindings.push_back(tally.where);
+      bindings.insert(bindings.end(), to.begin(), to.end());
+      launch_lanes(
+          context,
+          context.kept("sort_move", now, [&] { return DigitPass("sort_move", now).move(); }),
+          now.index, cut.rows * cut.pieces, sizes, bindings);
+    }
+  };
 
   const bool descending_;
+  const Form form_;
 };
 
 struct SearchKey {
@@ -292,8 +309,11 @@ class SearchWork : public Work {
 
 }  // namespace
 
+std::unique_ptr<const Work> sort_work(bool descending) {
+  return std::make_unique<SortWork>(descending, Form::Elements);
+}
 std::unique_ptr<const Work> argsort_work(bool descending) {
-  return std::make_unique<ArgsortWork>(descending);
+  return std::make_unique<SortWork>(descending, Form::Positions);
 }
 std::unique_ptr<const Work> search_work(bool behind) {
   return std::make_unique<SearchWork>(behind);

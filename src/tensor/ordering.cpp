@@ -35,6 +35,13 @@ Tensor as_rows(const Tensor& x, int axis) {
   return turned.reshape({length == 0 ? 0 : turned.size() / length, length});
 }
 
+// Rows, of another length perhaps, as that axis of x.
+Tensor as_axis(const Tensor& rows, const Tensor& x, int axis) {
+  Shape shape = x.transpose(axis, -1).shape();
+  shape.back() = rows.size(-1);
+  return rows.reshape(std::move(shape)).transpose(axis, -1);
+}
+
 // Positions of elements that are true in a vector.
 Tensor positions_of(const Tensor& flags) {
   const Tensor counted = cumsum(flags.to(DType::I64), 0);
@@ -54,20 +61,30 @@ Tensor argsort(const Tensor& x, int axis, bool descending) {
   if (x.rank() == 0) return zeros({}, DType::I64, x.executor());
   const int k = checked_axis("argsort", axis, x.rank());
   const Tensor rows = as_rows(x, k);
-  Shape shape = x.transpose(k, -1).shape();
-  return tensor::make_opaque(graph::argsort_work(descending), DType::I64, rows.shape(), {rows})
-      .reshape(std::move(shape))
-      .transpose(k, -1);
+  return as_axis(
+      tensor::make_opaque(graph::argsort_work(descending), DType::I64, rows.shape(), {rows}), x, k);
 }
 
 Tensor sort(const Tensor& x, int axis, bool descending) {
   if (x.rank() == 0) return x;
-  return gather(x, argsort(x, axis, descending), axis);
+  const int k = checked_axis("sort", axis, x.rank());
+  const Tensor rows = as_rows(x, k);
+  return as_axis(tensor::make_opaque(graph::sort_work(descending), x.dtype(), rows.shape(), {rows}),
+                 x, k);
 }
 
 TopK topk(const Tensor& x, int64_t k, int axis, bool largest) {
   const int at = checked_axis("topk", axis, x.rank());
   if (k < 0 || k > x.size(at)) throw core::error(Text::TopCount, k, x.size(at));
+  // A few of many are found first and sorted then.
+  constexpr int64_t kLongRow = 1024, kFew = 8;
+  if (k > 0 && x.size(at) > kLongRow && k <= x.size(at) / kFew) {
+    const Tensor rows = as_rows(x, at);
+    const Tensor found =
+        tensor::make_opaque(graph::first_work(largest), DType::I64, {rows.size(0), k}, {rows});
+    const Tensor values = gather(rows, found, 1), order = argsort(values, 1, largest);
+    return {as_axis(gather(values, order, 1), x, at), as_axis(gather(found, order, 1), x, at)};
+  }
   const Tensor order = argsort(x, at, largest).slice(at, {0, k});
   return {gather(x, order, at), order};
 }

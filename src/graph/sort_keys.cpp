@@ -1,0 +1,74 @@
+#include "graph/sort_keys.hpp"
+
+#include <algorithm>
+
+#include "graph/context.hpp"
+
+namespace hologram::graph {
+
+using program::apply;
+using program::Builder;
+using program::Op;
+using program::Value;
+
+namespace {
+
+constexpr int64_t kMostPieces = 4096, kShortestPiece = 256;
+
+int64_t shortest_piece(int64_t rows, int64_t length) {
+  const int64_t most = std::max<int64_t>(1, kMostPieces / std::max<int64_t>(1, rows));
+  return std::max(kShortestPiece, (length + most - 1) / most);
+}
+
+}  // namespace
+
+DType key_dtype(DType element) {
+  const DType t = compute_type(element);
+  return t == DType::Bool || size_of(t) == 4 ? DType::U32 : DType::U64;
+}
+
+Value key_of(Builder& b, Value x, DType element, bool descending) {
+  const DType type = x.type(), to = key_dtype(element);
+  const auto bits = [&](uint64_t n) { return b.constant_bits(to, n); };
+  const uint64_t sign = to == DType::U32 ? 0x80000000u : uint64_t{1} << 63;
+  const uint64_t ones = to == DType::U32 ? 0xffffffffu : UINT64_MAX;
+  Value key;
+  if (is_float(type)) {
+    // -0 equals 0. Negative numbers go backwards; NaN comes behind everything.
+    const Value raw = b.bitcast(select(x == 0, b.constant(type, 0.0), x), to);
+    key = select((raw & bits(sign)) != bits(0), raw ^ bits(ones), raw | bits(sign));
+    key = select(apply(Op::IsNan, {x}), bits(ones), key);
+  } else if (is_signed_integer(type)) {
+    key = b.bitcast(x, to) ^ bits(sign);
+  } else {
+    key = b.cast(x, to);
+  }
+  return descending ? key ^ bits(ones) : key;
+}
+
+uint32_t digits_of(DType element) {
+  if (element == DType::Bool) return 1;
+  return 8 * static_cast<uint32_t>(size_of(key_dtype(element))) / kDigitBits;
+}
+
+hal::Binding part_of(const hal::Binding& matrix, int64_t first, int64_t rows, uint64_t row_bytes) {
+  return {matrix.buffer, matrix.offset + static_cast<uint64_t>(first) * row_bytes,
+          static_cast<uint64_t>(rows) * row_bytes};
+}
+
+Pieces::Pieces(int64_t rows, int64_t length)
+    : rows(rows),
+      length(length),
+      piece(shortest_piece(rows, length)),
+      pieces((length + piece - 1) / piece) {}
+
+void launch_lanes(Context& context, const Program& program, DType index, int64_t lanes,
+                  const std::vector<int64_t>& sizes, const std::vector<hal::Binding>& bindings) {
+  std::vector<uint64_t> scalars;
+  scalars.reserve(sizes.size());
+  for (const int64_t n : sizes) scalars.push_back(index_bits(index, n));
+  const Grid grid = {(static_cast<uint64_t>(lanes) + kBoxLanes - 1) / kBoxLanes, 1, 1};
+  context.launch(program, grid, bindings, scalars);
+}
+
+}  // namespace hologram::graph

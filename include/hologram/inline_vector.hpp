@@ -168,12 +168,12 @@ class InlineVector {
 
  private:
   // So few bytes that all of them are copied rather than counted.
-  static constexpr bool kPlain = std::is_trivially_copyable_v<T> && N * sizeof(T) <= 64;
+  static constexpr bool kPlain = std::is_trivially_copyable_v<T> && sizeof(T[N]) <= 64;
   struct Plain {
-    alignas(T) std::byte bytes[N * sizeof(T)] = {};
+    alignas(T) std::byte bytes[sizeof(T[N])] = {};
   };
   struct Raw {
-    alignas(T) std::byte bytes[N * sizeof(T)];
+    alignas(T) std::byte bytes[sizeof(T[N])];
   };
 
   T* local() noexcept { return reinterpret_cast<T*>(place_.bytes); }

@@ -29,7 +29,7 @@ void finish(const PlannedStep& step, const std::vector<Node*>& nodes) {
     if (!made.complete) continue;
     Node& node = *nodes[made.place];
     node.depth = 0;
-    const auto done = std::exchange(node.inputs, {});
+    node.inputs = {};
     node.parts.clear();
     node.state.store(NodeState::Ready, std::memory_order_release);
   }

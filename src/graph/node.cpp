@@ -24,7 +24,10 @@ void release(Node* last) {
 }
 
 void let_go(Node* node) {
-  if (node->references.fetch_sub(1, std::memory_order_acq_rel) == 1) release(node);
+  // Who holds the only reference is alone: nobody can take another one meanwhile.
+  if (node->references.load(std::memory_order_acquire) == 1 ||
+      node->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    release(node);
 }
 
 }  // namespace

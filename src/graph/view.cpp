@@ -16,6 +16,16 @@ Strides dense_strides(const Shape& shape) {
 
 View dense_view(const Shape& shape) { return {shape, dense_strides(shape), 0}; }
 
+void set_dense(View& view) {
+  view.strides.resize(view.shape.size());
+  view.offset = 0;
+  int64_t step = 1;
+  for (size_t k = view.shape.size(); k-- > 0;) {
+    view.strides[k] = step;
+    step *= view.shape[k];
+  }
+}
+
 bool is_dense(const View& view) {
   if (view.offset != 0) return false;
   int64_t step = 1;

@@ -65,11 +65,11 @@ bool put_lanes(Wide from, Wide to, uint32_t last, Register& out) {
   const auto bound = [&](Wide lane) {
     return static_cast<uint32_t>(std::clamp<Wide>(lane, 0, Wide{last} + 1));
   };
-  Mask below, upto;
-  below.set_first(bound(from), words);
-  upto.set_first(bound(to), words);
-  upto.remove(below, words);
-  std::memcpy(out.row, upto.words, words * sizeof upto.words[0]);
+  const uint32_t begin = bound(from), end = bound(to);
+  for (uint32_t w = 0; w < words; w++) {
+    const uint64_t lanes = Mask::lanes_before(end, w) & ~Mask::lanes_before(begin, w);
+    std::memcpy(out.row + w * sizeof lanes, &lanes, sizeof lanes);
+  }
   out.set_row();
   return true;
 }
@@ -79,7 +79,8 @@ bool put_below(const Line& d, Wide limit, bool below, uint32_t last, Register& o
   const Wide all = Wide{last} + 1;
   if (d.step > 0) {
     // The first lane that is not below.
-    const Wide gap = limit - d.base, first = gap <= 0 ? 0 : (gap + d.step - 1) / d.step;
+    const Wide gap = limit - d.base;
+    const Wide first = gap <= 0 ? 0 : d.step == 1 ? gap : (gap + d.step - 1) / d.step;
     return below ? put_lanes(0, first, last, out) : put_lanes(first, all, last, out);
   }
   // The first lane that is.

@@ -62,12 +62,16 @@ bool Machine::shorten(const Step& s, const Mask& then) {
   if (s.depth != 0 || s.target + 1 != code_.steps.size() || code_.steps[s.target].op != Op::End ||
       state_->checker != nullptr)
     return false;
-  uint32_t count = 0;
-  for (uint32_t w = 0; w < words_; w++)
-    count += static_cast<uint32_t>(std::popcount(then.words[w]));
-  Mask first;
-  first.set_first(count, words_);
-  if (!first.equals(then, words_)) return false;
+  uint32_t w = 0;
+  while (w < words_ && then.words[w] == ~uint64_t{0}) w++;
+  uint32_t count = w * 64;
+  if (w < words_) {
+    const uint64_t some = then.words[w++];
+    if ((some & (some + 1)) != 0) return false;
+    count += static_cast<uint32_t>(std::countr_one(some));
+  }
+  for (; w < words_; w++)
+    if (then.words[w] != 0) return false;
   lanes_ = count;
   groups_ = (count + kGroup - 1) / kGroup;
   words_ = (count + 63) / 64;

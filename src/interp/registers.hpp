@@ -52,13 +52,14 @@ struct Mask {
   bool test(uint32_t lane) const { return words[lane / 64] >> (lane % 64) & 1; }
 
   void clear(uint32_t n) { std::fill_n(words, n, 0); }
+  // Of word `w`, the lanes before this one.
+  static uint64_t lanes_before(uint32_t lane, uint32_t w) {
+    const uint32_t from = w * 64;
+    if (lane >= from + 64) return ~uint64_t{0};
+    return lane > from ? (uint64_t{1} << (lane - from)) - 1 : 0;
+  }
   void set_first(uint32_t lanes, uint32_t n) {
-    for (uint32_t w = 0; w < n; w++) {
-      const uint32_t from = w * 64;
-      words[w] = lanes >= from + 64 ? ~uint64_t{0}
-                 : lanes > from     ? (uint64_t{1} << (lanes - from)) - 1
-                                    : 0;
-    }
+    for (uint32_t w = 0; w < n; w++) words[w] = lanes_before(lanes, w);
   }
   bool any(uint32_t n) const {
     uint64_t all = 0;

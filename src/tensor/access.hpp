@@ -13,6 +13,7 @@ struct TensorAccess {
   // The same, held by the tensor alone.
   static Node& look(const Tensor& tensor);
   static View view(const Tensor& tensor);
+  static void look_through(const Tensor& tensor, View& view);  // the same, in its place
 };
 
 }  // namespace hologram::graph

@@ -230,11 +230,12 @@ bool are_apart(const Tensors& tensors) {
   return false;
 }
 
-// The tensor's elements, repeated to this shape.
-Input repeated(const Tensor& tensor, const Shape& shape) {
-  Input input = input_of(tensor);
+// Another input: the tensor's elements, repeated to this shape.
+void add_input(Node& node, const Tensor& tensor, const Shape& shape) {
+  Input& input = node.inputs.emplace_back();
+  input.node = Access::node(tensor);
+  Access::look_through(tensor, input.view);
   if (input.view.shape != shape) input.view = graph::expanded(input.view, shape);
-  return input;
 }
 
 }  // namespace
@@ -269,8 +270,10 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
     moved = together(op.name, std::move(moved));
     for (size_t i = 0; i < moved.size(); i++) tensors[i] = &moved[i];
   }
-  const std::shared_ptr<Context> context =
-      tensors.empty() ? Context::of(default_executor()) : context_of(*tensors.front());
+  std::shared_ptr<Context> of_default;
+  if (tensors.empty()) of_default = Context::of(default_executor());
+  const std::shared_ptr<Context>& context =
+      tensors.empty() ? of_default : context_of(*tensors.front());
 
   Tensors inputs;
   InlineVector<Tensor, 4> made;  // out of numbers and casts
@@ -305,7 +308,7 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
     node->attributes.push_back(
         attribute_of(dtype, k < attributes.size() ? attributes[k] : op.attributes[k].otherwise));
   node->inputs.reserve(inputs.size());
-  for (const Tensor* t : inputs) node->inputs.push_back(repeated(*t, shape));
+  for (const Tensor* t : inputs) add_input(*node, *t, shape);
   return finish(std::move(node));
 }
 

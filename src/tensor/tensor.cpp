@@ -72,8 +72,17 @@ Node& TensorAccess::look(const Tensor& tensor) {
   return *tensor.node_;
 }
 View TensorAccess::view(const Tensor& tensor) {
-  if (tensor.node_ == nullptr) throw core::error(Text::NoTensor);
-  return tensor.view_ ? *tensor.view_ : dense_view(tensor.node_->shape);
+  View view;
+  look_through(tensor, view);
+  return view;
+}
+void TensorAccess::look_through(const Tensor& tensor, View& view) {
+  if (tensor.view_) {
+    view = *tensor.view_;
+    return;
+  }
+  view.shape = look(tensor).shape;
+  set_dense(view);
 }
 
 }  // namespace graph

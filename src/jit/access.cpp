@@ -26,17 +26,29 @@ BaseReg Compiler::inside(const Inst& i, uint32_t k) {
   return masks_.empty() ? is_inside : target_.mask_and(masks_[k], is_inside);
 }
 
-BaseReg Compiler::room(const Inst& i) {
-  const BaseReg r = target_.scalar(), none = target_.scalar();
-  target_.set(none, 0);
-  target_.scalar_op(Op::Sub, DType::I64, r, lengths_[i.slot],
-                    asmjit::imm(static_cast<int64_t>(lanes()) - 1));
-  target_.scalar_op(Op::Max, DType::I64, r, r, none);
-  return r;
+void Compiler::measure_rooms() {
+  for (size_t slot = 0; slot < lengths_.size(); slot++) {
+    if (!lengths_[slot].isValid()) continue;
+    const BaseReg none = target_.scalar();
+    target_.set(none, 0);
+    rooms_[slot] = target_.scalar();
+    target_.scalar_op(Op::Sub, DType::I64, rooms_[slot], lengths_[slot],
+                      asmjit::imm(static_cast<int64_t>(lanes()) - 1));
+    target_.scalar_op(Op::Max, DType::I64, rooms_[slot], rooms_[slot], none);
+  }
 }
 
-// ---- Load
-// ----------------------------------------------------------------------------------------
+// Whether all lanes are known to be inside from here on: what was not proved is tested, and a chunk
+// with an index outside starts again where lanes have masks. That can be only while it has not
+// written anything.
+bool Compiler::inside_or_bail(const Inst& i, BaseReg index) {
+  if (i.proved) return true;
+  if (!masks_.empty() || !bail_.isValid()) return false;
+  target_.jump_if(Cond::AboveEqual, index, rooms_[i.slot], true, bail_);
+  return true;
+}
+
+// ---- Load ---------------------------------------------------------------------------------------
 
 void Compiler::load(uint32_t at) {
   const Inst& i = inst(at);
@@ -75,7 +87,7 @@ void Compiler::load_uniform(const Inst& i) {
 bool Compiler::stays_in_memory(uint32_t at) const {
   const Inst& i = inst(at);
   const Use& use = analysis_.uses[i.id];
-  if (!i.proved || !masks_.empty() || use.count != 1 || use.in_loop) return false;
+  if (!masks_.empty() || use.count != 1 || use.in_loop) return false;
   if (analysis_.around[use.first] != analysis_.around[at] || !program::is_pure(inst(use.first).op))
     return false;
   for (uint32_t k = at + 1; k < use.first; k++)
@@ -94,7 +106,8 @@ void Compiler::load_neighbours(uint32_t at) {
     return Address{data_[i.slot], index, static_cast<int32_t>(k * target_.width * element),
                    element};
   };
-  if (stays_in_memory(at)) {
+  const bool all_inside = masks_.empty() && inside_or_bail(i, index);
+  if (all_inside && stays_in_memory(at)) {
     bool all = true;
     for (uint32_t k = 0; k < unroll_ && all; k++) {
       const auto m = target_.in_memory(stored, address(k));
@@ -103,14 +116,14 @@ void Compiler::load_neighbours(uint32_t at) {
     }
     if (all) return;
   }
-  if (i.proved || !masks_.empty()) {
+  if (all_inside || !masks_.empty()) {
     for (uint32_t k = 0; k < unroll_; k++)
-      v.vectors[k] = target_.load_run(stored, address(k), inside(i, k));
+      v.vectors[k] = target_.load_run(stored, address(k), all_inside ? BaseReg() : inside(i, k));
     return;
   }
   const Label some = label(), end = label();
   for (uint32_t k = 0; k < unroll_; k++) v.vectors[k] = target_.vector(i.type);
-  target_.jump_if(Cond::AboveEqual, index, room(i), true, some);
+  target_.jump_if(Cond::AboveEqual, index, rooms_[i.slot], true, some);
   for (uint32_t k = 0; k < unroll_; k++)
     target_.copy_vector(i.type, v.vectors[k].as<BaseReg>(),
                         target_.load_run(stored, address(k), {}));
@@ -130,10 +143,10 @@ void Compiler::load_any(const Inst& i) {
   }
 }
 
-// ---- Store
-// ---------------------------------------------------------------------------------------
+// ---- Store --------------------------------------------------------------------------------------
 
 void Compiler::store(const Inst& i) {
+  if (!neighbours(i.args[0])) bail_ = Label();
   if (form(i.args[0]) == Form::Uniform && store_uniform(i)) return;
   if (neighbours(i.args[0])) store_neighbours(i);
   else store_any(i);
@@ -168,17 +181,20 @@ void Compiler::store_neighbours(const Inst& i) {
     return Address{data_[i.slot], index, static_cast<int32_t>(k * target_.width * element),
                    element};
   };
-  const bool checked = !i.proved && masks_.empty();
+  const bool all_inside = masks_.empty() && inside_or_bail(i, index);
+  bail_ = Label();
+  const bool checked = !all_inside && masks_.empty();
   const Label some = label(), end = label();
   if (checked) {
-    target_.jump_if(Cond::AboveEqual, index, room(i), true, some);
+    target_.jump_if(Cond::AboveEqual, index, rooms_[i.slot], true, some);
     for (uint32_t k = 0; k < unroll_; k++)
       target_.store_run(stored, address(k), operand(i.args[1], k), {});
     target_.jump(end);
     bind(some);
   }
   for (uint32_t k = 0; k < unroll_; k++)
-    target_.store_run(stored, address(k), operand(i.args[1], k), inside(i, k));
+    target_.store_run(stored, address(k), operand(i.args[1], k),
+                      all_inside ? BaseReg() : inside(i, k));
   bind(end);
 }
 

@@ -20,6 +20,7 @@ Compiler::Compiler(const Module& module, const Analysis& analysis,
   variables_.resize(module.variables.size());
   data_.resize(module.buffers.size());
   lengths_.resize(module.buffers.size());
+  rooms_.resize(module.buffers.size());
 }
 
 void Compiler::run() {
@@ -82,8 +83,7 @@ void Compiler::load_parameters() {
   }
 }
 
-// ---- Rows and workgroups
-// -------------------------------------------------------------------------
+// ---- Rows and workgroups ------------------------------------------------------------------------
 
 void Compiler::rows() {
   const BaseReg frame = target_.argument(), end = target_.scalar();
@@ -186,8 +186,7 @@ void Compiler::position(const Inst& i) {
   }
 }
 
-// ---- What is computed before the chunks
-// ----------------------------------------------------------
+// ---- What is computed before the chunks ---------------------------------------------------------
 
 // At the top, the same in all lanes, and not by way of a variable.
 bool Compiler::hoisted(uint32_t at) const {
@@ -211,8 +210,7 @@ void Compiler::hoist(uint32_t begin, uint32_t end, bool by_row) {
   }
 }
 
-// ---- Regions
-// -------------------------------------------------------------------------------------
+// ---- Regions ------------------------------------------------------------------------------------
 
 std::vector<Compiler::Region> Compiler::regions() const {
   std::vector<Region> out;
@@ -279,10 +277,14 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
   }
   const Label whole = label(), rest = label(), done = label();
   const auto step = asmjit::imm(lanes());
+  measure_rooms();
   target_.scalar_op(Op::Sub, DType::I64, last, end, step);
   if (!analysis_.grouped) target_.jump_if(Cond::Greater, x_, last, true, rest);
   bind(whole);
+  bail_ = analysis_.grouped ? Label() : rest;
+  bail_from_ = 0;
   chunk(r, guard);
+  bail_ = Label();
   target_.scalar_op(Op::Add, DType::I64, x_, x_, step);
   target_.jump_if(Cond::LessEqual, x_, last, true, whole);
   bind(rest);
@@ -293,7 +295,8 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
   unroll_ = 1;
   const BaseReg left = target_.scalar();
   target_.scalar_op(Op::Sub, DType::I64, left, end, x_);
-  masks_ = {target_.mask_first(left)};
+  masks_.resize(1);
+  target_.first_lanes(left, masks_);
   chunk(r, guard);
   masks_.clear();
   target_.scalar_op(Op::Add, DType::I64, x_, x_, asmjit::imm(target_.width));
@@ -345,8 +348,7 @@ void Compiler::mark_needed(uint32_t value, const Region& r, std::vector<bool>& n
   for (size_t k = 0; k < program::arity(i); k++) mark_needed(i.args[k], r, needed);
 }
 
-// ---- Reductions of a workgroup
-// -------------------------------------------------------------------
+// ---- Reductions of a workgroup ------------------------------------------------------------------
 
 namespace {
 constexpr uint32_t kGroupRow = 5;

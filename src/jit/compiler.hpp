@@ -115,7 +115,8 @@ class Compiler {
   bool stays_in_memory(uint32_t at) const;
   BaseReg inside(const Inst& i, uint32_t k);  // lanes that take part and whose index is inside
   BaseReg mask(uint32_t k) const { return masks_.empty() ? BaseReg() : masks_[k]; }
-  BaseReg room(const Inst& i);  // how many first indices leave the whole chunk inside
+  bool inside_or_bail(const Inst& i, BaseReg index);
+  void measure_rooms();
 
   const Module& module_;
   const Analysis& analysis_;
@@ -127,6 +128,9 @@ class Compiler {
   uint32_t level_ = 0, levels_ = 0;
   std::vector<Value> values_, variables_;
   std::vector<BaseReg> data_, lengths_;  // of buffers
+  std::vector<BaseReg> rooms_;           // how many first indices leave a whole chunk inside
+  uint32_t bail_from_ = 0;               // values defined before are needed there
+  Label bail_;  // where a chunk is done again with masks, if an index turns out to be outside
   BaseReg grid_[3], rows_y_;
   BaseReg row_, y_, z_;
   BaseReg x_;                    // the first lane of the chunk: in the grid, or in its workgroup

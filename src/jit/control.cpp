@@ -39,8 +39,7 @@ void Compiler::instruction(uint32_t at) {
   }
 }
 
-// ---- If
-// ------------------------------------------------------------------------------------------
+// ---- If -----------------------------------------------------------------------------------------
 
 // lane index < bound, in a place where all lanes take part.
 bool Compiler::splits(uint32_t at) const {
@@ -69,6 +68,7 @@ uint32_t Compiler::branch(uint32_t at) {
 
 void Compiler::uniform_branch(uint32_t at) {
   const uint32_t otherwise = analysis_.otherwise[at], close = analysis_.close[at];
+  bail_ = Label();
   const Label no = label(), end = label();
   target_.jump_if(Cond::Equal, scalar_of(inst(at).args[0]), asmjit::imm(0), false, no);
   emit(at + 1, otherwise == kNone ? close : otherwise);
@@ -80,6 +80,7 @@ void Compiler::uniform_branch(uint32_t at) {
 
 void Compiler::masked_branch(uint32_t at, const std::vector<BaseReg>& condition) {
   const uint32_t otherwise = analysis_.otherwise[at], close = analysis_.close[at];
+  bail_ = Label();
   const std::vector<BaseReg> outer = masks_;
   const uint32_t outer_level = level_;
   std::vector<BaseReg> then, rest;
@@ -111,26 +112,27 @@ void Compiler::split_branch(uint32_t at) {
   target_.extend(last, values_[condition.args[0]].scalar, condition.from);
   target_.scalar_op(Op::Add, DType::I64, last, last, asmjit::imm(lanes()));
   target_.jump_if(Cond::Greater, last, bound, true, some);
+  bail_ = some;
+  bail_from_ = at;
   emit(at + 1, otherwise == kNone ? close : otherwise);
+  bail_ = Label();
   target_.jump(end);
   bind(some);
-  std::vector<BaseReg> masks;
-  for (uint32_t k = 0; k < unroll_; k++) {
-    const BaseReg left = target_.scalar();
-    target_.scalar_op(Op::Sub, DType::I64, left, last, asmjit::imm(lanes() - k * target_.width));
-    target_.scalar_op(Op::Sub, DType::I64, left, bound, left);  // lanes of this vector, or less
-    masks.push_back(target_.mask_first(left));
-  }
+  std::vector<BaseReg> masks(unroll_);
+  const BaseReg left = target_.scalar();
+  target_.scalar_op(Op::Sub, DType::I64, left, last, asmjit::imm(lanes()));
+  target_.scalar_op(Op::Sub, DType::I64, left, bound, left);
+  target_.first_lanes(left, masks);
   masked_branch(at, masks);
   bind(end);
 }
 
-// ---- For
-// -----------------------------------------------------------------------------------------
+// ---- For ----------------------------------------------------------------------------------------
 
 // Counts in 64 bits, so that the end of a narrower type is no special case; what is left of an i64
 // is counted as an unsigned number.
 uint32_t Compiler::loop(uint32_t at) {
+  bail_ = Label();  // a round may follow one that wrote
   const Inst& i = inst(at);
   const uint32_t close = analysis_.close[at];
   const DType t = i.type;
@@ -175,8 +177,7 @@ uint32_t Compiler::loop(uint32_t at) {
   return close + 1;
 }
 
-// ---- Variables
-// -----------------------------------------------------------------------------------
+// ---- Variables ----------------------------------------------------------------------------------
 
 void Compiler::declare(const Inst& i) {
   Value& v = variables_[i.slot];
@@ -198,6 +199,7 @@ void Compiler::declare(const Inst& i) {
 }
 
 void Compiler::assign(uint32_t at) {
+  bail_ = Label();
   const Inst& i = inst(at);
   const Value& v = variables_[i.slot];
   if (analysis_.variables[i.slot] == Form::Varying) {

@@ -36,7 +36,11 @@ uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t beg
     }
     for (size_t k = 0; k < program::arity(i); k++) {
       const uint32_t value = i.args[k], from = analysis.definition[value];
-      if (!is_vector(value)) continue;
+      if (!is_vector(value) || i.op == Op::If) continue;
+      // An operand in memory.
+      if (insts[from].op == Op::Load && analysis.uses[value].count == 1 && program::is_pure(i.op) &&
+          analysis.values[insts[from].args[0]] == Form::Affine)
+        continue;
       if (insts[from].op == Op::Get) variables[insts[from].slot].touch(std::max(from, begin));
       else if (from < begin) values[value] = {begin, end - 1};  // needed in every round
       // What goes straight into a variable takes its register.

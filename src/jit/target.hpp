@@ -98,8 +98,8 @@ class Target {
   // Masks. and_not: a without b.
   virtual BaseReg mask_and(BaseReg a, BaseReg b) = 0;
   virtual BaseReg mask_and_not(BaseReg a, BaseReg b) = 0;
-  // The first lanes of a vector: a number of 64 bits, which may be below 0 or exceed the vector.
-  virtual BaseReg mask_first(BaseReg lanes) = 0;
+  // The first lanes of several vectors: a number of 64 bits, which may be below 0 or exceed them.
+  virtual void first_lanes(BaseReg lanes, std::span<BaseReg> masks) = 0;
   virtual void jump_if_none(std::span<const BaseReg> masks, Label to) = 0;
   virtual BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) = 0;
 

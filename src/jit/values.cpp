@@ -31,8 +31,7 @@ int64_t number(const Inst& i) {
 
 }  // namespace
 
-// ---- Operands
-// ------------------------------------------------------------------------------------
+// ---- Operands -----------------------------------------------------------------------------------
 
 Operand Compiler::operand(uint32_t value, uint32_t k) {
   const DType t = type(value);
@@ -97,8 +96,7 @@ void Compiler::define_uniform(uint32_t id, const Operand& v) {
   define_scalar(id, r);
 }
 
-// ---- Operations
-// ----------------------------------------------------------------------------------
+// ---- Operations ---------------------------------------------------------------------------------
 
 void Compiler::pure(uint32_t at) {
   const Inst& i = inst(at);
@@ -194,7 +192,8 @@ uint32_t Compiler::dying(uint32_t at) const {
     const Inst& d = definition(value);
     bool twice = false;
     for (size_t j = 0; j < program::arity(i); j++) twice = twice || (j != k && i.args[j] == value);
-    if (twice || analysis_.definition[value] < recomputed_before_) continue;
+    const uint32_t kept_before = std::max(recomputed_before_, bail_.isValid() ? bail_from_ : 0);
+    if (twice || analysis_.definition[value] < kept_before) continue;
     // The register of a variable, of which the next thing that happens to it is that it takes this
     // result.
     if (d.op == Op::Get) {
@@ -203,6 +202,7 @@ uint32_t Compiler::dying(uint32_t at) const {
                         inst(at + 1).slot == d.slot;
       const bool all = masks_.empty() || variables_[d.slot].level == level_;
       if (!next || !all) continue;
+      return 1u << k;  // the best place for the result
     } else if (!program::is_pure(d.op) && d.op != Op::Load) {
       continue;
     }
@@ -227,8 +227,7 @@ void Compiler::varying(uint32_t at) {
   }
 }
 
-// ---- The interpreter's kernels, for the rest
-// -----------------------------------------------------
+// ---- The interpreter's kernels, for the rest ----------------------------------------------------
 
 interp::Kernel Compiler::kernel_of(const Inst& i) const {
   const interp::Kernel kernel = i.op == Op::Cast     ? kernels_.cast(i.from, i.type)

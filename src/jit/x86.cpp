@@ -63,8 +63,7 @@ X86::Mem X86::memory(const Address& a, uint32_t size) {
   return m;
 }
 
-// ---- Scalars
-// -------------------------------------------------------------------------------------
+// ---- Scalars ------------------------------------------------------------------------------------
 
 void X86::load_scalar(BaseReg to, const Address& from, uint32_t size, bool is_signed) {
   const Mem m = memory(from, size);
@@ -198,8 +197,7 @@ void X86::call(const Operand& function, std::span<const BaseReg> arguments, Base
   if (result.isValid()) node->setRet(0, gp(result));
 }
 
-// ---- Vectors
-// -------------------------------------------------------------------------------------
+// ---- Vectors ------------------------------------------------------------------------------------
 
 uint32_t X86::bytes(DType type) const {
   return type == DType::Bool ? width * 4 : width * static_cast<uint32_t>(size_of(type));

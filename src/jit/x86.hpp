@@ -51,7 +51,7 @@ class X86 final : public Target {
 
   BaseReg mask_and(BaseReg a, BaseReg b) override;
   BaseReg mask_and_not(BaseReg a, BaseReg b) override;
-  BaseReg mask_first(BaseReg lanes) override;
+  void first_lanes(BaseReg lanes, std::span<BaseReg> masks) override;
   void jump_if_none(std::span<const BaseReg> masks, Label to) override;
   BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) override;
 

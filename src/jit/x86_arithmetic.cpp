@@ -327,8 +327,7 @@ std::optional<BaseReg> X86::shift(Op op, DType type, std::span<const Operand> in
   return to;
 }
 
-// ---- Masks
-// ---------------------------------------------------------------------------------------
+// ---- Masks --------------------------------------------------------------------------------------
 
 std::optional<BaseReg> X86::logic(Op op, std::span<const Operand> in) {
   const BaseReg to = vector(DType::Bool);
@@ -362,20 +361,25 @@ BaseReg X86::mask_and_not(BaseReg a, BaseReg b) {
   return to;
 }
 
-BaseReg X86::mask_first(BaseReg lanes) {
-  const Vec count = of(DType::I32), numbers = of(DType::I32);
+void X86::first_lanes(BaseReg lanes, std::span<BaseReg> masks) {
+  const Vec count = of(DType::I32);
   const Gp zero = cc_.newGpq(), some = cc_.newGpq(), most = cc_.newGpq();
   cc_.xor_(zero.r32(), zero.r32());
   cc_.mov(some, gp(lanes));
-  cc_.mov(most.r32(), width);
+  cc_.mov(most.r32(), static_cast<uint32_t>(masks.size()) * width);
   cc_.cmp(some, most);
   cc_.cmovg(some, most);
   cc_.test(some, some);
   cc_.cmovs(some, zero);
   broadcast(DType::I32, count, some);
-  affine(DType::I32, numbers, zero, 1, 0);
-  const Operand in[] = {numbers, count};
-  return *compare_integers(Op::Lt, DType::I32, in);
+  for (size_t k = 0; k < masks.size(); k++) {
+    std::array<uint32_t, 16> numbers{};
+    for (uint32_t l = 0; l < width; l++) numbers[l] = static_cast<uint32_t>(k) * width + l;
+    Mem m = literal(numbers.data(), bytes(DType::I32));
+    m.setSize(bytes(DType::I32));
+    const Operand in[] = {count, m};
+    masks[k] = *compare_integers(Op::Gt, DType::I32, in);
+  }
 }
 
 void X86::jump_if_none(std::span<const BaseReg> masks, Label to) {

@@ -118,8 +118,7 @@ std::optional<BaseReg> X86::compare_integers(Op op, DType from, std::span<const 
   return logic(Op::Not, one);
 }
 
-// ---- Conversion
-// ----------------------------------------------------------------------------------
+// ---- Conversion ---------------------------------------------------------------------------------
 
 // Truncates and saturates; NaN gives 0. The processor gives the smallest integer for what does not
 // fit.

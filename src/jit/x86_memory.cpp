@@ -53,8 +53,7 @@ void X86::each_lane(BaseReg mask, Fn fn) {
   }
 }
 
-// ---- Neighbours
-// ----------------------------------------------------------------------------------
+// ---- Neighbours ---------------------------------------------------------------------------------
 
 std::optional<Operand> X86::in_memory(DType stored, const Address& from) {
   if (!is_plain(stored)) return {};
@@ -187,8 +186,7 @@ void X86::store_run(DType stored, const Address& to, const Operand& value, BaseR
   });
 }
 
-// ---- Any index
-// -----------------------------------------------------------------------------------
+// ---- Any index ----------------------------------------------------------------------------------
 
 BaseReg X86::gather(DType stored, BaseReg base, BaseReg index, DType index_type, BaseReg mask) {
   const auto element = static_cast<uint32_t>(size_of(stored));
@@ -259,8 +257,7 @@ void X86::scatter(DType stored, BaseReg base, BaseReg index, DType index_type, c
   });
 }
 
-// ---- Rows
-// ----------------------------------------------------------------------------------------
+// ---- Rows ---------------------------------------------------------------------------------------
 
 BaseReg X86::row(uint32_t number) {
   Mem& place = rows_[number];

@@ -10,6 +10,7 @@
 #include "hologram/error.hpp"
 #include "interp/interpreter.hpp"
 #include "interp/targets.hpp"
+#include "jit/jit.hpp"
 #include "oracle/scalar_model.hpp"
 
 namespace hologram::oracle {
@@ -86,21 +87,52 @@ class Guarded {
   std::vector<std::vector<uint8_t>> memory_;
 };
 
-std::string run_really(const RandomCase& c, const Module& module, const interp::Target& target,
-                       core::Threads& threads, bool check, std::vector<Memory>& buffers) {
+// One launch by `run`, and what the buffers hold afterwards.
+template <class Run>
+std::string run_guarded(const RandomCase& c, std::vector<Memory>& buffers, bool check, Run run) {
   Guarded memory(c);
   std::vector<interp::BoundBuffer> bound;
   for (size_t b = 0; b < c.buffers.size(); b++)
     bound.push_back({reinterpret_cast<std::byte*>(memory.data(b)),
                      c.buffers[b].size() / size_of(c.module.buffers[b].type)});
-  const interp::Bytecode code = interp::lower(module, interp::kernel_table(target));
   interp::Launch launch;
   launch.buffers = bound;
   launch.scalars = c.scalars;
   launch.grid = c.grid;
   launch.check = check;
-  if (interp::execute(code, launch, threads) != interp::Outcome::Done) return "did not end";
+  if (run(launch) != interp::Outcome::Done) return "did not end";
   return memory.collect(buffers);
+}
+
+std::string run_really(const RandomCase& c, const Module& module, const interp::Target& target,
+                       core::Threads& threads, bool check, std::vector<Memory>& buffers) {
+  const interp::Bytecode code = interp::lower(module, interp::kernel_table(target));
+  return run_guarded(c, buffers, check, [&](const interp::Launch& launch) {
+    return interp::execute(code, launch, threads);
+  });
+}
+
+// Compiled for the target: nothing to say where it has no compiler, or the compiler refuses.
+std::string check_compiled(const RandomCase& c, const Module& module,
+                           const std::vector<Memory>& want, const interp::Target& target,
+                           std::span<core::Threads* const> threads) {
+  const jit::Isa isa = jit::isa_of(target.name);
+  if (isa == jit::Isa::None) return {};
+  const auto result = jit::compile(module, interp::kernel_table(target), isa);
+  if (const auto* reason = std::get_if<std::string>(&result))
+    return reason->starts_with("the assembler")
+               ? fmt::format("compiled for {}: {}", target.name, *reason)
+               : std::string();
+  const auto& code = *std::get<std::shared_ptr<const jit::Compiled>>(result);
+  for (core::Threads* t : threads) {
+    std::vector<Memory> got;
+    const std::string where = fmt::format("compiled for {}, threads: {}", target.name, t->count());
+    const std::string fault = run_guarded(
+        c, got, false, [&](const interp::Launch& launch) { return code.run(launch, *t); });
+    if (!fault.empty()) return fmt::format("{}: {}", where, fault);
+    if (auto text = compare(c, want, got, where); !text.empty()) return text;
+  }
+  return {};
 }
 
 std::string check_orders(const RandomCase& c, const std::vector<Memory>& want) {
@@ -134,6 +166,8 @@ std::string check_real(const RandomCase& c, const Module& module, const std::vec
         if (auto text = compare(c, want, got, where); !text.empty()) return text;
       }
     }
+    core::Threads* const both[] = {&one, &two};
+    if (auto text = check_compiled(c, module, want, target, both); !text.empty()) return text;
     if (one_target) break;
   }
   return {};

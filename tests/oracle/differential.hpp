@@ -14,9 +14,9 @@ struct DifferentialOptions {
   bool one_target = false;  // the best instruction set only
 };
 
-// Runs the module as written by the naive interpreter, and its optimised form by the real one: on
-// every instruction set, with one thread and with two. Says what differs in which buffer; empty if
-// all is well.
+// Runs the module as written by the naive interpreter, and its optimised form by the real one and
+// compiled: on every instruction set, with one thread and with two. Says what differs in which
+// buffer; empty if all is well.
 std::string differences(const RandomCase& c, const DifferentialOptions& options);
 
 // What changes with the order of the lanes; empty if nothing does.

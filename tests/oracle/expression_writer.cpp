@@ -25,7 +25,10 @@ bool gives(const OpInfo& row, DType type) {
 
 }  // namespace
 
-DType ExpressionWriter::some_type() { return choose_.of(kTypes); }
+DType ExpressionWriter::some_type() {
+  const DType any = choose_.of(kTypes);
+  return plan_.narrow && size_of(any) == 8 ? DType::F32 : any;
+}
 
 Known ExpressionWriter::constant(DType type) {
   if (choose_.percent(20)) return neutral(type);
@@ -111,7 +114,9 @@ Known ExpressionWriter::composite(DType type, int depth, bool uniform) {
       do from = choose_.percent(30) ? DType::F32 : some_type();
       while (from == DType::Bool && row->op != Op::Eq && row->op != Op::Ne);
       break;
-    case Typing::FloatTest: from = choose_.percent(50) ? DType::F64 : DType::F32; break;
+    case Typing::FloatTest:
+      from = choose_.percent(50) && !plan_.narrow ? DType::F64 : DType::F32;
+      break;
     case Typing::Cast: from = some_type(); break;
     case Typing::Bitcast: {
       constexpr DType kFour[] = {DType::I32, DType::F32, DType::U32};

@@ -235,12 +235,13 @@ void ProgramWriter::write_update() {
 
 void ProgramWriter::write_digest() {
   if (!plan_.digest) return;
-  Value mixture = b_.constant(DType::U64, int64_t{1});
+  const DType type = plan_.narrow ? DType::U32 : DType::U64;
+  Value mixture = b_.constant(type, int64_t{1});
   for (const Variable& v : variables()) {
     Value value = b_.get(v.var);
     if (is_float(v.type))
       value = b_.bitcast(without_nan(value), v.type == DType::F32 ? DType::U32 : DType::U64);
-    mixture = (mixture * 31) ^ b_.cast(value, DType::U64);
+    mixture = (mixture * 31) ^ b_.cast(value, type);
   }
   b_.store(*plan_.digest, lane_in_grid_, mixture);
 }
@@ -263,7 +264,12 @@ void ProgramWriter::write_atomic() {
 
 void ProgramWriter::write_group_operation() {
   if (!uniform_flow() || !plan_.cooperative) return write_store();
-  const uint32_t kind = choose_.below(5);
+  uint32_t kind = choose_.below(5);
+  const bool halves = std::has_single_bit(static_cast<uint64_t>(plan_.lanes()));
+  if (plan_.plain) {
+    if (!halves) return write_store();
+    kind = 2;
+  }
   DType type = some_type();
   const auto keep = [&](Value result, bool uniform) {
     add({result, uniform});
@@ -276,7 +282,6 @@ void ProgramWriter::write_group_operation() {
   const bool bits = is_integer(type) && choose_.percent(30);
   const Combine combine = bits ? choose_.of(kBits) : choose_.of(kNumbers);
   const Value value = (choose_.percent(50) ? affine(type) : expression(type, 2)).value;
-  const bool halves = std::has_single_bit(static_cast<uint64_t>(plan_.lanes()));
   if (kind < 3 && halves) keep(b_.group_reduce(combine, value), true);
   else keep(b_.group_scan(combine, value), false);
 }

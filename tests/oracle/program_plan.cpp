@@ -40,7 +40,9 @@ class Planner {
     if (plan_.workgroup[1] * plan_.workgroup[2] == 1 && choose_.percent(4))
       plan_.grid[0] = 2000 / plan_.workgroup[0] + choose_.below(60);  // more than a block in a row
     plan_.cooperative = choose_.percent(60);
-    plan_.index = choose_.percent(25) ? DType::I64 : DType::I32;
+    plan_.plain = choose_.percent(40);
+    plan_.narrow = plan_.plain && choose_.percent(60);
+    plan_.index = choose_.percent(25) && !plan_.narrow ? DType::I64 : DType::I32;
     const Size w = plan_.workgroup;
     plan_.builder = std::make_unique<Builder>(
         "random", std::initializer_list<uint32_t>{w[0], w[1], w[2]}, plan_.index);
@@ -48,10 +50,10 @@ class Planner {
     for (uint32_t i = 0; i < inputs; i++) add_buffer(Access::In);
     for (uint32_t i = 0; i < outputs; i++)
       add_buffer(choose_.percent(50) ? Access::InOut : Access::Out);
-    if (choose_.percent(40)) add_buffer(Access::Atomic);
+    if (choose_.percent(40) && !plan_.plain) add_buffer(Access::Atomic);
     if (choose_.percent(70)) add_digest();
     for (uint32_t i = choose_.below(4); i > 0; i--) add_scalar();
-    if (plan_.cooperative)
+    if (plan_.cooperative && !plan_.plain)
       for (uint32_t i = choose_.below(3); i > 0; i--) add_shared();
     add_host_clauses();
     return std::move(plan_);
@@ -85,6 +87,7 @@ class Planner {
     b.access = access;
     b.type = access == Access::Atomic ? (choose_.percent(50) ? DType::U32 : DType::I32)
                                       : choose_.of(kStorage);
+    if (plan_.narrow && size_of(b.type) == 8) b.type = DType::F16;
     if (access == Access::Atomic) {
       constexpr Combine kAny[] = {Combine::Add, Combine::Min, Combine::Max,
                                   Combine::And, Combine::Or,  Combine::Xor};
@@ -107,7 +110,7 @@ class Planner {
   void add_digest() {
     BufferPlan b;
     b.access = Access::Out;
-    b.type = DType::U64;
+    b.type = plan_.narrow ? DType::U32 : DType::U64;
     b.shape = {plan_.all_lanes()};
     b.buffer = plan_.builder->buffer("digest", b.type, b.access);
     plan_.digest = b.buffer;
@@ -116,6 +119,7 @@ class Planner {
 
   void add_scalar() {
     ScalarPlan s{"s" + std::to_string(plan_.scalars.size()), choose_.of(kCompute), 0};
+    if (plan_.narrow && size_of(s.type) == 8) s.type = DType::F32;
     s.bits = random_value(s.type, choose_);
     plan_.builder->scalar(s.name, s.type);
     plan_.scalars.push_back(s);

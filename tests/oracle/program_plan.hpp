@@ -55,6 +55,8 @@ struct ProgramPlan {
   std::array<uint64_t, 3> grid = {1, 1, 1};
   DType index = DType::I32;
   bool cooperative = false;  // lanes of a group talk to each other
+  bool plain = false;        // nothing that the compiler of the CPU leaves to the interpreter
+  bool narrow = false;       // no values of 64 bits
   std::unique_ptr<program::Builder> builder;
   std::vector<BufferPlan> buffers;
   // One element a lane, for a mixture of its variables at the end, so that little is in vain.

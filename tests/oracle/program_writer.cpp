@@ -91,6 +91,11 @@ void ProgramWriter::statement(int depth) {
   const bool nests = depth > 0;
   Kind kind = choose_.of(kKinds);
   if (may_exit() && choose_.percent(20)) kind = Exit;
+  if (plan_.plain) {
+    if (kind == Loop) kind = For;
+    if (kind == Exit || kind == Atomic || kind == Exchange) kind = Variable;
+    if (kind == Group && (depth < 3 || !uniform_flow())) kind = Store;
+  }
   switch (kind) {
     case Expression: expression(some_type(), 3); return write_update();
     case Store: return write_store();
@@ -137,8 +142,9 @@ void ProgramWriter::write_if(int depth) {
 
 void ProgramWriter::write_for(int depth) {
   constexpr DType kCounters[] = {DType::I32, DType::I64, DType::U32, DType::U64};
-  const DType type = choose_.percent(60) ? plan_.index : choose_.of(kCounters);
-  const bool same = choose_.percent(50);
+  DType type = choose_.percent(60) ? plan_.index : choose_.of(kCounters);
+  if (plan_.narrow && size_of(type) == 8) type = DType::U32;
+  const bool same = plan_.plain || choose_.percent(50);
   int64_t most = 1 + choose_.below(5);
   const auto number = [&](int64_t n) { return b_.constant(type, n); };
   const auto few = [&] {  // 0 … most
@@ -150,7 +156,10 @@ void ProgramWriter::write_for(int depth) {
   Known begin{number(choose_.below(3)), true}, end;
   const uint32_t kind = choose_.below(7);
   uint64_t step = 1 + (choose_.percent(40) ? choose_.below(3) : 0);
-  if (kind == 0) {
+  if (plan_.plain && choose_.percent(30)) {  // along the lanes
+    begin = {b_.cast(lane_in_grid_, type) + number(choose_.below(5)), false};
+    end = {begin.value + number(most), false};
+  } else if (kind == 0) {
     end = {number(most), true};
   } else if (kind == 5) {  // anywhere, in steps of a quarter of the type's range
     const int bits = static_cast<int>(8 * size_of(type));

@@ -356,6 +356,11 @@ constexpr Op kCombineOps[] = {Op::Add, Op::Mul, Op::Min, Op::Max, Op::And, Op::O
 }  // namespace
 
 void Compiler::keep_lanes(const Inst& reduce) {
+  kept_.clear();
+  if (lanes() == module_.workgroup[0]) {
+    for (uint32_t k = 0; k < unroll_; k++) kept_.push_back(operand(reduce.args[0], k));
+    return;
+  }
   const BaseReg at = target_.row(kGroupRow);
   target_.address_of(at, {at, x_, 0, static_cast<uint8_t>(size_of(reduce.type))});
   for (uint32_t k = 0; k < unroll_; k++)
@@ -369,19 +374,20 @@ void Compiler::reduce(const Inst& i) {
     throw Refused{"it combines bools over a workgroup"};
   const Op op = kCombineOps[i.aux];
   const Refused unknown{"it combines lanes by an operation that is not compiled"};
-  const BaseReg row = target_.row(kGroupRow);
-  const auto lanes_at = [&](uint32_t k) {
-    return target_.from_row(i.type, row, k * target_.width);
+  const BaseReg row = kept_.empty() ? target_.row(kGroupRow) : BaseReg();
+  const auto lanes_at = [&](uint32_t k) -> Operand {
+    return kept_.empty() ? Operand(target_.from_row(i.type, row, k * target_.width)) : kept_[k];
   };
   const auto combine = [&](const Operand& a, const Operand& b) {
     const Operand in[] = {a, b};
-    const auto r = target_.pure(op, i.type, i.type, in, 1);
+    const auto r = target_.pure(op, i.type, i.type, in, 0);
     if (!r) throw unknown;
     return *r;
   };
   std::vector<BaseReg> v;
   for (uint32_t k = 0; k < std::max(1u, n / 2); k++)
-    v.push_back(n == 1 ? lanes_at(0) : combine(lanes_at(k), lanes_at(k + n / 2)));
+    v.push_back(n == 1 ? target_.vector(i.type) : combine(lanes_at(k), lanes_at(k + n / 2)));
+  if (n == 1) target_.copy_vector(i.type, v[0], lanes_at(0));
   for (size_t half = v.size() / 2; half >= 1; half /= 2)
     for (size_t k = 0; k < half; k++) v[k] = combine(v[k], v[k + half]);
   if (!target_.fold(op, i.type, v[0])) throw unknown;

@@ -134,6 +134,7 @@ class Compiler {
   BaseReg grid_[3], rows_y_;
   BaseReg row_, y_, z_;
   BaseReg x_;                    // the first lane of the chunk: in the grid, or in its workgroup
+  std::vector<Operand> kept_;    // lanes that a reduction combines, if a chunk has them all
   BaseReg group_, group_start_;  // grouped: the workgroup, its first lane
   BaseReg fuel_;
   Label stop_;

@@ -206,9 +206,9 @@ void Compiler::assign(uint32_t at) {
     const bool all = masks_.empty() || v.level == level_;
     for (uint32_t k = 0; k < unroll_; k++) {
       const BaseReg r = v.vectors[k].as<BaseReg>();
-      Operand now = operand(i.args[0], k);
-      if (!all) now = target_.blend(i.type, masks_[k], now, r);
-      target_.copy_vector(i.type, r, now);
+      const Operand now = operand(i.args[0], k);
+      if (all) target_.copy_vector(i.type, r, now);
+      else target_.merge(i.type, masks_[k], r, now);
     }
   } else if (i.type == DType::F32 || i.type == DType::F64) {
     target_.copy_vector(i.type, v.vectors[0].as<BaseReg>(), operand(i.args[0], 0));

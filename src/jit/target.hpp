@@ -102,6 +102,7 @@ class Target {
   virtual void first_lanes(BaseReg lanes, std::span<BaseReg> masks) = 0;
   virtual void jump_if_none(std::span<const BaseReg> masks, Label to) = 0;
   virtual BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) = 0;
+  virtual void merge(DType type, BaseReg mask, BaseReg to, const Operand& from) = 0;
 
   // ---- Memory. `mask` may be none: all lanes. Lanes left out give 0, or are not written.
   // Neighbours, as an operand of the next operation; none if it has to be loaded.

@@ -421,6 +421,12 @@ BaseReg X86::blend(DType type, BaseReg mask, const Operand& yes, const Operand& 
   return to;
 }
 
+void X86::merge(DType type, BaseReg mask, BaseReg to, const Operand& from) {
+  if (type == DType::Bool || !avx512_) return copy_vector(type, to, blend(type, mask, from, to));
+  const Vec v = any(type, from);
+  cc_.k(mask.as<KReg>()).emit(is_wide(type) ? I::kIdVmovapd : I::kIdVmovaps, to, v);
+}
+
 // Halves of 256, 128, 64, 32 bits: what stands above comes down, until one lane is left.
 bool X86::fold(Op op, DType type, BaseReg value) {
   const Vec v = value.as<Vec>();

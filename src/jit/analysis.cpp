@@ -49,8 +49,9 @@ class Analyser {
         case Op::GroupReduce: out_.grouped = true; break;
         case Op::LaneId:
         case Op::GroupId:
-          if (inst.aux == 0 || inst.op == Op::LaneId) out_.grouped = true;
-          else if (module_.workgroup[inst.aux] != 1) out_.grouped = true;
+          // Along y and z a workgroup of one lane is a row of the grid.
+          if (inst.aux == 0 || inst.op == Op::LaneId || module_.workgroup[inst.aux] != 1)
+            out_.grouped = true;
           break;
         default: break;
       }
@@ -214,8 +215,7 @@ class Analyser {
   void consumers() {
     out_.as_vector.assign(types_.size(), false);
     out_.by_row.assign(types_.size(), false);
-    for (uint32_t i = 0; i < insts_.size(); i++) {
-      const Inst& inst = insts_[i];
+    for (const Inst& inst : insts_) {
       if (inst.id != kNone) {
         const DType t = types_[inst.id];
         const bool eight = size_of(t) == 8;

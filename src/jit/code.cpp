@@ -13,15 +13,23 @@
 
 namespace hologram::jit {
 
-Code::Code(asmjit::CodeHolder& holder) {
-  const auto check = [](asmjit::Error error) {
-    if (error != asmjit::kErrorOk)
-      throw Refused{std::string("its code cannot be placed: ") +
-                    asmjit::DebugUtils::errorAsString(error)};
-  };
+namespace {
+
+void check(asmjit::Error error) {
+  if (error != asmjit::kErrorOk)
+    throw Refused{std::string("its code cannot be placed: ") +
+                  asmjit::DebugUtils::errorAsString(error)};
+}
+
+size_t flattened(asmjit::CodeHolder& holder) {
   check(holder.flatten());
   check(holder.resolveUnresolvedLinks());
-  bytes_ = holder.codeSize();
+  return holder.codeSize();
+}
+
+}  // namespace
+
+Code::Code(asmjit::CodeHolder& holder) : bytes_(flattened(holder)) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   mapped_ = (bytes_ + page - 1) / page * page;
   void* memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

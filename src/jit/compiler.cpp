@@ -373,7 +373,7 @@ void Compiler::reduce(const Inst& i) {
   if (i.type == DType::Bool || i.aux >= std::size(kCombineOps))
     throw Refused{"it combines bools over a workgroup"};
   const Op op = kCombineOps[i.aux];
-  const Refused unknown{"it combines lanes by an operation that is not compiled"};
+  constexpr auto kUnknown = "it combines lanes by an operation that is not compiled";
   const BaseReg row = kept_.empty() ? target_.row(kGroupRow) : BaseReg();
   const auto lanes_at = [&](uint32_t k) -> Operand {
     return kept_.empty() ? Operand(target_.from_row(i.type, row, k * target_.width)) : kept_[k];
@@ -381,7 +381,7 @@ void Compiler::reduce(const Inst& i) {
   const auto combine = [&](const Operand& a, const Operand& b) {
     const Operand in[] = {a, b};
     const auto r = target_.pure(op, i.type, i.type, in, 0);
-    if (!r) throw unknown;
+    if (!r) throw Refused{kUnknown};
     return *r;
   };
   std::vector<BaseReg> v;
@@ -390,7 +390,7 @@ void Compiler::reduce(const Inst& i) {
   if (n == 1) target_.copy_vector(i.type, v[0], lanes_at(0));
   for (size_t half = v.size() / 2; half >= 1; half /= 2)
     for (size_t k = 0; k < half; k++) v[k] = combine(v[k], v[k + half]);
-  if (!target_.fold(op, i.type, v[0])) throw unknown;
+  if (!target_.fold(op, i.type, v[0])) throw Refused{kUnknown};
   const BaseReg r = target_.scalar();
   target_.first_lane(i.type, r, v[0]);
   if (!is_float(i.type)) return define_scalar(i.id, r);

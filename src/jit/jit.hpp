@@ -16,8 +16,8 @@ namespace hologram::jit {
 // Of the processor that the code is for.
 enum class Isa : uint8_t { None, Avx2, Avx512 };
 
-// What interp's target of this name ("avx2", "avx512") runs on.
-Isa isa_of(std::string_view interpreter_target);
+// What interp's target of this name runs on: "avx2", "avx512".
+Isa isa_of(std::string_view name);
 
 class Code;  // memory that may be executed
 

@@ -258,8 +258,8 @@ void Compiler::call_kernel(const Inst& i) {
     } else {
       for (uint32_t k = 0; k < vectors; k++) target_.to_row(t, row, k * width, operand(value, k));
     }
-    const int64_t group =
-        t == DType::Bool ? interp::kGroup / 8 : interp::kGroup * static_cast<int64_t>(size_of(t));
+    constexpr auto kLanes = static_cast<int64_t>(interp::kGroup);
+    const int64_t group = t == DType::Bool ? kLanes / 8 : kLanes * static_cast<int64_t>(size_of(t));
     const BaseReg step = target_.scalar();
     target_.set(step, same ? 0 : group);
     const auto at = static_cast<int32_t>(j * sizeof(interp::Operand));
@@ -268,7 +268,8 @@ void Compiler::call_kernel(const Inst& i) {
     target_.store_scalar({list, {}, at + 8}, step, 8);
   }
   const BaseReg out = target_.row(0), groups = target_.scalar();
-  target_.set(groups, std::max<int64_t>(1, vectors * width / interp::kGroup));
+  target_.set(groups, std::max<int64_t>(
+                          1, int64_t{vectors} * width / static_cast<int64_t>(interp::kGroup)));
   const BaseReg arguments[] = {out, list, groups};
   target_.call(asmjit::imm(reinterpret_cast<uint64_t>(kernel)), arguments, {});
   const BaseReg result = target_.row(0);

@@ -210,7 +210,7 @@ X86::Vec X86::sized(uint32_t size) {
 }
 
 X86::Vec X86::part(const BaseReg& v, uint32_t size) {
-  const Vec all = v.as<Vec>();
+  const Vec& all = v.as<Vec>();
   if (size == 64) return all.zmm();
   if (size == 32) return all.ymm();
   return all.xmm();

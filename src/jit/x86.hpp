@@ -82,7 +82,7 @@ class X86 final : public Target {
   static Gp gp32(const BaseReg& r) { return r.as<Gp>().r32(); }
   static Mem memory(const Address& a, uint32_t size);
   uint32_t bytes(DType type) const;                  // of a vector
-  Vec sized(uint32_t bytes);                         // a new register
+  Vec sized(uint32_t size);                          // a new register
   static Vec part(const BaseReg& v, uint32_t size);  // its lower bytes
   Vec of(DType type) { return sized(bytes(type)); }
   Vec any(DType type, const Operand& v) { return in_register(type, v).as<Vec>(); }

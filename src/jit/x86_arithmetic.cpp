@@ -154,8 +154,7 @@ std::optional<BaseReg> X86::floating(Op op, DType type, std::span<const Operand>
     }
     case Op::RoundBF16: {
       const Vec to = bf16_bits(in[0]);
-      if (avx512_) cc_.vpslld(to, to, 16);
-      else cc_.vpslld(to, to, 16);
+      cc_.vpslld(to, to, 16);
       return to;
     }
     default: return {};
@@ -207,7 +206,7 @@ BaseReg X86::fused(DType type, std::span<const Operand> in, uint32_t dying) {
   }
   if (a.isMem()) a = any(type, a);  // both are
   if (c.isReg() && (dying & 4) && !(a_dies && b.isReg())) {
-    const Vec to = c.as<Vec>();
+    const Vec& to = c.as<Vec>();
     cc_.emit(k231[eight], to, a, b);  // to += a b
     return to;
   }

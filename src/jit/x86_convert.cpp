@@ -66,7 +66,7 @@ BaseReg X86::compare_floats(uint32_t predicate, DType from, Vec a, const Operand
 
 std::optional<BaseReg> X86::compare(Op op, DType from, std::span<const Operand> in) {
   if (from == DType::Bool) {
-    const auto differ = logic(Op::Xor, in);
+    auto differ = logic(Op::Xor, in);
     if (op == Op::Ne) return differ;
     const Operand one[] = {*differ};
     return op == Op::Eq ? logic(Op::Not, one) : std::nullopt;

@@ -206,7 +206,9 @@ class Analyser {
       if (inst.op != Op::For) continue;
       const Form begin = form(inst.args[0]), end = form(inst.args[1]);
       const bool same = begin == Form::Uniform && end == Form::Uniform;
+      // Unsigned numbers wrap around below 0, in some lanes only: u32(i) - 2..u32(i) + 3.
       const bool along = begin == Form::Affine && end == Form::Affine &&
+                         is_signed_integer(inst.type) &&
                          out_.steps[inst.args[0]] == out_.steps[inst.args[1]];
       if (!same && !along) throw Refused{"the lanes of a loop differ in their number of rounds"};
     }

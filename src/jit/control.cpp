@@ -105,24 +105,27 @@ void Compiler::masked_branch(uint32_t at, const std::vector<BaseReg>& condition)
 }
 
 void Compiler::split_branch(uint32_t at) {
-  const Inst& condition = definition(inst(at).args[0]);
+  const uint32_t compared = analysis_.definition[inst(at).args[0]];
+  const Inst& condition = inst(compared);
   const uint32_t otherwise = analysis_.otherwise[at], close = analysis_.close[at];
   const Label some = label(), end = label();
-  const BaseReg last = target_.scalar(), bound = extended(condition.args[1]);
-  target_.extend(last, values_[condition.args[0]].scalar, condition.from);
-  target_.scalar_op(Op::Add, DType::I64, last, last, asmjit::imm(lanes()));
-  target_.jump_if(Cond::Greater, last, bound, true, some);
+  const bool wide = condition.from == DType::I64;
+  const BaseReg first = extended(condition.args[0]), bound = extended(condition.args[1]);
+  const BaseReg left = target_.scalar();
+  // As far as the bound at least: then the index of no lane wraps around.
+  if (wide) target_.jump_if(Cond::GreaterEqual, first, bound, true, some);
+  target_.scalar_op(Op::Sub, DType::I64, left, bound, first);
+  target_.jump_if(wide ? Cond::Below : Cond::Less, left, asmjit::imm(lanes()), true, some);
   bail_ = some;
   bail_from_ = at;
   emit(at + 1, otherwise == kNone ? close : otherwise);
   bail_ = Label();
   target_.jump(end);
   bind(some);
-  std::vector<BaseReg> masks(unroll_);
-  const BaseReg left = target_.scalar();
-  target_.scalar_op(Op::Sub, DType::I64, left, last, asmjit::imm(lanes()));
-  target_.scalar_op(Op::Sub, DType::I64, left, bound, left);
-  target_.first_lanes(left, masks);
+  varying(compared);
+  std::vector<BaseReg> masks;
+  for (uint32_t k = 0; k < unroll_; k++)
+    masks.push_back(target_.in_register(DType::Bool, operand(condition.id, k)));
   masked_branch(at, masks);
   bind(end);
 }

@@ -1,0 +1,259 @@
+// Small programs, each for something that compiled code does in a way of its own. All lengths are n
+// (lanes), h and d (rows and planes), m = 2 n + 5.
+#pragma once
+
+#include <string_view>
+
+namespace hologram::jit {
+
+struct Text {
+  std::string_view name, text;
+};
+
+inline constexpr Text kTexts[] = {
+    // ---- Which elements lanes touch.
+    {"backwards",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n"
+     "  if i < n { y[n - 1 - i] = x[i] } }"},
+    {"backwards, both",
+     "program p(in x: u8[n], out y: u8[n]) lanes(n) { i = n - 1 - global_id.x\n"
+     "  y[i] = x[i] + 1 }"},
+    {"every second element",
+     "program p(in x: f32[m], out y: f32[m], n: i32) lanes(n) { i = global_id.x\n"
+     "  y[2 * i] = x[2 * i + 1] }"},
+    {"every second i64",
+     "program p(in x: i64[m], out y: i64[m], n: i32) lanes(n) { i = global_id.x << 1\n"
+     "  y[i + 1] = x[i] * 3 }"},
+    {"neighbours at both ends",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n"
+     "  y[i] = x[i - 1] * 0.25 + x[i] + x[i + 1] }"},
+    {"neighbours of i8",
+     "program p(in x: i8[n], out y: i16[n]) lanes(n) { i = global_id.x\n"
+     "  y[i - 2] = x[i - 5] - x[i + 9] }"},
+    {"neighbours of f16",
+     "program p(in x: f16[n], out y: bf16[n]) lanes(n) { i = global_id.x\n"
+     "  y[i + 3] = x[i - 1] + x[i + 1] }"},
+    {"neighbours of f64",
+     "program p(in x: f64[n], out y: f64[n]) lanes(n) { i = global_id.x\n"
+     "  y[i + 3] = x[i - 5] - x[i] }"},
+    {"neighbours, 64-bit indices",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) index(i64) { i = global_id.x\n"
+     "  y[i - 1] = x[i - 3] + x[i + 1] }"},
+    {"far outside",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n"
+     "  y[i] = x[i + 2000000000] + x[i - 2000000000] + 1.0 }"},
+    {"an index that wraps",
+     "program p(in x: f32[n], out y: f32[n], far: i32) lanes(n) { i = global_id.x + far\n"
+     "  if i < 5 { y[global_id.x] = x[i + far + 5] + 1.0 } else { y[global_id.x] = 2.0 } }"},
+    {"gather",
+     "program p(in x: f32[n], in index: i32[n], out y: f32[n]) lanes(n) {\n"
+     "  i = global_id.x\n  if i < n { y[i] = x[index[i]] } }"},
+    {"gather i16",
+     "program p(in x: i16[n], in index: i32[n], out y: i32[n]) lanes(n) {\n"
+     "  i = global_id.x\n  if i < n { y[i] = x[index[i]] } }"},
+    {"gather bool",
+     "program p(in x: bool[n], in index: i32[n], out y: bool[n]) lanes(n) {\n"
+     "  i = global_id.x\n  if i < n { y[i] = !x[index[i]] } }"},
+    {"gather bf16",
+     "program p(in x: bf16[n], in index: i64[n], out y: f32[n]) lanes(n) index(i64) {\n"
+     "  i = global_id.x\n  if i < n { y[i] = x[index[i]] } }"},
+    {"gather f64 by i32",
+     "program p(in x: f64[n], in index: i32[n], out y: f64[n]) lanes(n) {\n"
+     "  i = global_id.x\n  if i < n { y[i] = x[index[i]] } }"},
+    {"gather f32 by i64",
+     "program p(in x: f32[n], in index: i64[n], out y: f32[n]) lanes(n) index(i64) {\n"
+     "  i = global_id.x\n  y[i] = x[index[i]] }"},
+    {"scatter",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) {\n"
+     "  i = global_id.x\n  y[i ^ 5] = x[i ^ 3] }"},
+    {"scatter u8",
+     "program p(in x: u8[n], out y: u8[n]) lanes(n) {\n"
+     "  i = global_id.x\n  if x[i] > 100 { y[i ^ 1] = x[i] } }"},
+    {"scatter f16",
+     "program p(in x: f32[n], out y: f16[n]) lanes(n) {\n"
+     "  i = global_id.x\n  y[i ^ 9] = x[i] }"},
+    {"scatter i64",
+     "program p(in x: i64[n], out y: i64[n]) lanes(n) index(i64) {\n"
+     "  i = global_id.x\n  y[i ^ 9] = x[i] - 1 }"},
+    {"scatter bool",
+     "program p(in x: f32[n], out y: bool[n]) lanes(n) {\n"
+     "  i = global_id.x\n  y[i ^ 9] = x[i] < 1.0 }"},
+    {"one element for all",
+     "program p(in x: f32[n], in w: f16[n], in k: i8[n], in f: bool[n], out y: f32[n]) lanes(n) {\n"
+     "  i = global_id.x\n"
+     "  y[i] = x[i] * w[0] + x[n - 1] + f32(k[1]) + x[n] + x[-1] + (f[0] ? 1.0 : 2.0) }"},
+    {"one lane writes",
+     "program p(in x: f32[n], out y: f32[n], out z: bf16[n]) lanes(n) {\n"
+     "  i = global_id.x\n  if i == 3 { y[0] = x[1]; z[1] = x[2] } }"},
+    {"rows and planes",
+     "program p(in x: f32[d, h, n], in r: f32[n], out y: f32[d, h, n])\n"
+     "    workgroup(32, 4, 2) lanes(n, h, d) {\n"
+     "  i = global_id.x; j = global_id.y; k = global_id.z\n"
+     "  if i < n && j < h && k < d {\n"
+     "    y[k, j, i] = x[k, j, i] * f32(j + 10 * k) + r[i] + x[k, j - 1, i + 1]"
+     " } }"},
+    {"an odd workgroup",
+     "program p(in x: f32[h, n], out y: f32[h, n]) workgroup(7, 3) lanes(n, h)\n"
+     "{ y[global_id.y, global_id.x] = x[global_id.y, global_id.x] * 2.0 }"},
+    {"in place",
+     "program p(inout x: f32[n], inout k: i32[n]) lanes(n) { i = global_id.x\n"
+     "  if i < n { x[i] = x[i] + 1.0; k[i] += 2; x[i] *= x[i]; k[i] = k[i] ^ n } }"},
+    {"no element",
+     "program p(in x: f32[z], out y: f32[n], out e: f32[z]) lanes(n) {\n"
+     "  i = global_id.x\n  y[i] = x[i] + x[0]; e[i] = y_of(x[i]) }\n"
+     "fn y_of(a: f32) -> f32 { return a + 1.0 }"},
+    // ---- Blocks and masks.
+    {"masks in masks",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n"
+     "  if x[i] > 0.0 { if x[i] > 2.0 { y[i] = 1.0 } else { if i > 40 { y[i] = 2.0 }\n"
+     "    else { y[i] = x[i] } } } else if x[i] < -1.0 { y[i] = x[i] * x[i] } else { y[i] = 4.0 } "
+     "}"},
+    {"variables under masks",
+     "program p(in x: f32[n], in k: i32[n], out y: f32[n], out q: i32[n]) lanes(n) {\n"
+     "  i = global_id.x\n  var s = 1.0; var c = k[i]; var b = false\n"
+     "  if x[i] > 0.0 { s = x[i]; if k[i] > 3 { s += 2.0; b = true } else { c = -c } c += 1 }\n"
+     "  else { b = c > 5; c = 7 }\n"
+     "  if i < n { y[i] = b ? s : -s; q[i] = c } }"},
+    {"a loop inside masks",
+     "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n"
+     "  var s = 0.0\n  if x[i] > 0.0 { for j in 0..h + 3 { s += x[i + j] * f32(j) } }\n"
+     "  else { for j in 0..2 { if i > j * 10 { s -= 1.0 } } }\n  y[i] = s }"},
+    {"masks inside a loop",
+     "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n"
+     "  var s = 0.0; var t = 1.0\n"
+     "  for j in 0..5 { if x[i + j] > 0.5 { s += t } else { t = t * 0.5; if s > 2.0 { s = 0.0 } } "
+     "}\n"
+     "  y[i] = s + t }"},
+    {"the same for all",
+     "program p(in x: f32[n], out y: f32[n], h: i32, a: f32 = 1.5) lanes(n) { i = global_id.x\n"
+     "  var s = a * a; var k = h\n  if h > 2 { s = exp(a); k = k * 3 } else { s = -a }\n"
+     "  if i < n { y[i] = x[i] * s + f32(k) + (h == 3 ? a : 2.0 * a) } }"},
+    {"bools that are the same for all",
+     "program p(in x: i32[n], out y: bool[n], h: i32, f: bool = true) lanes(n) { i = global_id.x\n"
+     "  g = f && h > 1 || h == 7\n  var c = g ^ (h < 0)\n  if !c { c = f }\n"
+     "  if i < n { y[i] = (x[i] > 4) == c && g != (x[i] == h) } }"},
+    {"select",
+     "program p(in x: f32[n], in k: i64[n], in f: bool[n], out y: f32[n], out q: i64[n],\n"
+     "    h: i32) lanes(n) { i = global_id.x\n"
+     "  y[i] = f[i] ? x[i] : h > 1 ? 3.0 : x[i] * 2.0\n"
+     "  q[i] = h > 2 ? k[i] : f[i] ? 7i64 : -k[i] }"},
+    {"a guard with more behind it",
+     "program p(in x: f32[n], out y: f32[n], out z: f32[m]) lanes(n) { i = global_id.x\n"
+     "  if i < n { y[i] = x[i] }\n  z[i] = 3.0 }"},
+    {"guards of parts",
+     "program p(in x: f32[n], out y: f32[n], out z: f32[n]) lanes(n) {\n"
+     "  i = global_id.x\n  if i < n / 2 { y[i] = x[i] }\n"
+     "  if i + 3 < n { z[i] = x[i + 3] } else { z[i] = 9.0 } }"},
+    {"deep blocks",
+     "program p(in x: i32[n], out y: i32[n]) lanes(n) { i = global_id.x\n  var s = 0\n"
+     "  if (x[i] & 1) == 0 { if (x[i] & 2) == 0 { s = 1; if (x[i] & 4) == 0 { s += 2\n"
+     "    if (x[i] & 8) == 0 { s += 4; if (x[i] & 16) == 0 { s += 8 } else { s -= 1 } } } }\n"
+     "    else { s = x[i] } }\n  y[i] = s }"},
+    // ---- Loops.
+    {"loops with steps",
+     "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n  var s = 0.0\n"
+     "  for j in h..20 step 3 { s += x[i] * f32(j) }\n  for j in 5..5 { s = -1.0 }\n"
+     "  for j in 7..h { s -= 1.0 }\n  for j in -3..h { s += f32(j) }\n  y[i] = s }"},
+    {"loops at the ends of types",
+     "program p(in x: i32[n], out y: i32[n], out z: i64[n]) lanes(n) { i = global_id.x\n"
+     "  var s = x[i]; var t = i64(x[i])\n  for j in 2147483640..2147483647 step 5 { s += j }\n"
+     "  for j in 4294967280u32..4294967295u32 step 7 { s ^= i32(j) }\n"
+     "  for j in 9223372036854775800i64..9223372036854775807i64 step 6 { t += j }\n"
+     "  y[i] = s; z[i] = t }"},
+    {"loops along the lanes",
+     "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n  var s = 0.0\n"
+     "  for j in i - h..i + h + 1 { s += x[j] }\n  y[i] = s }"},
+    {"loops in loops",
+     "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n  var s = 0.0\n"
+     "  for j in 0..3 { var t = f32(j)\n    for k in j..j + h { for l in 0..2 { t = t * 0.5 + x[i "
+     "+ k]"
+     " } }\n    s += t }\n  y[i] = s }"},
+    {"two variables change places",
+     "program p(in x: f32[n], in k: u32[n], out y: f32[n], out q: u32[n]) lanes(n) {\n"
+     "  i = global_id.x\n  var a = x[i]; var b = 1.0; var c = k[i]; var e = 1u32\n"
+     "  for j in 0..9 { t = a; a = b; b = t + b; u = c; c = e; e = u + e * 3 }\n"
+     "  y[i] = a + b; q[i] = c ^ e }"},
+    {"a value before it changes",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = x[i]\n"
+     "  old = s; s = s * 2.0; older = s; s = old + s\n"
+     "  for j in 0..3 { was = s; s = s + older; if was > 1.0 { s = was } }\n"
+     "  y[i] = s * older + old }"},
+    {"counters in use",
+     "program p(in x: f64[n], out y: f64[n], h: i32) lanes(n) { i = global_id.x\n"
+     "  var s = 0.0f64; var last = 0\n"
+     "  for j in 0..h + 4 { s += f64(j) * x[j]; last = j * h }\n"
+     "  y[i] = s + f64(last) + x[i] }"},
+    // ---- Types side by side.
+    {"32 and 64 bits",
+     "program p(in a: f32[n], in b: f64[n], in k: i32[n], in l: i64[n], out y: f32[n],\n"
+     "    out z: f64[n], out q: i32[n], out r: i64[n]) lanes(n) { i = global_id.x\n"
+     "  y[i] = a[i] + f32(b[i]) + f32(k[i]); z[i] = b[i] * f64(a[i]) + f64(l[i])\n"
+     "  q[i] = k[i] * 3 + i32(l[i]); r[i] = l[i] * 5 - i64(k[i]) + i64(a[i])\n"
+     "  if b[i] < f64(a[i]) { z[i] = 1.0 } else { r[i] = i64(i) } }"},
+    {"masks of 64 bits over narrow elements",
+     "program p(in a: f64[n], in k: i8[n], in l: u16[n], in f: bool[n], out y: i8[n], out z: "
+     "f16[n],\n"
+     "    out g: bool[n]) lanes(n) { i = global_id.x\n"
+     "  if a[i] > 0.0 { y[i] = k[i] + 1; z[i] = f32(a[i]) } else { y[i] = i32(l[i]); g[i] = !f[i] "
+     "} }"},
+    {"one i64 for all",
+     "program p(in x: i32[n], out y: i32[n], w: i64 = 5000000000, v: u64 = 77) lanes(n) {\n"
+     "  i = global_id.x\n  t = w * 3 + i64(v) / 5\n  y[i] = x[i] + i32(t >> 7) + i32(w % 1000) +\n"
+     "    i32(popcount(v)) + (f64(w) > 1.0 ? 2 : 1) }"},
+    {"many constants",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = 0.5\n"
+     "  unroll for k in 0..60 { s = s * (x[i] + (1.0 + k) / 7.0) + (3.0 - k) / 11.0 }\n  y[i] = s "
+     "}"},
+    {"many values at once",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n"
+     "  a = x[i]; b = x[i + 1]; c = a * b; e = a + b; f = a - b; g = c + e; h = c * f; j = g * h\n"
+     "  k = a * j; l = b * j; m = c * k; o = e * l; q = f * m; r = g * o; t = h * q; u = j * r\n"
+     "  v = k + t; w = l + u; z = m + v; aa = o + w; bb = q + z; cc = r + aa; dd = t * bb\n"
+     "  y[i] = a + b * c + e * f + g * h + j * k + l * m + o * q + r * t + u * v + w * z + aa * "
+     "bb +\n"
+     "    cc * dd + max(a, dd) + min(b, cc) + (c < e ? f : g) + (h < j ? k : l) + sqrt(abs(m)) "
+     "}"},
+    {"functions between values",
+     "program p(in x: f32[n], in b: f64[n], out y: f32[n], out z: f64[n]) lanes(n) {\n"
+     "  i = global_id.x\n  a = x[i]; s = sin(a); t = pow(abs(a), 1.5); u = tanh(a) + s\n"
+     "  if a > 0.0 { y[i] = s * t + u + atan2(a, s) + exp(s) } else { y[i] = cos(a) * u }\n"
+     "  z[i] = exp(b[i]) + sin(b[i] * f64(s)) }"},
+    {"division for all and for each",
+     "program p(in k: i32[n], in l: u64[n], out y: i32[n], out z: u64[n], h: i32) lanes(n) {\n"
+     "  i = global_id.x\n  q = 1000 / h; r = 77 % (h - 1)\n"
+     "  y[i] = k[i] / 3 + k[i] % (h - 1) + q * r + i / 5 + i % 7 + mulhi(k[i], 12345678)\n"
+     "  z[i] = l[i] / 10 + l[i] % 9 + mulhi(l[i], 99) }"},
+    {"lengths and counts",
+     "program p(in x: f32[n], in e: f32[m], out y: i32[n]) lanes(n) { i = global_id.x\n"
+     "  y[i] = len(x) + len(e) * 2 + group_count.x + i + global_id.y }"},
+    {"where a lane stands in its workgroup",
+     "program p(in x: f32[n], out y: f32[n], out q: i32[n]) workgroup(64) lanes(n) {\n"
+     "  i = group_id.x * 64 + lane_id.x\n  y[i] = x[i] + f32(lane_id.x)\n"
+     "  q[i] = group_id.x * 1000 + lane_id.x + lane_id.y + group_count.x }"},
+    // ---- Workgroups.
+    {"norm",
+     "program p(in x: f32[h, n], out y: f32[h, n]) workgroup(256) lanes(h * 256) {\n"
+     "  require n >= 1\n  row = group_id.x\n  var sum = 0.0\n"
+     "  for j in 0..(n + 255) / 256 { v = x[row, j * 256 + lane_id.x]; sum += v * v }\n"
+     "  scale = rsqrt(group_reduce_add(sum))\n"
+     "  for j in 0..(n + 255) / 256 {\n"
+     "    y[row, j * 256 + lane_id.x] = x[row, j * 256 + lane_id.x] * scale } }"},
+    {"softmax",
+     "program p(in x: f32[h, n], out y: f32[h, n]) workgroup(64) lanes(64, h) {\n"
+     "  row = global_id.y\n  var most = -inf\n  base = lane_id.x * 2 + 1\n"
+     "  for j in 0..(n + 63) / 64 { k = j * 64 + lane_id.x\n"
+     "    if k < n { most = max(most, x[row, k]) } }\n"
+     "  top = group_reduce_max(most)\n  var sum = 0.0\n"
+     "  for j in 0..(n + 63) / 64 { k = j * 64 + lane_id.x\n"
+     "    if k < n { sum += exp(x[row, k] - top) } }\n"
+     "  all = group_reduce_add(sum)\n"
+     "  for j in 0..(n + 63) / 64 { k = j * 64 + lane_id.x\n"
+     "    y[row, k] = exp(x[row, k] - top) / all + f32(base) } }"},
+    {"a result that one lane stores",
+     "program p(in x: f64[n], in k: i32[n], out y: f64[h], out q: i32[h]) workgroup(32)\n"
+     "    lanes(h * 32) {\n  a = group_reduce_add(x[global_id.x])\n"
+     "  b = group_reduce_max(k[global_id.x] * 2)\n"
+     "  if lane_id.x == 0 { y[group_id.x] = a + f64(b); q[group_id.x] = b - i32(a > 0.0) } }"},
+};
+
+}  // namespace hologram::jit

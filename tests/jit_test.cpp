@@ -1,0 +1,271 @@
+// Compiled programs compute what interpreted ones do, bit for bit, and touch nothing else:
+// examples, the library, every operation on special values, every conversion, reductions of
+// workgroups, and small programs made for the ways of the compiler.
+#include "jit_programs.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "hologram/program_library.hpp"
+#include "jit_launch.hpp"
+
+namespace hologram::jit {
+namespace {
+
+constexpr int64_t kLengths[] = {1, 7, 16, 17, 255, 256, 1000};
+
+Sizes sizes_of(int64_t n, int64_t h = 3, int64_t d = 2) {
+  return {.dims = {{"n", n}, {"h", h}, {"d", d}, {"m", 2 * n + 5}, {"z", 0}},
+          .scalars = {{"n", n}, {"h", h}, {"far", 2147483640}},
+          .flat = n};
+}
+
+// Scalars of dimensions come from shapes.
+Sizes for_program(const Program& program, Sizes sizes) {
+  for (const program::ScalarParam& s : program.scalars())
+    if (s.dimension) sizes.scalars.erase(s.name);
+  return sizes;
+}
+
+void expect_same(const Program& program, const Sizes& sizes, const std::string& what) {
+  for (const Both& both : instruction_sets())
+    EXPECT_EQ(difference(program, for_program(program, sizes), both), "")
+        << what << "\n"
+        << program.optimized_text();
+}
+
+void expect_taken(const Program& program, const std::string& what) {
+  for (const Both& both : instruction_sets())
+    EXPECT_EQ(refusal(program, both.target), "") << what << " " << both.target.name;
+}
+
+class Jit : public testing::Test {
+  void SetUp() override {
+    if (instruction_sets().empty()) GTEST_SKIP() << "no instruction set here has a compiler";
+  }
+};
+
+TEST_F(Jit, SmallPrograms) {
+  for (const Text& t : kTexts) {
+    const Program program = Program::parse(t.text, t.name);
+    const std::string name(t.name);
+    expect_taken(program, name);
+    for (const int64_t n : kLengths) expect_same(program, sizes_of(n), name);
+    expect_same(program, sizes_of(40, 1, 1), name);
+    expect_same(program, sizes_of(33, 9, 5), name);
+    if (HasFailure()) break;
+  }
+}
+
+TEST_F(Jit, Library) {
+  size_t taken = 0;
+  for (const std::string_view name : program::library_names()) {
+    const Program program = program::library(name);
+    taken += refusal(program, instruction_sets().front().target).empty();
+    for (const int64_t n : {1, 17, 256, 1000}) {
+      Sizes sizes = sizes_of(n);
+      sizes.scalars = {{"low", 1}, {"high", 3}, {"value", 1}};
+      for (const program::ScalarParam& s : program.scalars())
+        if (s.type == DType::Bool) sizes.scalars.at(s.name) = true;
+      expect_same(program, sizes, std::string(name));
+    }
+    if (HasFailure()) break;
+  }
+  EXPECT_EQ(taken, program::library_names().size());
+}
+
+TEST_F(Jit, Examples) {
+  for (const auto& file : std::filesystem::directory_iterator(HOLOGRAM_EXAMPLES "/atlas")) {
+    std::ifstream stream(file.path());
+    std::ostringstream text;
+    text << stream.rdbuf();
+    const Program program = Program::parse(text.str(), file.path().filename().string());
+    Sizes sizes = sizes_of(300);
+    sizes.dims = {{"w", 37}, {"h", 23}, {"c", 3},     {"n", 300},
+                  {"m", 33}, {"k", 35}, {"bins", 64}, {"groups", 4}};
+    sizes.scalars = {{"rounds", 40}, {"samples", 1}, {"radius", 2}};
+    expect_same(program, sizes, file.path().filename().string());
+  }
+}
+
+// ---- Every operation on special values
+// ---------------------------------------------------------
+
+// Of the language: an expression of a, b and c.
+constexpr std::string_view kOperations[] = {"a + b",
+                                            "a - b",
+                                            "a * b",
+                                            "a / b",
+                                            "a % b",
+                                            "mulhi(a, b)",
+                                            "-a",
+                                            "abs(a)",
+                                            "sign(a)",
+                                            "min(a, b)",
+                                            "max(a, b)",
+                                            "fma(a, b, c)",
+                                            "mad(a, b, c)",
+                                            "sqrt(a)",
+                                            "floor(a)",
+                                            "ceil(a)",
+                                            "trunc(a)",
+                                            "round(a)",
+                                            "copysign(a, b)",
+                                            "a & b",
+                                            "a | b",
+                                            "a ^ b",
+                                            "~a",
+                                            "!a",
+                                            "a << i32(b)",
+                                            "a >> u32(b)",
+                                            "a << 3",
+                                            "a >> 35",
+                                            "popcount(a)",
+                                            "clz(a)",
+                                            "a == b",
+                                            "a != b",
+                                            "a < b",
+                                            "a <= b",
+                                            "a > b",
+                                            "a >= b",
+                                            "isnan(a)",
+                                            "isinf(a)",
+                                            "isfinite(a)",
+                                            "a < b ? b : c",
+                                            "round_f16(a)",
+                                            "round_bf16(a)",
+                                            "wrap8(a)",
+                                            "wrap16(a)",
+                                            "rsqrt(a)",
+                                            "exp(a)",
+                                            "exp2(a)",
+                                            "expm1(a)",
+                                            "log(a)",
+                                            "log2(a)",
+                                            "log10(a)",
+                                            "log1p(a)",
+                                            "sin(a)",
+                                            "cos(a)",
+                                            "tan(a)",
+                                            "asin(a)",
+                                            "acos(a)",
+                                            "atan(a)",
+                                            "atan2(a, b)",
+                                            "sinh(a)",
+                                            "cosh(a)",
+                                            "tanh(a)",
+                                            "sigmoid(a)",
+                                            "erf(a)",
+                                            "pow(a, b)",
+                                            "bits_f32(a)",
+                                            "bits_i32(a)",
+                                            "bits_u32(a)",
+                                            "bits_f64(a)",
+                                            "bits_i64(a)",
+                                            "bits_u64(a)"};
+constexpr DType kComputes[] = {DType::Bool, DType::I32, DType::U32, DType::I64,
+                               DType::U64,  DType::F32, DType::F64};
+
+// Where the operands come from: from each lane, from all lanes together, from the lane's number.
+struct Source {
+  std::string_view a, b, c;
+  bool integers_only = false;
+};
+constexpr Source kSources[] = {{"x[i]", "y[i]", "w[i]"}, {"x[i]", "y[1]", "w[2]"},
+                               {"x[3]", "y[i]", "w[i]"}, {"x[4]", "y[5]", "w[6]"},
+                               {"x[i]", "x[i]", "x[i]"}, {"TYPE(i)", "TYPE(i * 3)", "x[i]", true}};
+
+// The type of an expression: what the store of it takes.
+std::optional<Program> operation(std::string_view expression, const Source& source, DType type) {
+  const std::string name(name_of(type));
+  const auto filled = [&](std::string_view text) {
+    std::string out(text);
+    for (size_t at; (at = out.find("TYPE")) != std::string::npos;) out.replace(at, 4, name);
+    return out;
+  };
+  for (const DType result : kComputes) {
+    const std::string text = fmt::format(
+        "program p(in x: {0}[n], in y: {0}[n], in w: {0}[n], out z: {1}[n]) lanes(n) {{\n"
+        "  i = global_id.x\n  a = {2}; b = {3}; c = {4}\n  if i < n {{ z[i] = {5} }} }}",
+        name, name_of(result), filled(source.a), filled(source.b), filled(source.c), expression);
+    try {
+      return Program::parse(text);
+    } catch (const Error&) {
+    }
+  }
+  return {};
+}
+
+TEST_F(Jit, OperationsOnSpecialValues) {
+  size_t count = 0;
+  for (const std::string_view expression : kOperations)
+    for (const DType type : kComputes)
+      for (const Source& source : kSources) {
+        if (source.integers_only && !is_integer(type)) continue;
+        const auto program = operation(expression, source, type);
+        if (!program) continue;
+        count++;
+        const std::string what = fmt::format("{} on {}", expression, name_of(type));
+        expect_taken(*program, what);
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+          Sizes sizes = sizes_of(531);
+          sizes.seed = seed;
+          expect_same(*program, sizes, what);
+        }
+        ASSERT_FALSE(HasFailure());
+      }
+  EXPECT_GT(count, 1000u);
+}
+
+TEST_F(Jit, ConversionsFromEveryElementToEveryOther) {
+  for (size_t from = 1; from < kDTypeCount; from++)
+    for (size_t to = 1; to < kDTypeCount; to++) {
+      const auto x = static_cast<DType>(from), y = static_cast<DType>(to);
+      const std::string head =
+          fmt::format("program p(in x: {}[n], out y: {}[n]) lanes(n) {{\n", name_of(x), name_of(y));
+      const std::string_view cast = name_of(compute_type(y));
+      const std::string value =
+          compute_type(x) == compute_type(y) ? std::string("x[K]") : fmt::format("{}(x[K])", cast);
+      for (const std::string_view index : {"i", "n - 1 - i", "i ^ 3", "2"}) {
+        std::string loaded = value;
+        loaded.replace(loaded.find('K'), 1, index);
+        for (const std::string_view store :
+             {"if i < n { y[i] = VALUE } }", "y[i] = VALUE }", "y[i ^ 1] = VALUE }",
+              "if i % 3 == 1 { y[i] = VALUE } }"}) {
+          std::string text = head + "  i = global_id.x\n  " + std::string(store);
+          text.replace(text.find("VALUE"), 5, loaded);
+          const Program program = Program::parse(text);
+          expect_taken(program, text);
+          expect_same(program, sizes_of(71), text);
+        }
+      }
+      ASSERT_FALSE(HasFailure());
+    }
+}
+
+TEST_F(Jit, ReductionsOfWorkgroups) {
+  for (const std::string_view combine : {"add", "mul", "min", "max", "and", "or", "xor"})
+    for (const DType type : kComputes) {
+      if (type == DType::Bool) continue;
+      if (is_float(type) && (combine == "and" || combine == "or" || combine == "xor")) continue;
+      for (int64_t lanes = 16; lanes <= 1024; lanes *= 2) {
+        const std::string text = fmt::format(
+            "program p(in x: {0}[n], out y: {0}[n]) workgroup({1}) lanes(n) {{\n"
+            "  i = global_id.x\n  r = group_reduce_{2}(x[i])\n  y[i] = x[i] - r }}",
+            name_of(type), lanes, combine);
+        const Program program = Program::parse(text);
+        // Of 64-bit integers AVX2 has sums only.
+        const bool sums = combine != "mul" && combine != "min" && combine != "max";
+        if (sums || is_float(type) || size_of(type) == 4) expect_taken(program, text);
+        for (const int64_t n : {3, 1000, 2048}) expect_same(program, sizes_of(n), text);
+        ASSERT_FALSE(HasFailure());
+      }
+    }
+}
+
+}  // namespace
+}  // namespace hologram::jit

@@ -66,13 +66,14 @@ std::string Context::explain(const std::vector<Node*>& roots) {
     const Kernel& kernel = step.kernel;
     const Layout how = layout(kernel);
     const auto [read, written] = traffic(kernel);
+    const Program& program = program_of(kernel, how);
     text += fmt::format("{}. {}: {} over {}, {}\n", number, name_of(kernel), walk_words(how.walk),
                         to_string(kernel.domain),
                         how.index == DType::I32 ? "32-bit indices" : "64-bit indices");
     text += fmt::format("   reads {} in {} buffer{}, writes {} in {}, {:.3g} operations\n",
                         in_bytes(read), kernel.loads.size(), kernel.loads.size() == 1 ? "" : "s",
-                        in_bytes(written), kernel.outputs.size(),
-                        operations(kernel, how, program_of(kernel, how)));
+                        in_bytes(written), kernel.outputs.size(), operations(kernel, how, program));
+    if (const std::string note = state_.note(program); !note.empty()) text += "   " + note + "\n";
     for (const Output& output : kernel.outputs)
       text += fmt::format("   makes {}\n", describe(*output.target));
   }

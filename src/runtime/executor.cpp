@@ -69,14 +69,21 @@ PoolConfig Executor::State::pool_config(const BackendConfig& config) {
   return pool;
 }
 
+std::shared_ptr<hal::Executable> Executor::State::known(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = executables_.find(key);
+  return found != executables_.end() ? found->second : nullptr;
+}
+
+std::string Executor::State::note(const Program& program) {
+  if (const auto ready = known({program.hash(), program.name()})) return ready->note();
+  return device->compile(program, {.check = config.check})->note();
+}
+
 std::shared_ptr<hal::Executable> Executor::State::executable(const Program& program) {
   const Key key{program.hash(), program.name()};
   const hal::CompileOptions options{.check = config.check};
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = executables_.find(key); found != executables_.end())
-      return found->second;
-  }
+  if (auto ready = known(key)) return ready;
   refuse_if_too_large(program);
   // Compiled without the lock; if two threads do it at once, one result is dropped.
   std::shared_ptr<hal::Executable> made = device->compile(program, options);

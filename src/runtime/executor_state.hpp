@@ -27,6 +27,8 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
   }
 
   std::shared_ptr<hal::Executable> executable(const program::Program& program);
+  // How the device runs the program; empty if there is nothing to say. Nothing is kept or counted.
+  std::string note(const program::Program& program);
   void refuse_if_too_large(const program::Program& program) const;
   void launch(const program::Program& program, std::vector<Array>& arrays,
               std::span<const uint64_t> scalars, const Grid& grid, const RunOptions& options);
@@ -59,6 +61,8 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
   struct KeyHash {
     size_t operator()(const Key& key) const { return key.hash.low; }
   };
+  std::shared_ptr<hal::Executable> known(const Key& key);
+
   std::mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<hal::Executable>, KeyHash> executables_;
 };

@@ -103,11 +103,12 @@ std::string model_name() {
   return "CPU";
 }
 
-DeviceInfo describe(int threads, std::string_view target) {
+DeviceInfo describe(int threads, std::string_view target, Jit jit) {
   DeviceInfo info;
   info.backend = BackendType::Cpu;
   info.name = model_name();
-  info.driver = std::string("interpreter, ") + std::string(target);
+  const bool compiles = jit != Jit::Off && jit::isa_of(target) != jit::Isa::None;
+  info.driver = (compiles ? "interpreter and compiler, " : "interpreter, ") + std::string(target);
   const core::HostMemory memory = core::host_memory();
   info.total_memory = info.max_allocation = memory.total;
   info.free_memory = memory.free;
@@ -131,7 +132,7 @@ class CpuDevice : public hal::Device {
         isa_(jit::isa_of(target.name)),
         jit_(config.jit),
         threads_(std::make_shared<core::Threads>(config.num_threads)),
-        info_(describe(threads_->count(), target.name)) {}
+        info_(describe(threads_->count(), target.name, config.jit)) {}
 
   const DeviceInfo& info() const override { return info_; }
   std::optional<hal::Refusal> refuses(const program::Program&) const override { return {}; }
@@ -170,7 +171,7 @@ class CpuBackend : public hal::Backend {
 
   hal::Expected<std::vector<DeviceInfo>> discover() override {
     return std::vector{
-        describe(core::available_threads(), interp::supported_targets().front().name)};
+        describe(core::available_threads(), interp::supported_targets().front().name, Jit::On)};
   }
 
   hal::Expected<std::shared_ptr<hal::Device>> open(int, const BackendConfig& config) override {

@@ -1,5 +1,7 @@
 #include "backends/cpu/program.hpp"
 
+#include <fmt/format.h>
+
 namespace hologram::backends::cpu {
 
 CpuProgram::CpuProgram(const program::Program& program, const interp::KernelTable& kernels,
@@ -8,6 +10,7 @@ CpuProgram::CpuProgram(const program::Program& program, const interp::KernelTabl
       check_(check),
       program_(program),
       isa_(isa),
+      when_(when),
       settled_(check || when == Jit::Off) {
   if (when == Jit::Always && !check) compile();
 }
@@ -39,8 +42,27 @@ void CpuProgram::compile() const {
   if (auto* compiled = std::get_if<std::shared_ptr<const jit::Compiled>>(&result)) {
     kept_ = std::move(*compiled);
     compiled_.store(kept_.get(), std::memory_order_release);
+  } else {
+    refusal_ = std::get<std::string>(result);
   }
   settled_.store(true, std::memory_order_release);
+}
+
+std::string CpuProgram::note() const {
+  if (check_) return "interpreted: every access is checked";
+  if (when_ == Jit::Off) return "interpreted: the compiler is switched off";
+  const auto code = [&](const jit::Compiled& compiled) {
+    return fmt::format("{}, {} bytes", isa_ == jit::Isa::Avx512 ? "AVX-512" : "AVX2",
+                       compiled.bytes());
+  };
+  const std::lock_guard lock(mutex_);
+  if (kept_ != nullptr) return "compiled: " + code(*kept_);
+  if (settled_.load(std::memory_order_relaxed)) return "interpreted: " + refusal_;
+  const auto result = jit::compile(program_.optimized(), *code_.kernels, isa_);
+  if (const auto* reason = std::get_if<std::string>(&result)) return "interpreted: " + *reason;
+  return fmt::format("interpreted until it has run for {} us, compiled then: {}",
+                     kSpent.count() / 1000,
+                     code(*std::get<std::shared_ptr<const jit::Compiled>>(result)));
 }
 
 }  // namespace hologram::backends::cpu

@@ -19,6 +19,8 @@ class CpuProgram : public hal::Executable {
              Jit when, bool check);
 
   interp::Outcome run(interp::Launch launch, core::Threads& threads) const;
+  // "compiled: AVX-512, 1,234 bytes", "interpreted: its lanes share memory".
+  std::string note() const override;
   DType element(size_t buffer) const { return code_.buffers[buffer].type; }
   const std::string& name() const { return code_.name; }
 
@@ -33,12 +35,14 @@ class CpuProgram : public hal::Executable {
   const bool check_;
   const program::Program program_;
   const jit::Isa isa_;
+  const Jit when_;
   // What launches have found out so far.
   mutable interp::Machines machines_;
   mutable std::mutex mutex_;
   mutable std::atomic<bool> settled_;  // compiled, or not to be
   mutable std::atomic<const jit::Compiled*> compiled_{nullptr};
   mutable std::shared_ptr<const jit::Compiled> kept_;
+  mutable std::string refusal_;
   mutable std::atomic<int64_t> spent_{0};  // nanoseconds
 };
 

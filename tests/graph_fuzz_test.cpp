@@ -2,10 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <chrono>
+#include <cstdlib>
 #include <random>
 #include <thread>
 
 #include "hologram/ops.hpp"
+#include "interp/targets.hpp"
+#include "jit/jit.hpp"
 
 namespace hologram {
 namespace {
@@ -103,6 +107,39 @@ TEST(GraphFuzz, FusionAndOrderDoNotShow) {
     const std::vector<Tensor> apart = random_graph(seed, fused);
     for (size_t k = apart.size(); k-- > 0;) apart[k].eval();
     expect_same(expected, arrays_of(apart), seed, "one by one");
+  }
+}
+
+// Interpreted and compiled, on each instruction set that has a compiler. HOLOGRAM_TEST_SECONDS=600
+// runs for so long, HOLOGRAM_TEST_SEED=n starts elsewhere.
+TEST(GraphFuzz, CompilingDoesNotShow) {
+  const auto setting = [](const char* name) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? 0ul : std::strtoul(text, nullptr, 10);
+  };
+  const auto made_for = [](std::string_view target, Jit when) {
+    return ExecutorBuilder()
+        .backend(BackendType::Cpu)
+        .cpu_target(std::string(target))
+        .jit(when)
+        .check(false)
+        .build();
+  };
+  const auto targets = interp::supported_targets();
+  const Executor interpreted = made_for(targets.front().name, Jit::Off);
+  std::vector<std::pair<std::string, Executor>> compiled;
+  for (const interp::Target& t : targets)
+    if (jit::isa_of(t.name) != jit::Isa::None)
+      compiled.emplace_back("compiled for " + std::string(t.name), made_for(t.name, Jit::Always));
+  if (compiled.empty()) GTEST_SKIP() << "no instruction set here has a compiler";
+  const auto first = static_cast<uint32_t>(setting("HOLOGRAM_TEST_SEED"));
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::seconds(setting("HOLOGRAM_TEST_SECONDS"));
+  for (uint32_t seed = first; !HasFailure(); seed++) {
+    if (seed >= first + 150 && std::chrono::steady_clock::now() >= end) break;
+    const std::vector<Array> expected = arrays_of(random_graph(seed, interpreted));
+    for (const auto& [what, executor] : compiled)
+      expect_same(expected, arrays_of(random_graph(seed, executor)), seed, what.c_str());
   }
 }
 

@@ -101,7 +101,10 @@ TEST(Tensor, KernelsTakeAsManyBuffersAsTheDevice) {
     const Executor executor(std::make_shared<Executor::State>(
         config, std::make_shared<NarrowDevice>(runtime::select(config).device, most), ""));
     Tensor sum = Tensor::from({0.0f, 0.5f}, {}, executor);
-    for (int k = 1; k < kInputs; k++) sum += Tensor::from({k * 1.0f, k * 2.0f}, {}, executor);
+    for (int k = 1; k < kInputs; k++) {
+      const auto value = static_cast<float>(k);
+      sum += Tensor::from({value, value * 2}, {}, executor);
+    }
     // A kernel that has too many is refused when it is launched.
     EXPECT_EQ(sum.to_vector<float>(), (std::vector<float>{780, 1560.5f})) << most;
     return executor.counters().launches;

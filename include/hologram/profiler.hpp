@@ -30,6 +30,7 @@ struct KernelProfile {
   double shortest = 0, longest = 0;  // seconds
   double bytes = 0, flops = 0;       // of all launches
   bool least = false;                // as in LaunchRecord
+  std::string note{};  // how the device runs it, "compiled: AVX-512, 1234 bytes"; may be empty
 
   double bytes_per_second() const { return seconds > 0 ? bytes / seconds : 0; }
   double flops_per_second() const { return seconds > 0 ? flops / seconds : 0; }

@@ -56,7 +56,11 @@ PoolStatistics Executor::pool_statistics() const { return state_->pool->statisti
 uint64_t Executor::trim() const { return state_->pool->trim(); }
 
 Profile Executor::profile() const {
-  if (state_->profiler != nullptr) return state_->profiler->snapshot();
+  if (state_->profiler != nullptr) {
+    Profile profile = state_->profiler->snapshot();
+    state_->note(profile);
+    return profile;
+  }
   Profile nothing;
   nothing.device = device().name;
   return nothing;
@@ -78,6 +82,17 @@ std::shared_ptr<hal::Executable> Executor::State::known(const Key& key) {
 std::string Executor::State::note(const Program& program) {
   if (const auto ready = known({program.hash(), program.name()})) return ready->note();
   return device->compile(program, {.check = config.check})->note();
+}
+
+void Executor::State::note(Profile& profile) {
+  std::map<std::string, std::shared_ptr<hal::Executable>> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, executable] : executables_) ready.emplace(key.name, executable);
+  }
+  for (KernelProfile& kernel : profile.kernels)
+    if (const auto found = ready.find(kernel.kernel); found != ready.end())
+      kernel.note = found->second->note();
 }
 
 std::shared_ptr<hal::Executable> Executor::State::executable(const Program& program) {

@@ -29,6 +29,8 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
   std::shared_ptr<hal::Executable> executable(const program::Program& program);
   // How the device runs the program; empty if there is nothing to say. Nothing is kept or counted.
   std::string note(const program::Program& program);
+  // The same of the kernels of a profile.
+  void note(Profile& profile);
   void refuse_if_too_large(const program::Program& program) const;
   void launch(const program::Program& program, std::vector<Array>& arrays,
               std::span<const uint64_t> scalars, const Grid& grid, const RunOptions& options);

@@ -83,11 +83,11 @@ std::string Profile::table() const {
     return fmt::format("{}{:.2f}", at_least ? ">=" : "", per_second * 1e-9);
   };
   for (const KernelProfile& k : kernels)
-    text +=
-        fmt::format("{:<{}}  {:>8}  {:>10.3f}  {:>5.1f}%  {:>10.4f}  {:>10}  {:>10}\n", k.kernel,
-                    width, k.launches, k.seconds * 1e3, total > 0 ? k.seconds / total * 100 : 0.0,
-                    k.seconds / static_cast<double>(k.launches) * 1e3,
-                    rate(k.bytes_per_second(), k.least), rate(k.flops_per_second(), k.least));
+    text += fmt::format(
+        "{:<{}}  {:>8}  {:>10.3f}  {:>5.1f}%  {:>10.4f}  {:>10}  {:>10}{}{}\n", k.kernel, width,
+        k.launches, k.seconds * 1e3, total > 0 ? k.seconds / total * 100 : 0.0,
+        k.seconds / static_cast<double>(k.launches) * 1e3, rate(k.bytes_per_second(), k.least),
+        rate(k.flops_per_second(), k.least), k.note.empty() ? "" : "  ", k.note);
   if (least) text += ">= : a loop counts as one round where its length is not in the program\n";
   return text;
 }

@@ -171,7 +171,8 @@ class Job {
                                      {"launches", k.launches},
                                      {"seconds", k.seconds},
                                      {"gigabytes_per_second", k.bytes_per_second() * 1e-9},
-                                     {"gigaflops_per_second", k.flops_per_second() * 1e-9}});
+                                     {"gigaflops_per_second", k.flops_per_second() * 1e-9},
+                                     {"note", k.note}});
       }
       fmt::print("{}\n",
                  json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

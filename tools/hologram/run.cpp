@@ -178,7 +178,8 @@ class Job {
                            {"workgroup", program_.workgroup()},
                            {"gigabytes_per_second", all.bytes_per_second() * 1e-9},
                            {"gigaflops_per_second", all.flops_per_second() * 1e-9},
-                           {"loops_counted_once", all.least}};
+                           {"loops_counted_once", all.least},
+                           {"note", all.note}};
     }
     fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace));
   }

@@ -127,6 +127,7 @@ TEST_F(JitCompile, CodeIsNeverWritableAndGoesWithItsProgram) {
   for (const Both& both : instruction_sets()) {
     const Mapped before = mapped();
     std::vector<std::shared_ptr<const Compiled>> kept;
+    kept.reserve(10);
     for (int i = 0; i < 10; i++)
       kept.push_back(std::get<0>(compile(program.optimized(), interp::kernel_table(both.target),
                                          isa_of(both.target.name))));
@@ -155,24 +156,29 @@ TEST_F(JitCompile, AnExecutorGivesItsCodeBack) {
 // -----------------------------------------------------------------------------------
 
 // Each would take years.
-constexpr std::string_view kEndless[] = {
-    "program endless(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = x[i]\n"
-    "  for j in 0..2000000000 { for k in 0..2000000000 { s = s * 0.5 + x[i] } }\n  y[i] = s }",
-    // The inner one has no rounds.
-    "program endless(in x: f32[n], out y: f32[n], none: i32 = 0) lanes(n) { i = global_id.x\n"
-    "  var s = x[i]\n  for h in 0..2000000000 { for j in 0..2000000000 { s += 1.0\n"
-    "    for k in 0..none { s = s * 0.5 } } }\n  y[i] = s }",
-    // Under a mask, and along the lanes.
-    "program endless(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = x[i]\n"
-    "  if (i & 3) == 1 { for h in 0..2000000000 { for j in i..i + 2000000000 { s += x[j] } } }\n"
-    "  y[i] = s }",
-    "program endless(in x: f32[n], out y: f32[n]) workgroup(64) lanes(n) { i = global_id.x\n"
-    "  var s = x[i]\n"
-    "  for j in 0..2000000000 { for k in 0..2000000000 { s = s * 0.5 + x[i] } }\n"
-    "  y[i] = group_reduce_add(s) }",
-    // Without a loop: more lanes than there will ever be time for.
-    "program endless(in x: f32[n], out y: f32[n]) index(i64) lanes(4000000000000000) {\n"
-    "  i = global_id.x\n  y[i] = sin(x[i]) }",
+struct Endless {
+  std::string_view kind, text;
+};
+constexpr Endless kEndless[] = {
+    {"in a loop",
+     "program endless(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = x[i]\n"
+     "  for j in 0..2000000000 { for k in 0..2000000000 { s = s * 0.5 + x[i] } }\n  y[i] = s }"},
+    {"around one without rounds",
+     "program endless(in x: f32[n], out y: f32[n], none: i32 = 0) lanes(n) { i = global_id.x\n"
+     "  var s = x[i]\n  for h in 0..2000000000 { for j in 0..2000000000 { s += 1.0\n"
+     "    for k in 0..none { s = s * 0.5 } } }\n  y[i] = s }"},
+    {"under a mask, along the lanes",
+     "program endless(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = x[i]\n"
+     "  if (i & 3) == 1 { for h in 0..2000000000 { for j in i..i + 2000000000 { s += x[j] } } }\n"
+     "  y[i] = s }"},
+    {"before a reduction",
+     "program endless(in x: f32[n], out y: f32[n]) workgroup(64) lanes(n) { i = global_id.x\n"
+     "  var s = x[i]\n"
+     "  for j in 0..2000000000 { for k in 0..2000000000 { s = s * 0.5 + x[i] } }\n"
+     "  y[i] = group_reduce_add(s) }"},
+    {"without a loop",
+     "program endless(in x: f32[n], out y: f32[n]) index(i64) lanes(4000000000000000) {\n"
+     "  i = global_id.x\n  y[i] = sin(x[i]) }"},
 };
 
 const Program& doubled() {
@@ -191,12 +197,12 @@ void expect_works(const Executor& executor) {
 TEST_F(JitCompile, ATimeOutEndsLoops) {
   for (const Both& both : instruction_sets()) {
     const Executor executor = executor_for(both.target.name, Jit::Always, 200);
-    for (const std::string_view text : kEndless) {
+    for (const auto& [kind, text] : kEndless) {
       const Program program = Program::parse(text);
-      ASSERT_EQ(refusal(program, both.target), "") << text;
+      ASSERT_EQ(refusal(program, both.target), "") << kind;
       try {
         executor.run(program, {{"x", Array(DType::F32, {100})}});
-        ADD_FAILURE() << "it ended: " << text;
+        ADD_FAILURE() << "it ended: " << kind;
       } catch (const Error& e) {
         EXPECT_EQ(e.kind(), ErrorKind::Timeout) << e.what();
       }
@@ -207,7 +213,7 @@ TEST_F(JitCompile, ATimeOutEndsLoops) {
 
 TEST_F(JitCompile, CancellingEndsLoops) {
   for (const Both& both : instruction_sets())
-    for (const std::string_view text : kEndless) {
+    for (const auto& [kind, text] : kEndless) {
       Progress progress;
       RunOptions options;
       options.progress = &progress;
@@ -217,7 +223,7 @@ TEST_F(JitCompile, CancellingEndsLoops) {
       });
       try {
         both.compiled.run(Program::parse(text), {{"x", Array(DType::F32, {100})}}, options);
-        ADD_FAILURE() << "it ended: " << text;
+        ADD_FAILURE() << "it ended: " << kind;
       } catch (const Error& e) {
         EXPECT_EQ(e.kind(), ErrorKind::Cancelled) << e.what();
       }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "graph/elementwise.hpp"
@@ -33,6 +35,7 @@ class Generator {
       : kernel_(kernel), l_(l), b_(name_of(kernel), {kGroupLanes}, l.index) {}
 
   Program run() {
+    find_kept();
     declare();
     find_coordinates();
     switch (l_.walk) {
@@ -61,8 +64,8 @@ class Generator {
     for (size_t i = 0; i < kernel_.loads.size(); i++)
       buffers_.push_back(b_.buffer(fmt::format("in{}", i), kernel_.loads[i]->dtype, Access::In));
     for (size_t i = 0; i < kernel_.outputs.size(); i++)
-      outputs_.push_back(
-          b_.buffer(fmt::format("out{}", i), kernel_.outputs[i].target->dtype, Access::Out));
+      outputs_.push_back(b_.buffer(fmt::format("out{}", i), kernel_.outputs[i].target->dtype,
+                                   kept_.contains(i) ? Access::InOut : Access::Out));
     for (const ScalarArgument& a : scalar_arguments(kernel_, l_))
       scalars_.emplace(a.name, b_.scalar_with_bits(a.name, a.type, {}));
     // What is dense and walked by lanes alone needs no check of its bounds.
@@ -81,6 +84,47 @@ class Generator {
       if (dense(kernel_.outputs[i].view))
         b_.require(b_.length(outputs_[i]) >= scalar("n0"), "enough elements");
     b_.end_host();
+  }
+
+  // Functions of a row's elements that the last reductions compute and the results need again, as
+  // exp in a softmax: they wait in the memory of the result, whose bits they keep, where nothing
+  // else is read that could lie there.
+  void find_kept() {
+    if (l_.walk == Walk::Elements) return;
+    for (const Term& t : kernel_.terms)
+      if (t.kind == TermKind::Reduce) last_level_ = std::max(last_level_, t.level);
+    std::vector<bool> walked(kernel_.terms.size(), false);
+    for (size_t t = kernel_.terms.size(); t-- > 0;) {
+      const Term& term = kernel_.terms[t];
+      if (!(term.kind == TermKind::Reduce && term.level == last_level_) && !walked[t]) continue;
+      for (const uint32_t operand : term.operands)
+        if (!kernel_.terms[operand].per_row) walked[operand] = true;
+    }
+    for (size_t i = 0; i < kernel_.outputs.size(); i++) {
+      const Output& output = kernel_.outputs[i];
+      const DType dtype = output.target->dtype;
+      if (size_of(dtype) < 4 || same_along_row(output)) continue;
+      std::optional<uint32_t> found;
+      bool reads = false;
+      std::vector<uint32_t> todo = {output.term};
+      while (!todo.empty()) {
+        const uint32_t t = todo.back();
+        todo.pop_back();
+        const Term& term = kernel_.terms[t];
+        if (term.per_row) continue;
+        const bool fits = walked[t] && term.kind == TermKind::Apply && term.dtype == dtype;
+        if (fits && term.op->ulps > 0.5 && found.value_or(t) == t) found = t;
+        else if (term.kind == TermKind::Load) reads = true;
+        else todo.insert(todo.end(), term.operands.begin(), term.operands.end());
+      }
+      if (found && !reads && *found != output.term) kept_[i] = *found;
+    }
+  }
+
+  // Whether a result of a row is one for all of its elements.
+  bool same_along_row(const Output& output) const {
+    const Strides& along = l_.views[output.view].row;
+    return std::all_of(along.begin(), along.end(), [](int64_t s) { return s == 0; });
   }
 
   // The position along each outer axis.
@@ -231,6 +275,9 @@ class Generator {
             const Value v = value(kernel_.terms[one.term].operands[0], local, &at);
             b_.set(one.run, combined(combine_of(one.term), b_.get(one.run), b_.cast(v, one.type)));
           }
+          if (level != last_level_) return;
+          for (const auto& [i, term] : kept_)
+            b_.store(outputs_[i], index(kernel_.outputs[i].view, &at), value(term, local, &at));
         },
         [&] {
           for (const One& one : list)
@@ -281,9 +328,8 @@ class Generator {
     };
     for (size_t i = 0; i < kernel_.outputs.size(); i++) {
       // What is the same along a row may be a result with an element for each of the row's, too.
-      const Strides& along = l_.views[kernel_.outputs[i].view].row;
-      const bool one = std::all_of(along.begin(), along.end(), [](int64_t s) { return s == 0; });
-      if (!one || !kernel_.terms[kernel_.outputs[i].term].per_row) elements.push_back(i);
+      if (!same_along_row(kernel_.outputs[i]) || !kernel_.terms[kernel_.outputs[i].term].per_row)
+        elements.push_back(i);
       else if (l_.walk == Walk::LaneRows) store_one(i);
       else b_.if_(b_.lane_id(0) < 1, [&] { store_one(i); });
     }
@@ -291,6 +337,8 @@ class Generator {
     walk_row([] {},
              [&](Value at) {
                std::vector<Value> local(kernel_.terms.size());
+               for (const auto& [i, term] : kept_)
+                 local[term] = b_.load(outputs_[i], index(kernel_.outputs[i].view, &at));
                for (const size_t i : elements) {
                  const Output& output = kernel_.outputs[i];
                  b_.store(outputs_[i], index(output.view, &at), value(output.term, local, &at));
@@ -305,8 +353,10 @@ class Generator {
   std::vector<Buf> buffers_, outputs_;
   std::unordered_map<std::string, Value> scalars_;
   std::vector<Value> coordinate_;
-  std::vector<Value> per_row_;  // by term
-  Value begin_, end_;           // of the row
+  std::vector<Value> per_row_;       // by term
+  std::map<size_t, uint32_t> kept_;  // by output: the term that waits in its memory
+  uint8_t last_level_ = 0;
+  Value begin_, end_;  // of the row
 };
 
 }  // namespace

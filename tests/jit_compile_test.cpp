@@ -97,8 +97,7 @@ TEST_F(JitCompile, RefusesWhatOneInstructionSetLacks) {
   EXPECT_EQ(isa_of("scalar"), Isa::None);
 }
 
-// ---- Memory
-// -------------------------------------------------------------------------------------
+// ---- Memory -------------------------------------------------------------------------------------
 
 struct Mapped {
   uint64_t code = 0;  // bytes that may be executed and are of no file
@@ -152,8 +151,7 @@ TEST_F(JitCompile, AnExecutorGivesItsCodeBack) {
   EXPECT_EQ(mapped().code, before.code);
 }
 
-// ---- Stopping
-// -----------------------------------------------------------------------------------
+// ---- Stopping -----------------------------------------------------------------------------------
 
 // Each would take years.
 struct Endless {
@@ -242,8 +240,7 @@ TEST_F(JitCompile, ProgressCountsEveryLane) {
   }
 }
 
-// ---- When
-// ---------------------------------------------------------------------------------------
+// ---- When ---------------------------------------------------------------------------------------
 
 // What the device says of a program before and after launches of so many elements.
 struct Notes {

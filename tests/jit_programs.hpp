@@ -39,6 +39,13 @@ inline constexpr Text kTexts[] = {
     {"neighbours, 64-bit indices",
      "program p(in x: f32[n], out y: f32[n]) lanes(n) index(i64) { i = global_id.x\n"
      "  y[i - 1] = x[i - 3] + x[i + 1] }"},
+    {"a loop whose bounds wrap around in some lanes",
+     "program p(in x: f32[n], out y: f32[n], far: i32) lanes(n) { i = global_id.x\n"
+     "  var s = 0.0\n  for j in i + far..i + far + 9 { s += x[i] }\n  y[i] = s }"},
+    {"loops along the lanes, one in another, before anything is written",
+     "program p(in x: f32[n], out y: f32[n], far: i32) lanes(n) { i = global_id.x\n"
+     "  var s = 0.0\n  for j in i - 2..i + 3 { for k in j + far - 9..j + far - 7 { s += x[j] } }\n"
+     "  y[i] = s }"},
     {"far outside",
      "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n"
      "  y[i] = x[i + 2000000000] + x[i - 2000000000] + 1.0 }"},

@@ -92,8 +92,7 @@ TEST_F(Jit, Examples) {
   }
 }
 
-// ---- Every operation on special values
-// ---------------------------------------------------------
+// ---- Every operation on special values ----------------------------------------------------------
 
 // Of the language: an expression of a, b and c.
 constexpr std::string_view kOperations[] = {"a + b",

@@ -201,14 +201,24 @@ class Analyser {
     }
   }
 
+  // Whether nothing was written when a loop begins, so that its chunk may start again.
+  bool may_start_again(uint32_t at) const {
+    uint32_t until = at;
+    for (uint32_t loop = out_.loop[at]; loop != kNone; loop = out_.loop[loop])
+      until = out_.close[loop];
+    return std::none_of(insts_.begin(), insts_.begin() + until,
+                        [](const Inst& inst) { return inst.op == Op::Store; });
+  }
+
   void check_loops() {
-    for (const Inst& inst : insts_) {
+    for (uint32_t at = 0; at < insts_.size(); at++) {
+      const Inst& inst = insts_[at];
       if (inst.op != Op::For) continue;
       const Form begin = form(inst.args[0]), end = form(inst.args[1]);
       const bool same = begin == Form::Uniform && end == Form::Uniform;
       // Unsigned numbers wrap around below 0, in some lanes only: u32(i) - 2..u32(i) + 3.
-      const bool along = begin == Form::Affine && end == Form::Affine &&
-                         is_signed_integer(inst.type) &&
+      const bool along = begin == Form::Affine && end == Form::Affine && inst.type == DType::I32 &&
+                         !out_.grouped && may_start_again(at) &&
                          out_.steps[inst.args[0]] == out_.steps[inst.args[1]];
       if (!same && !along) throw Refused{"the lanes of a loop differ in their number of rounds"};
     }

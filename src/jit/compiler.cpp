@@ -263,7 +263,7 @@ Compiler::Guard Compiler::guard_of(const Region& r) const {
   return guard;
 }
 
-// Whole chunks, then what is left a masked vector at a time.
+// Whole chunks, then what is left a masked vector at a time; so is a chunk that bails out.
 void Compiler::chunks(const Region& r, const Guard& guard) {
   const BaseReg frame = target_.argument(), end = target_.scalar(), last = target_.scalar();
   x_ = target_.scalar();
@@ -275,32 +275,51 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
     target_.load_scalar(end, field(frame, offsetof(Frame, x_end)), 8, false);
     if (guard.at != kNone) target_.scalar_op(Op::Min, DType::I64, end, end, extended(guard.bound));
   }
-  const Label whole = label(), rest = label(), done = label();
+  const Label whole = label(), rest = label(), done = label(), again = label(), bail = label(),
+              careful = label();
   const auto step = asmjit::imm(lanes());
+  const BaseReg until = target_.scalar();
+  pace_ = target_.scalar();
+  target_.set(pace_, target_.width);
   measure_rooms();
   target_.scalar_op(Op::Sub, DType::I64, last, end, step);
   if (!analysis_.grouped) target_.jump_if(Cond::Greater, x_, last, true, rest);
   bind(whole);
-  bail_ = analysis_.grouped ? Label() : rest;
+  if (!analysis_.grouped) {
+    bail_ = bail;
+    careful_ = careful;
+  }
   bail_from_ = 0;
   chunk(r, guard);
   bail_ = Label();
   target_.scalar_op(Op::Add, DType::I64, x_, x_, step);
   target_.jump_if(Cond::LessEqual, x_, last, true, whole);
-  bind(rest);
   if (analysis_.grouped) return;
+
+  bind(rest);
+  target_.copy(until, end);
   target_.jump_if(Cond::GreaterEqual, x_, end, true, done);
-  const Label again = label();
+  target_.jump(again);
+  bind(careful);  // lane by lane
+  target_.set(pace_, 1);
+  bind(bail);
+  target_.scalar_op(Op::Add, DType::I64, until, x_, step);
+  target_.scalar_op(Op::Min, DType::I64, until, until, end);
   bind(again);
   unroll_ = 1;
   const BaseReg left = target_.scalar();
   target_.scalar_op(Op::Sub, DType::I64, left, end, x_);
+  target_.scalar_op(Op::Min, DType::I64, left, left, pace_);
   masks_.resize(1);
   target_.first_lanes(left, masks_);
   chunk(r, guard);
   masks_.clear();
-  target_.scalar_op(Op::Add, DType::I64, x_, x_, asmjit::imm(target_.width));
-  target_.jump_if(Cond::Less, x_, end, true, again);
+  careful_ = Label();
+  target_.scalar_op(Op::Add, DType::I64, x_, x_, pace_);
+  target_.jump_if(Cond::Less, x_, until, true, again);
+  target_.set(pace_, target_.width);
+  target_.jump_if(Cond::LessEqual, x_, last, true, whole);
+  target_.jump(rest);
   bind(done);
 }
 

@@ -82,6 +82,7 @@ class Compiler {
   bool splits(uint32_t at) const;
   void split_branch(uint32_t at);
   uint32_t loop(uint32_t at);
+  void check_rounds(const Inst& i);
   void declare(const Inst& i);
   void assign(uint32_t at);
   void get(uint32_t at);
@@ -129,7 +130,11 @@ class Compiler {
   std::vector<Value> values_, variables_;
   std::vector<BaseReg> data_, lengths_;  // of buffers
   std::vector<BaseReg> rooms_;           // how many first indices leave a whole chunk inside
-  uint32_t bail_from_ = 0;               // values defined before are needed there
+  // Where the lanes of a chunk are done again one by one, if they differ in the number of rounds of
+  // a loop after all; how many lanes a masked vector then has.
+  Label careful_;
+  BaseReg pace_;
+  uint32_t bail_from_ = 0;  // values defined before are needed there
   Label bail_;  // where a chunk is done again with masks, if an index turns out to be outside
   BaseReg grid_[3], rows_y_;
   BaseReg row_, y_, z_;

@@ -132,6 +132,22 @@ void Compiler::split_branch(uint32_t at) {
 
 // ---- For ----------------------------------------------------------------------------------------
 
+// Bounds that count along with the lanes give each as many rounds, unless one wraps around on the
+// way from the first lane to the last. Lane by lane, each is a first one.
+void Compiler::check_rounds(const Inst& i) {
+  const Label exact = label();
+  if (!masks_.empty()) target_.jump_if(Cond::Equal, pace_, asmjit::imm(1), true, exact);
+  const int64_t reach = analysis_.steps[i.args[0]] * (int64_t{lanes()} - 1);
+  for (const uint32_t bound : {i.args[0], i.args[1]}) {
+    const BaseReg last = target_.scalar(), wrapped = target_.scalar();
+    target_.extend(last, scalar_of(bound), i.type);
+    target_.scalar_op(Op::Add, DType::I64, last, last, asmjit::imm(reach));
+    target_.extend(wrapped, last, i.type);
+    target_.jump_if(Cond::NotEqual, last, wrapped, true, careful_);
+  }
+  bind(exact);
+}
+
 // Counts in 64 bits, so that the end of a narrower type is no special case; what is left of an i64
 // is counted as an unsigned number.
 uint32_t Compiler::loop(uint32_t at) {
@@ -145,6 +161,7 @@ uint32_t Compiler::loop(uint32_t at) {
     target_.extend(r, scalar_of(value), t);
     return r;
   };
+  if (form(i.id) == Form::Affine) check_rounds(i);
   const Label done = label(), round = label(), refuel = label(), again = label();
   const BaseReg counter = first_of(i.args[0]), left = first_of(i.args[1]);
   target_.jump_if(counts_unsigned ? Cond::AboveEqual : Cond::GreaterEqual, counter, left, true,

@@ -69,6 +69,15 @@ constexpr Refusing kRefusing[] = {
      "  y[i] = x[i] + f32(lane_id.x) }"},
 };
 
+TEST_F(JitCompile, RefusesWhatIsTooLong) {
+  std::string text =
+      "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = x[i]\n";
+  for (int k = 0; k < 4000; k++) text += "  s = s * s + x[i + " + std::to_string(k) + "]\n";
+  const Program program = Program::parse(text + "  y[i] = s }");
+  for (const Both& both : instruction_sets())
+    EXPECT_EQ(refusal(program, both.target), "it is too long");
+}
+
 TEST_F(JitCompile, RefusesByName) {
   for (const Refusing& r : kRefusing)
     for (const Both& both : instruction_sets()) {

@@ -21,6 +21,7 @@ Compiler::Compiler(const Module& module, const Analysis& analysis,
   data_.resize(module.buffers.size());
   lengths_.resize(module.buffers.size());
   rooms_.resize(module.buffers.size());
+  find_hoisted();
 }
 
 void Compiler::run() {
@@ -189,15 +190,19 @@ void Compiler::position(const Inst& i) {
 // ---- What is computed before the chunks ---------------------------------------------------------
 
 // At the top, the same in all lanes, and not by way of a variable.
-bool Compiler::hoisted(uint32_t at) const {
-  const Inst& i = inst(at);
-  if (analysis_.around[at] != kNone || i.id == kNone || form(i.id) != Form::Uniform) return false;
-  if (i.op == Op::Get || i.op == Op::GroupReduce || i.op == Op::For) return false;
-  for (size_t k = 0; k < program::arity(i); k++) {
-    const uint32_t from = analysis_.definition[i.args[k]];
-    if (inst(from).op != Op::GroupReduce && !hoisted(from)) return false;
+void Compiler::find_hoisted() {
+  const auto n = static_cast<uint32_t>(module_.body.insts.size());
+  hoisted_.assign(n, false);
+  for (uint32_t at = 0; at < n; at++) {
+    const Inst& i = inst(at);
+    bool hoisted = analysis_.around[at] == kNone && i.id != kNone && form(i.id) == Form::Uniform &&
+                   i.op != Op::Get && i.op != Op::GroupReduce && i.op != Op::For;
+    for (size_t k = 0; hoisted && k < program::arity(i); k++) {
+      const uint32_t from = analysis_.definition[i.args[k]];
+      hoisted = inst(from).op == Op::GroupReduce || hoisted_[from];
+    }
+    hoisted_[at] = hoisted;
   }
-  return true;
 }
 
 // by_row: what depends on the position in the grid; else the rest, once a launch.
@@ -205,7 +210,7 @@ void Compiler::hoist(uint32_t begin, uint32_t end, bool by_row) {
   unroll_ = 1;
   for (uint32_t at = begin; at < end; at++) {
     const Inst& i = inst(at);
-    if (!hoisted(at) || analysis_.by_row[i.id] != by_row) continue;
+    if (!hoisted_[at] || analysis_.by_row[i.id] != by_row) continue;
     instruction(at);
   }
 }
@@ -253,10 +258,10 @@ Compiler::Guard Compiler::guard_of(const Region& r) const {
       if (c.op != Op::Lt || !is_signed_integer(c.from)) return {};
       const Inst& x = definition(c.args[0]);
       const uint32_t bound = analysis_.definition[c.args[1]];
-      if (x.op != Op::GlobalId || x.aux != 0 || !hoisted(bound)) return {};
+      if (x.op != Op::GlobalId || x.aux != 0 || !hoisted_[bound]) return {};
       guard = {at, c.args[1]};
       at = analysis_.close[at];
-    } else if (!program::is_pure(i.op) && !hoisted(at) && i.op != Op::GlobalId) {
+    } else if (!program::is_pure(i.op) && !hoisted_[at] && i.op != Op::GlobalId) {
       return {};
     }
   }
@@ -326,7 +331,7 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
 void Compiler::chunk(const Region& r, const Guard& guard) {
   recompute(r);
   for (uint32_t at = r.begin; at < r.end;) {
-    if (hoisted(at)) {
+    if (hoisted_[at]) {
       at++;
     } else if (at == guard.at) {
       emit(at + 1, analysis_.close[at]);

@@ -60,7 +60,7 @@ class Compiler {
   void rows();
   void groups();
   void position(const Inst& i);
-  bool hoisted(uint32_t at) const;
+  void find_hoisted();
   void hoist(uint32_t begin, uint32_t end, bool by_row);
   std::vector<Region> regions() const;
   void region(const Region& r);
@@ -124,6 +124,7 @@ class Compiler {
   const interp::KernelTable& kernels_;
   Target& target_;
 
+  std::vector<bool> hoisted_;  // by instruction: computed before the chunks
   uint32_t unroll_ = 1;
   std::vector<BaseReg> masks_;  // of the lanes that take part, a vector each; empty: all
   uint32_t level_ = 0, levels_ = 0;

@@ -13,6 +13,9 @@ namespace hologram::jit {
 
 namespace {
 
+// Registers are given out in a time that grows faster than the program.
+constexpr size_t kLongest = 4000;
+
 // Functions that are short enough to stand in line; the others are calls of the interpreter's
 // kernels.
 bool in_line(const program::Inst& inst) {
@@ -56,6 +59,7 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
   if (isa == Isa::None) return "its instruction set has no compiler";
   try {
     const program::Module expanded = program::expand_functions(module, in_line);
+    if (expanded.body.insts.size() > kLongest) return "it is too long";
     const Analysis analysis = analyse(expanded);
     asmjit::CodeHolder holder;
     Errors errors;

@@ -159,11 +159,13 @@ set(HOLOGRAM_SOURCES
     src/tensor/tensor.cpp
     src/tensor/views.cpp
 
+    src/conformance/arrays.cpp
     src/conformance/bit_cases.cpp
     src/conformance/document.cpp
     src/conformance/elementwise_cases.cpp
     src/conformance/layouts.cpp
     src/conformance/minimum.cpp
+    src/conformance/movement_cases.cpp
     src/conformance/operands.cpp
     src/conformance/oracle.cpp
     src/conformance/product_cases.cpp

@@ -35,8 +35,6 @@ std::vector<Array> chain(const graph::ElementwiseOp& row, std::span<const Array>
   return arrays;
 }
 
-using Make = std::function<std::vector<Array>(const Executor&)>;
-
 Finding same(const Make& make, const Executor& a, const Executor& b) {
   Finding found;
   const std::vector<Array> first = make(a), second = make(b);
@@ -46,14 +44,6 @@ Finding same(const Make& make, const Executor& a, const Executor& b) {
       found.wrong = fmt::format("result {}: {}", k, text);
   }
   return found;
-}
-
-void attempt_both(Suite& suite, std::string_view operation, DType dtype, const Make& make) {
-  const Ways& ways = suite.ways();
-  suite.attempt(operation, dtype, "fused or not",
-                [&] { return same(make, ways.plain, ways.unfused); });
-  suite.attempt(operation, dtype, "one thread or two",
-                [&] { return same(make, ways.one, ways.two); });
 }
 
 std::vector<Array> reduced(const Array& values, const Executor& executor) {
@@ -74,6 +64,14 @@ std::vector<Array> reduced(const Array& values, const Executor& executor) {
 }
 
 }  // namespace
+
+void attempt_both(Suite& suite, std::string_view operation, DType dtype, const Make& make) {
+  const Ways& ways = suite.ways();
+  suite.attempt(operation, dtype, "fused or not",
+                [&] { return same(make, ways.plain, ways.unfused); });
+  suite.attempt(operation, dtype, "one thread or two",
+                [&] { return same(make, ways.one, ways.two); });
+}
 
 void bit_cases(Suite& suite) {
   for (const graph::ElementwiseOp& row : graph::elementwise_table()) {

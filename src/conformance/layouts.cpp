@@ -21,17 +21,6 @@ const Layout kLayouts[] = {
 
 constexpr int64_t kBefore = 3;
 
-// Copies values to where `place` puts element i of `stored`; the rest is poison: NaN, or all bits.
-template <class F>
-Array placed(const Array& values, Shape stored, F place) {
-  Array array(values.dtype(), std::move(stored));
-  const size_t size = size_of(values.dtype());
-  if (array.bytes() > 0) std::memset(array.mutable_data(), 0xff, array.bytes());
-  for (size_t i = 0; i < values.size(); i++)
-    std::memcpy(array.mutable_data() + place(i) * size, values.data() + i * size, size);
-  return array;
-}
-
 // Where element i of a shape lies when its axes are stored in the opposite order.
 size_t reversed_place(const Shape& shape, size_t i) {
   size_t place = 0, step = 1;
@@ -70,39 +59,57 @@ size_t stored_at(const Shape& shape, const Shape& stored, size_t i) {
   return at;
 }
 
-Tensor laid_out(const Layout& layout, const Array& values, const Executor& executor) {
-  const Shape& shape = values.shape();
-  const auto count = static_cast<int64_t>(values.size());
+Shape dense_shape(const Layout& layout, const Shape& stored) {
+  Shape shape = stored;
+  switch (layout.arrangement) {
+    case Arrangement::Reversed: std::reverse(shape.begin(), shape.end()); break;
+    case Arrangement::Spread: shape.back() = 2 * stored.back() + 1; break;
+    case Arrangement::Inside: return {count_of(stored) + 2 * kBefore};
+    default: break;
+  }
+  return shape;
+}
+
+Tensor looked_at(const Layout& layout, const Tensor& dense, const Shape& stored) {
   switch (layout.arrangement) {
     case Arrangement::Dense: break;
-    case Arrangement::Repeated: return Tensor::from(values, executor).broadcast_to(layout.shape);
+    case Arrangement::Repeated: return dense.broadcast_to(layout.shape);
     case Arrangement::Reversed: {
-      const Array array = placed(values, Shape(shape.rbegin(), shape.rend()),
-                                 [&](size_t i) { return reversed_place(shape, i); });
-      std::vector<int> axes(shape.size());
+      std::vector<int> axes(stored.size());
       std::iota(axes.rbegin(), axes.rend(), 0);
-      return Tensor::from(array, executor).permute(axes);
+      return dense.permute(axes);
     }
-    case Arrangement::Spread: {
-      Shape stored = shape;
-      stored.back() = 2 * stored.back() + 1;
-      const auto row = static_cast<size_t>(shape.back());
-      const Array array = placed(
-          values, stored, [&](size_t i) { return i / row * (2 * row + 1) + i % row * 2 + 1; });
-      return Tensor::from(array, executor).slice(-1, {1, {}, 2});
-    }
-    case Arrangement::Backwards: {
-      const Array array =
-          placed(values, shape, [&](size_t i) { return static_cast<size_t>(count) - 1 - i; });
-      return Tensor::from(array, executor).flip({});
-    }
-    case Arrangement::Inside: {
-      const Array array = placed(values, {count + 2 * kBefore},
-                                 [&](size_t i) { return i + static_cast<size_t>(kBefore); });
-      return Tensor::from(array, executor).slice(0, {kBefore, kBefore + count, 1}).reshape(shape);
-    }
+    case Arrangement::Spread: return dense.slice(-1, {1, {}, 2});
+    case Arrangement::Backwards: return dense.flip({});
+    case Arrangement::Inside:
+      return dense.slice(0, {kBefore, kBefore + count_of(stored), 1}).reshape(stored);
   }
-  return Tensor::from(values, executor);
+  return dense;
+}
+
+size_t dense_at(const Layout& layout, const Shape& stored, size_t i) {
+  switch (layout.arrangement) {
+    case Arrangement::Reversed: return reversed_place(stored, i);
+    case Arrangement::Spread: {
+      const auto row = static_cast<size_t>(stored.back());
+      return i / row * (2 * row + 1) + i % row * 2 + 1;
+    }
+    case Arrangement::Backwards: return static_cast<size_t>(count_of(stored)) - 1 - i;
+    case Arrangement::Inside: return i + static_cast<size_t>(kBefore);
+    default: return i;
+  }
+}
+
+// What lies between the values is poison: NaN, or all bits.
+Tensor laid_out(const Layout& layout, const Array& values, const Executor& executor) {
+  const Shape& stored = values.shape();
+  Array array(values.dtype(), dense_shape(layout, stored));
+  const size_t size = size_of(values.dtype());
+  if (array.bytes() > 0) std::memset(array.mutable_data(), 0xff, array.bytes());
+  for (size_t i = 0; i < values.size(); i++)
+    std::memcpy(array.mutable_data() + dense_at(layout, stored, i) * size, values.data() + i * size,
+                size);
+  return looked_at(layout, Tensor::from(array, executor), stored);
 }
 
 }  // namespace hologram::conformance

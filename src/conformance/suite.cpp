@@ -46,7 +46,8 @@ Suite::Suite(const Executor& executor, const ConformanceOptions& options)
 }
 
 ConformanceReport Suite::run() {
-  for (const auto part : {elementwise_cases, reduction_cases, product_cases, bit_cases})
+  for (const auto part :
+       {elementwise_cases, reduction_cases, product_cases, movement_cases, bit_cases})
     part(*this);
   return std::move(report_);
 }

@@ -51,7 +51,12 @@ class Suite {
 void elementwise_cases(Suite& suite);
 void reduction_cases(Suite& suite);
 void product_cases(Suite& suite);
+void movement_cases(Suite& suite);
 void bit_cases(Suite& suite);
+
+// Tries what must not show in the bits: with fusion and without it, on one thread and on two.
+using Make = std::function<std::vector<Array>(const Executor&)>;
+void attempt_both(Suite& suite, std::string_view operation, DType dtype, const Make& make);
 
 // A seed that follows from the name of a case, so that it does not depend on what ran before.
 uint64_t seed_of(std::string_view a, DType dtype, std::string_view b);

@@ -71,6 +71,20 @@ Tensor scattered(const char* name, const Tensor& x, const Tensor& positions, con
       .reshape(x.shape());
 }
 
+// An axis so many times as long: each element as often, or all of them in turn. They are repeated
+// along an axis of their own, for which a tensor of the highest rank has no room.
+Tensor multiplied(const Tensor& x, size_t axis, int64_t times, bool each) {
+  Shape wide = x.shape(), shape = x.shape();
+  shape[axis] *= times;
+  if (shape.size() == kMaxRank)
+    return multiplied(x.reshape(around(x.shape(), axis)), 1, times, each).reshape(std::move(shape));
+  const size_t added = each ? axis + 1 : axis;
+  wide.insert(wide.begin() + static_cast<int64_t>(added), times);
+  return x.unsqueeze(static_cast<int>(added))
+      .broadcast_to(std::move(wide))
+      .reshape(std::move(shape));
+}
+
 }  // namespace
 
 Tensor concat(const std::vector<Tensor>& tensors, int axis) {
@@ -209,10 +223,7 @@ Tensor repeat(const Tensor& x, int64_t times, std::optional<int> axis) {
   if (times < 0) throw core::error(Text::NegativeTimes, "repeat", times);
   if (!axis) return repeat(x.flatten(), times, 0);
   const int k = checked_axis("repeat", *axis, x.rank());
-  Shape wide = x.shape(), shape = x.shape();
-  wide.insert(wide.begin() + k + 1, times);
-  shape[static_cast<size_t>(k)] *= times;
-  return x.unsqueeze(k + 1).broadcast_to(std::move(wide)).reshape(std::move(shape));
+  return multiplied(x, static_cast<size_t>(k), times, true);
 }
 
 Tensor tile(const Tensor& x, const std::vector<int64_t>& times) {
@@ -224,10 +235,7 @@ Tensor tile(const Tensor& x, const std::vector<int64_t>& times) {
   for (size_t i = 0; i < times.size(); i++) {
     const int k = result.rank() - static_cast<int>(times.size() - i);
     if (times[i] == 1) continue;
-    Shape wide = result.shape(), shape = result.shape();
-    wide.insert(wide.begin() + k, times[i]);
-    shape[static_cast<size_t>(k)] *= times[i];
-    result = result.unsqueeze(k).broadcast_to(std::move(wide)).reshape(std::move(shape));
+    result = multiplied(result, static_cast<size_t>(k), times[i], false);
   }
   return result;
 }

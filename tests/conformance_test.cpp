@@ -34,7 +34,7 @@ TEST(Conformance, EveryDevicePasses) {
       config.device_id = device.index;
       const ConformanceReport report = check_conformance(Executor::from_config(config));
       devices++;
-      EXPECT_GT(report.results.size(), 10000u);
+      EXPECT_GT(report.results.size(), 20000u);
       size_t shown = 0;
       for (const ConformanceResult& r : report.results)
         if (r.verdict == Verdict::Failed && shown++ < 20)

@@ -43,6 +43,10 @@ constexpr const char* kCovered =
 * **Movement**: views made dense (slices with steps, flips, permutations, broadcasts), concat, stack,
   split, pad, put, take, gather, scatter, roll, repeat and tile, along the first axis and the last, on
   any bits there are, which stay what they were; positions of every dtype of integers.
+* **Running sums and products**: within (k + 1) eps sum|x| for the element at k, of products
+  (k + 1) eps |p|; of integers, and of whole numbers that f32 holds, exact.
+* **Order**: sort, argsort, topk, searchsorted, nonzero and unique, of any bits, with many equal
+  elements, NaN and zeros of both signs among them: the order of a stable sort.
 * **Bits**: f32 results, and f64 of reductions and products, are the same with fusion and without it,
   and on one thread and two.
 

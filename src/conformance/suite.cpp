@@ -17,6 +17,10 @@ constexpr DType kDTypes[] = {DType::Bool, DType::I8,  DType::U8,  DType::I16, DT
                              DType::I32,  DType::U32, DType::I64, DType::U64, DType::F16,
                              DType::BF16, DType::F32, DType::F64};
 
+constexpr void (*kParts[])(Suite&) = {elementwise_cases, reduction_cases,  product_cases,
+                                      movement_cases,    cumulative_cases, ordering_cases,
+                                      bit_cases};
+
 Executor with(const Executor& executor, core::FunctionRef<void(BackendConfig&)> change) {
   BackendConfig config = executor.config();
   config.backend_type = executor.device().backend;
@@ -46,9 +50,7 @@ Suite::Suite(const Executor& executor, const ConformanceOptions& options)
 }
 
 ConformanceReport Suite::run() {
-  for (const auto part :
-       {elementwise_cases, reduction_cases, product_cases, movement_cases, bit_cases})
-    part(*this);
+  for (const auto part : kParts) part(*this);
   return std::move(report_);
 }
 

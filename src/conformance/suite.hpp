@@ -52,6 +52,8 @@ void elementwise_cases(Suite& suite);
 void reduction_cases(Suite& suite);
 void product_cases(Suite& suite);
 void movement_cases(Suite& suite);
+void cumulative_cases(Suite& suite);
+void ordering_cases(Suite& suite);
 void bit_cases(Suite& suite);
 
 // Tries what must not show in the bits: with fusion and without it, on one thread and on two.

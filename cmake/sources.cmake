@@ -161,6 +161,7 @@ set(HOLOGRAM_SOURCES
 
     src/conformance/arrays.cpp
     src/conformance/bit_cases.cpp
+    src/conformance/creation_cases.cpp
     src/conformance/cumulative_cases.cpp
     src/conformance/document.cpp
     src/conformance/elementwise_cases.cpp
@@ -171,6 +172,7 @@ set(HOLOGRAM_SOURCES
     src/conformance/oracle.cpp
     src/conformance/ordering_cases.cpp
     src/conformance/product_cases.cpp
+    src/conformance/random_cases.cpp
     src/conformance/reduction_cases.cpp
     src/conformance/suite.cpp
     src/conformance/wide.cpp

@@ -10,6 +10,7 @@
 #include "conformance/oracle.hpp"
 #include "graph/elementwise.hpp"
 #include "hologram/error.hpp"
+#include "hologram/ops.hpp"
 
 namespace hologram {
 namespace {
@@ -63,6 +64,16 @@ TEST(Conformance, FiltersByName) {
   EXPECT_GT(report.results[0].error, 0);
   EXPECT_LE(report.results[0].error, report.results[0].bound);
   EXPECT_THROW(check_conformance(executor, {"(", {}}), Error);
+}
+
+// The words that the paper's authors give for a key and a counter of zeros begin with 6627e8d5; and
+// no number of few bits is rounded to the 1 that is not in the range.
+TEST(Conformance, RandomNumbersAreThePublishedOnes) {
+  const Executor executor(BackendType::Cpu);
+  ops::seed(0, executor);
+  EXPECT_EQ(ops::rand({1}, DType::F32, executor).item<float>(), 0x6627e8 * 0x1p-24f);
+  for (const DType dtype : {DType::F16, DType::BF16})
+    EXPECT_LT(ops::max(ops::rand({30000}, dtype, executor)).item<float>(), 1) << name_of(dtype);
 }
 
 // The suite can tell right from wrong: the null device writes nothing.

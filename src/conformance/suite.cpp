@@ -19,7 +19,7 @@ constexpr DType kDTypes[] = {DType::Bool, DType::I8,  DType::U8,  DType::I16, DT
 
 constexpr void (*kParts[])(Suite&) = {elementwise_cases, reduction_cases,  product_cases,
                                       movement_cases,    cumulative_cases, ordering_cases,
-                                      bit_cases};
+                                      random_cases,      creation_cases,   bit_cases};
 
 Executor with(const Executor& executor, core::FunctionRef<void(BackendConfig&)> change) {
   BackendConfig config = executor.config();

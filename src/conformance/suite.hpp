@@ -54,6 +54,8 @@ void product_cases(Suite& suite);
 void movement_cases(Suite& suite);
 void cumulative_cases(Suite& suite);
 void ordering_cases(Suite& suite);
+void random_cases(Suite& suite);
+void creation_cases(Suite& suite);
 void bit_cases(Suite& suite);
 
 // Tries what must not show in the bits: with fusion and without it, on one thread and on two.

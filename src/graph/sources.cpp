@@ -55,24 +55,26 @@ std::array<Value, 4> philox(X x) {
   return c;
 }
 
-// Numbers in [0, 1), of as many bits as the type holds.
-Value unit(X x, Value word0, Value word1, bool wide) {
+// Numbers in [0, 1), of as many bits as the type holds: more would be rounded, some to 1.
+Value unit(X x, Value word0, Value word1, DType type) {
   Builder& b = x.builder;
   const auto by = [&](uint32_t n) { return b.constant_bits(DType::U32, n); };
-  if (!wide) return b.cast(word0 >> by(8), DType::F32) * 0x1p-24;
+  if (type == DType::F16) return b.cast(word0 >> by(21), DType::F32) * 0x1p-11;
+  if (type == DType::BF16) return b.cast(word0 >> by(24), DType::F32) * 0x1p-8;
+  if (type == DType::F32) return b.cast(word0 >> by(8), DType::F32) * 0x1p-24;
   const Value high = b.cast(word0 >> by(5), DType::F64), low = b.cast(word1 >> by(6), DType::F64);
   return (high * 0x1p26 + low) * 0x1p-53;
 }
 
 Value uniform_of(X x) {
   const auto words = philox(x);
-  return unit(x, words[0], words[1], x.to == DType::F64);
+  return unit(x, words[0], words[1], x.to);
 }
 
 // G. E. P. Box, M. E. Muller, "A note on the generation of random normal deviates", 1958.
 Value normal_of(X x) {
   const auto words = philox(x);
-  const bool wide = x.to == DType::F64;
+  const DType wide = compute_type(x.to);
   const Value radius = 1 - unit(x, words[0], words[1], wide);  // in (0, 1]
   const Value angle = unit(x, words[2], words[3], wide) * (2 * std::numbers::pi);
   return apply(Op::Sqrt, {apply(Op::Log, {radius}) * -2}) * apply(Op::Cos, {angle});

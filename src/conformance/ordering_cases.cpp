@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "conformance/arrays.hpp"
 #include "hologram/ops.hpp"
@@ -127,7 +128,9 @@ const Ordering kOrderings[] = {
 Array mixed_values(DType dtype, const Shape& shape, Generator& generator) {
   Array array = any_bits(dtype, shape, generator);
   const Array small = small_numbers(dtype, shape, generator);
-  constexpr double kSpecial[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, 1.0};
+  using Limits = std::numeric_limits<double>;
+  constexpr double kSpecial[] = {
+      Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), 0.0, -0.0, 1.0};
   for (size_t i = 0; i < array.size(); i++) {
     const uint64_t dice = generator();
     if (dice % 4 < 2) copy_element(small, i, array, i);

@@ -137,7 +137,7 @@ class Compiler {
   BaseReg pace_;
   uint32_t bail_from_ = 0;  // values defined before are needed there
   Label bail_;  // where a chunk is done again with masks, if an index turns out to be outside
-  BaseReg grid_[3], rows_y_;
+  BaseReg rows_y_;
   BaseReg row_, y_, z_;
   BaseReg x_;                    // the first lane of the chunk: in the grid, or in its workgroup
   std::vector<Operand> kept_;    // lanes that a reduction combines, if a chunk has them all

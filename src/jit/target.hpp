@@ -28,6 +28,9 @@ inline constexpr uint32_t kMaxUnroll = 16;  // vectors that are worked on side b
 inline constexpr uint32_t kRows = 8;        // the last two are the target's own
 inline constexpr uint32_t kRowBytes = program::kMaxLanes * 8;
 
+// Whether lanes of this type take 64 bits.
+inline bool is_wide(DType t) { return size_of(t) == 8; }
+
 // An element in memory: base + index * element bytes + bytes.
 struct Address {
   BaseReg base;

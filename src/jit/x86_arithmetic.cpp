@@ -12,9 +12,6 @@ namespace {
 
 using Id = asmjit::InstId;
 
-bool is_wide(DType t) { return size_of(t) == 8; }
-bool is_signed(DType t) { return t == DType::I32 || t == DType::I64; }
-
 uint64_t sign_bit(DType t) { return is_wide(t) ? uint64_t{1} << 63 : uint64_t{1} << 31; }
 
 // By type: f32, f64.
@@ -224,7 +221,7 @@ std::optional<BaseReg> X86::integer(Op op, DType type, std::span<const Operand> 
                                     uint32_t dying) {
   const size_t which = !is_wide(type) ? 0 : avx512_ ? 2 : 1;
   for (const IntegerIds& row : kIntegers) {
-    if (row.op != op || !(is_signed(type) ? row.for_signed : row.for_unsigned)) continue;
+    if (row.op != op || !(is_signed_integer(type) ? row.for_signed : row.for_unsigned)) continue;
     if (row.ids[which] == 0) return {};
     Operand a = in[0], b = in[1];
     if (a.isMem() && program::info(op).commutative) std::swap(a, b);
@@ -273,14 +270,14 @@ std::optional<BaseReg> X86::integer(Op op, DType type, std::span<const Operand> 
       const int bits = op == Op::Wrap8 ? 24 : 16;
       const Vec to = of(type);
       cc_.vpslld(to, any(type, in[0]), bits);
-      if (is_signed(type)) cc_.vpsrad(to, to, bits);
+      if (is_signed_integer(type)) cc_.vpsrad(to, to, bits);
       else cc_.vpsrld(to, to, bits);
       return to;
     }
     case Op::MulHi: {
       if (is_wide(type)) return {};
       // Products of the even lanes, of the odd lanes, and their upper halves side by side.
-      const Id multiply = is_signed(type) ? I::kIdVpmuldq : I::kIdVpmuludq;
+      const Id multiply = is_signed_integer(type) ? I::kIdVpmuldq : I::kIdVpmuludq;
       const Vec a = any(type, in[0]), b = any(type, in[1]);
       const Vec even = of(type), odd = of(type), high = of(type);
       cc_.emit(multiply, even, a, b);
@@ -304,7 +301,8 @@ std::optional<BaseReg> X86::integer(Op op, DType type, std::span<const Operand> 
 
 // The count is an immediate, or lanes of 32 bits that count modulo the width.
 std::optional<BaseReg> X86::shift(Op op, DType type, std::span<const Operand> in) {
-  const bool eight = is_wide(type), left = op == Op::Shl, arithmetic = !left && is_signed(type);
+  const bool eight = is_wide(type), left = op == Op::Shl,
+             arithmetic = !left && is_signed_integer(type);
   if (eight && arithmetic && !avx512_) return {};
   const Vec a = any(type, in[0]), to = of(type);
   if (in[1].isImm()) {

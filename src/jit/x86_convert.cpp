@@ -8,9 +8,6 @@ namespace I = x86::Inst;
 
 namespace {
 
-bool is_wide(DType t) { return size_of(t) == 8; }
-bool is_signed(DType t) { return t == DType::I32 || t == DType::I64; }
-
 constexpr uint32_t kUnordered = 3;
 
 // The predicates of VCMPPS that do not signal, of VPCMPD.
@@ -89,14 +86,14 @@ std::optional<BaseReg> X86::compare_integers(Op op, DType from, std::span<const 
   const bool eight = is_wide(from);
   Vec a = any(from, in[0]);
   if (avx512_) {
-    const asmjit::InstId id = is_signed(from) ? (eight ? I::kIdVpcmpq : I::kIdVpcmpd)
-                                              : (eight ? I::kIdVpcmpuq : I::kIdVpcmpud);
+    const asmjit::InstId id = is_signed_integer(from) ? (eight ? I::kIdVpcmpq : I::kIdVpcmpd)
+                                                      : (eight ? I::kIdVpcmpuq : I::kIdVpcmpud);
     const BaseReg to = vector(DType::Bool);
     cc_.emit(id, to, a, in[1], integer_predicate(op));
     return to;
   }
   Vec b = any(from, in[1]);
-  if (!is_signed(from) && op != Op::Eq && op != Op::Ne) {
+  if (!is_signed_integer(from) && op != Op::Eq && op != Op::Ne) {
     const uint64_t sign = eight ? uint64_t{1} << 63 : uint64_t{1} << 31;
     const Vec x = of(from), y = of(from);
     bitwise(Op::Xor, x, a, constant(from, sign));
@@ -161,7 +158,7 @@ std::optional<BaseReg> X86::cast(DType to, DType from, const Operand& v, bool di
   if (to == DType::F64 && from == DType::U32 && avx512_) return emit(I::kIdVcvtudq2pd);
   if (to == DType::F64 && from == DType::I64 && avx512_) return emit(I::kIdVcvtqq2pd);
   if (is_float(to) || is_float(from)) return {};
-  if (is_wide(to)) return emit(is_signed(from) ? I::kIdVpmovsxdq : I::kIdVpmovzxdq);
+  if (is_wide(to)) return emit(is_signed_integer(from) ? I::kIdVpmovsxdq : I::kIdVpmovzxdq);
   if (avx512_) return emit(I::kIdVpmovqd);
   return narrowed(any(from, v));
 }

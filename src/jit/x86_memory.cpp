@@ -10,7 +10,6 @@ namespace I = x86::Inst;
 
 namespace {
 
-bool is_wide(DType t) { return size_of(t) == 8; }
 bool is_plain(DType stored) { return size_of(stored) >= 4 && stored != DType::Bool; }
 
 }  // namespace

@@ -138,7 +138,7 @@ Tensor randint(int64_t low, int64_t high, Shape shape, DType dtype, const Execut
   std::vector<Attribute> attributes = draw(*context);
   attributes.push_back({DType::I64, static_cast<uint64_t>(low)});
   attributes.push_back({DType::U64, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)});
-  return make_source(source::kIntegers, dtype, std::move(shape), std::move(attributes), context);
+  return make_source(source::kIntegers, dtype, std::move(shape), attributes, context);
 }
 
 }  // namespace hologram::ops

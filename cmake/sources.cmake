@@ -2,6 +2,7 @@
 set(HOLOGRAM_SOURCES
     src/core/array.cpp
     src/core/dtype.cpp
+    src/core/disk_cache.cpp
     src/core/dynamic_library.cpp
     src/core/host_memory.cpp
     src/core/log.cpp

@@ -1,0 +1,163 @@
+#include "core/disk_cache.hpp"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "core/mapped_file.hpp"
+#include "core/output_file.hpp"
+#include "hologram/error.hpp"
+
+namespace hologram::core {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Header {
+  char magic[8];
+  uint64_t size;  // bytes that follow
+  uint64_t key[2], sum[2];
+};
+constexpr char kMagic[8] = {'h', 'o', 'l', 'o', 'c', 'a', '0', '1'};
+
+void hash(uint64_t (&result)[2], const void* data, size_t size) {
+  const XXH128_hash_t h = XXH3_128bits(data, size);
+  result[0] = h.high64;
+  result[1] = h.low64;
+}
+
+Header header_of(std::string_view key, std::span<const std::byte> bytes) {
+  Header header = {};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.size = bytes.size();
+  hash(header.key, key.data(), key.size());
+  hash(header.sum, bytes.data(), bytes.size());
+  return header;
+}
+
+std::string users_folder(std::string_view kind) {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  // A relative path is to be ignored, as the specification of these variables says.
+  fs::path base;
+  if (cache != nullptr && cache[0] == '/') base = cache;
+  else if (home != nullptr && home[0] == '/') base = fs::path(home) / ".cache";
+  else return {};
+  return (base / "hologram" / kind).string();
+}
+
+}  // namespace
+
+DiskCache::DiskCache(std::string_view kind, uint64_t limit)
+    : DiskCache(Folder{users_folder(kind)}, limit) {}
+
+DiskCache::DiskCache(Folder folder, uint64_t limit)
+    : folder_(std::move(folder.path)), limit_(limit) {}
+
+std::string DiskCache::key(std::initializer_list<std::string_view> parts) {
+  std::string key;
+  for (const std::string_view part : parts) {
+    key += std::to_string(part.size());
+    key += ':';
+    key += part;
+  }
+  return key;
+}
+
+std::string DiskCache::path_of(std::string_view key) const {
+  constexpr char kDigits[] = "0123456789abcdef";
+  uint64_t words[2];
+  hash(words, key.data(), key.size());
+  std::string name;
+  for (const uint64_t word : words)
+    for (int shift = 60; shift >= 0; shift -= 4) name += kDigits[word >> shift & 15];
+  return folder_ + "/" + name;
+}
+
+std::optional<std::vector<std::byte>> DiskCache::load(std::string_view key) const {
+  if (folder_.empty()) return std::nullopt;
+  const std::string path = path_of(key);
+  std::error_code failed;
+  if (!fs::is_regular_file(path, failed)) return std::nullopt;
+  try {
+    const auto file = MappedFile::open(path);
+    const std::span<const std::byte> all = file->bytes();
+    if (all.size() >= sizeof(Header)) {
+      const std::span<const std::byte> bytes = all.subspan(sizeof(Header));
+      const Header right = header_of(key, bytes);
+      if (std::memcmp(all.data(), &right, sizeof right) == 0) {
+        // What is used stays for longest.
+        fs::last_write_time(path, fs::file_time_type::clock::now(), failed);
+        return std::vector(bytes.begin(), bytes.end());
+      }
+    }
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  fs::remove(path, failed);
+  return std::nullopt;
+}
+
+void DiskCache::store(std::string_view key, std::span<const std::byte> bytes) const {
+  if (folder_.empty() || bytes.size() > limit_ / 4) return;
+  try {
+    if (!fs::exists(folder_)) {
+      fs::create_directories(folder_);
+      fs::permissions(folder_, fs::perms::owner_all);
+    }
+    OutputFile file(path_of(key));
+    const Header header = header_of(key, bytes);
+    file.write(&header, sizeof header);
+    file.write(bytes.data(), bytes.size());
+    file.commit();
+    make_room();
+  } catch (const Error&) {
+    return;  // the disk is full, or not ours to write to
+  } catch (const fs::filesystem_error&) {
+    return;
+  }
+}
+
+void DiskCache::remove(std::string_view key) const {
+  if (folder_.empty()) return;
+  std::error_code failed;
+  fs::remove(path_of(key), failed);
+}
+
+void DiskCache::make_room() const {
+  struct Entry {
+    fs::file_time_type used;
+    fs::path path;
+    uint64_t size;
+  };
+  std::vector<Entry> entries;
+  uint64_t total = 0;
+  std::error_code failed;
+  // Others may remove what is being listed.
+  for (fs::directory_iterator at(folder_, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    std::error_code gone;
+    const uint64_t size = at->file_size(gone);
+    if (gone) continue;
+    const auto used = at->last_write_time(gone);
+    if (gone) continue;
+    total += size;
+    entries.push_back({used, at->path(), size});
+  }
+  if (total <= limit_) return;
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  // By more than is needed, so that it is not done each time.
+  for (const Entry& entry : entries) {
+    if (total <= limit_ / 4 * 3) break;
+    fs::remove(entry.path, failed);
+    total -= entry.size;
+  }
+}
+
+}  // namespace hologram::core

@@ -1,0 +1,79 @@
+// Atlas programs in the languages of GPUs: text that a driver compiles at run time.
+//
+// Every language gets the same program, with the interpreter's results bit for bit (a NaN is a NaN,
+// whatever its other bits). What a language spells in its own way stands in the table of
+// language.cpp, what an instruction is in that of operations.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hologram/program.hpp"
+
+namespace hologram::dialects {
+
+enum class Language : uint8_t { Cuda, OpenCl, Hip, Metal };
+
+// What ends a loop that may go on for ever. A stopped lane computes nothing of worth from there on;
+// all lanes still come to the end.
+enum class Stop : uint8_t {
+  None,
+  Flag,    // the host raises a flag, which such loops look at every 1,024 rounds
+  Budget,  // a lane may go around such loops so many times in all
+};
+
+// What of the device the text depends on. Part of the key of what is compiled from it.
+struct Options {
+  bool f64 = true;   // the device has f64
+  bool f16 = false;  // the device converts f16 itself; otherwise bits are taken apart
+  Stop stop = Stop::None;
+};
+
+// One argument of the kernel. Scalar arguments are passed in the size and form of `type`; a bool is
+// one byte, 0 or 1.
+struct Argument {
+  enum class Kind : uint8_t {
+    Buffer,      // pointer to the first element
+    Offset,      // where the buffer starts, counted in elements from the pointer (OpenCL only)
+    Length,      // elements of the buffer
+    Scalar,      // the launch's scalar
+    Groups,      // workgroups of the whole launch along an axis
+    FirstGroup,  // the first workgroup to do, numbered x + groups.x * (y + groups.y * z)
+    EndGroup,    // the one after the last: groups.x * groups.y * groups.z, unless a launch is cut
+    Stop,    // Stop::Flag: pointer to a u32 that the host makes 1, which it can while the kernel
+             // runs. Stop::Budget: pointer to a u32 that is 0 and becomes 1 if a lane ran out.
+    Budget,  // Stop::Budget only: rounds that a lane may go
+  };
+  Kind kind = Kind::Buffer;
+  uint32_t slot = 0;         // of the buffer or scalar; the axis of Groups
+  DType type = DType::None;  // of the value; of the elements for Buffer
+};
+
+// A kernel is launched in one dimension: blocks of `lanes` threads, any number of blocks from 1 on.
+// Blocks share out the workgroups from FirstGroup to EndGroup among themselves, `groups` at a time
+// each, so that more than (EndGroup - FirstGroup) / groups, rounded up, have nothing to do.
+struct Printed {
+  std::string text;   // a whole translation unit: includes nothing
+  std::string entry;  // the kernel's name in it
+  // In the order of the kernel's parameters. For Metal pointers are [[buffer(0)]] and so on in this
+  // order, and all other arguments are the members of one structure, [[buffer(number of
+  // pointers)]], in this order, each aligned to its size.
+  std::vector<Argument> arguments;
+  uint32_t lanes = 0;
+  uint32_t groups = 1;
+};
+
+// UnsupportedOperation, naming what the language or device lacks.
+Printed print(const program::Program& program, Language language, const Options& options);
+
+// "cuda", "opencl", "hip", "metal".
+std::string_view name_of(Language language);
+std::optional<Language> parse_language(std::string_view name);
+
+// What the compiler of the language has to be told so that arithmetic is exact.
+std::vector<std::string> compiler_flags(Language language);
+
+}  // namespace hologram::dialects

@@ -100,6 +100,14 @@ set(HOLOGRAM_SOURCES
     src/jit/x86_convert.cpp
     src/jit/x86_memory.cpp
 
+    src/dialects/body.cpp
+    src/dialects/groups.cpp
+    src/dialects/helpers.cpp
+    src/dialects/language.cpp
+    src/dialects/operations.cpp
+    src/dialects/print.cpp
+    src/dialects/uses.cpp
+
     src/libraries/host_ops.cpp
     src/libraries/library.cpp
     src/libraries/onednn/onednn.cpp

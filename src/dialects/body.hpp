@@ -1,0 +1,17 @@
+// The statements of one lane.
+#pragma once
+
+#include <string>
+
+#include "dialects/spelling.hpp"
+#include "dialects/uses.hpp"
+#include "program/ir.hpp"
+
+namespace hologram::dialects {
+
+// What stands between the braces of the function of a lane, which is given buffers, lengths,
+// scalars, workgroup arrays, and the numbers of its group (group_x, …) and itself (lane).
+std::string print_body(const program::Module& module, const Uses& uses, const Spelling& language,
+                       const Options& options);
+
+}  // namespace hologram::dialects

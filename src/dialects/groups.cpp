@@ -1,0 +1,115 @@
+// The order in which values are combined is the language's, and the same as the interpreter's. What
+// lanes hand to each other goes through workgroup memory as bits.
+#include "dialects/groups.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace hologram::dialects {
+namespace {
+
+using program::Combine;
+using program::Inst;
+using program::Op;
+
+// $q: in front of a function. $N: its name. $T: the type, $W: what holds its bits. $s: of a pointer
+// to workgroup memory. $B: the barrier. $L: lanes. $p: bits of v. The value of bits x is $ox
+// $x. $e: the combination of a and b.
+
+// v[l] = v[l] op v[l + d] for d = L/2, L/4, … 1; then v[0] is everyone's.
+constexpr std::string_view kReduce = R"($q $T $N($s$W* group_values, u32 lane, $T v) {
+  $B;
+  group_values[lane] = $p;
+  $B;
+  for (u32 d = $h; d > 0; d /= 2) {
+    if (lane < d) {
+      const $T a = v;
+      const $T b = $ogroup_values[lane + d]$x;
+      v = $e;
+      group_values[lane] = $p;
+    }
+    $B;
+  }
+  return $ogroup_values[0]$x;
+}
+)";
+
+// v[l] = v[l - d] op v[l] for l >= d, all at once, for d = 1, 2, 4, …
+constexpr std::string_view kScan = R"($q $T $N($s$W* group_values, u32 lane, $T v) {
+  $B;
+  group_values[lane] = $p;
+  $B;
+  for (u32 d = 1; d < $L; d *= 2) {
+    const $T a = $ogroup_values[lane < d ? lane : lane - d]$x;
+    const $T b = v;
+    $B;
+    if (lane >= d) {
+      v = $e;
+      group_values[lane] = $p;
+    }
+    $B;
+  }
+  return v;
+}
+)";
+
+constexpr std::string_view kUniform = R"($q $T $N($s$W* group_values, u32 lane, $T v) {
+  $B;
+  if (lane == 0) group_values[0] = $p;
+  $B;
+  return $ogroup_values[0]$x;
+}
+)";
+
+std::string name_of_call(const Inst& inst) {
+  const std::string_view type = hologram::name_of(inst.type);
+  if (inst.op == Op::GroupUniform) return fmt::format("group_uniform_{}", type);
+  return fmt::format("group_{}_{}_{}", inst.op == Op::GroupReduce ? "reduce" : "scan",
+                     name_of(static_cast<Combine>(inst.aux)), type);
+}
+
+std::string group_function(const Inst& inst, uint32_t lanes, const Spelling& language) {
+  const bool real = is_float(inst.type);
+  const std::string type(hologram::name_of(inst.type));
+  Replacements values = {
+      {'q', std::string(language.function)},
+      {'N', name_of_call(inst)},
+      {'T', type},
+      {'W', size_of(inst.type) == 8 ? "u64" : "u32"},
+      {'s', std::string(language.local)},
+      {'B', std::string(language.barrier)},
+      {'L', fmt::format("{}u", lanes)},
+      {'h', fmt::format("{}u", lanes / 2)},
+      {'p', real                      ? "bits_" + type + "(v)"
+            : size_of(inst.type) == 8 ? "(u64)v"
+                                      : "(u32)v"},
+      {'o', real                       ? "as_" + type + "("
+            : inst.type == DType::Bool ? "("
+                                       : "(" + type + ")("},
+      {'x', inst.type == DType::Bool ? " != 0)" : ")"},
+  };
+  if (inst.op == Op::GroupUniform) return substitute(kUniform, values);
+  values.emplace_back('e', expression(operation_of(static_cast<Combine>(inst.aux)), inst.type,
+                                      inst.type, {"a", "b"}, language));
+  return substitute(inst.op == Op::GroupReduce ? kReduce : kScan, values);
+}
+
+}  // namespace
+
+std::string group_functions(const program::Module& module, const Spelling& language) {
+  std::string text;
+  std::set<std::string> done;
+  for (const Inst& inst : module.body.insts)
+    if (inst.op == Op::GroupReduce || inst.op == Op::GroupScan || inst.op == Op::GroupUniform)
+      if (done.insert(name_of_call(inst)).second)
+        text += group_function(inst, module.lanes(), language);
+  return text;
+}
+
+std::string group_call(const Inst& inst, const std::string& value) {
+  return fmt::format("{}(group_values{}, lane, {})", name_of_call(inst),
+                     size_of(inst.type) == 8 ? "64" : "32", value);
+}
+
+}  // namespace hologram::dialects

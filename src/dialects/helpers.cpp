@@ -1,0 +1,200 @@
+// The functions that printed programs bring along: what no language has in this form.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "dialects/spelling.hpp"
+#include "program/ir.hpp"
+
+namespace hologram::dialects {
+namespace {
+
+// $q: in front of a function. $T: the type, $U: the unsigned type of its size, $w: that type's
+// number of bits. $M: the largest, $L: the smallest value; $E: the end of the range as a float of
+// type $G, where the helper converts from it.
+// clang-format off
+const Helper kHelpers[] = {
+    {"as", "f32", "",
+     {"$q f32 as_f32(u32 x) { return __uint_as_float(x); }",
+      "$q f32 as_f32(u32 x) { return as_float(x); }",
+      "$q f32 as_f32(u32 x) { return __uint_as_float(x); }",
+      "$q f32 as_f32(u32 x) { return as_type<f32>(x); }"}},
+    {"as", "f64", "",
+     {"$q f64 as_f64(u64 x) { return __longlong_as_double((i64)x); }",
+      "$q f64 as_f64(u64 x) { return as_double(x); }",
+      "$q f64 as_f64(u64 x) { return __longlong_as_double((i64)x); }"}},
+    {"bits", "f32", "",
+     {"$q u32 bits_f32(f32 x) { return __float_as_uint(x); }",
+      "$q u32 bits_f32(f32 x) { return as_uint(x); }",
+      "$q u32 bits_f32(f32 x) { return __float_as_uint(x); }",
+      "$q u32 bits_f32(f32 x) { return as_type<u32>(x); }"}},
+    {"bits", "f64", "",
+     {"$q u64 bits_f64(f64 x) { return (u64)__double_as_longlong(x); }",
+      "$q u64 bits_f64(f64 x) { return as_ulong(x); }",
+      "$q u64 bits_f64(f64 x) { return (u64)__double_as_longlong(x); }"}},
+
+    // A division by zero gives 0, one by -1 wraps around.
+    {"div", "i32 i64", "$q $T div_$T($T a, $T b) {\n"
+     "  return b == 0 ? 0 : b == -1 ? ($T)(0 - ($U)a) : a / b;\n}"},
+    {"div", "u32 u64", "$q $T div_$T($T a, $T b) { return b == 0 ? 0 : a / b; }"},
+    {"rem", "i32 i64", "$q $T rem_$T($T a, $T b) { return b == 0 || b == -1 ? 0 : a % b; }"},
+    {"rem", "u32 u64", "$q $T rem_$T($T a, $T b) { return b == 0 ? 0 : a % b; }"},
+    {"mulhi", "i32", "$q i32 mulhi_i32(i32 a, i32 b) { return (i32)((i64)a * b >> 32); }"},
+    {"mulhi", "u32", "$q u32 mulhi_u32(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }"},
+    {"mulhi", "i64", "",
+     {"$q i64 mulhi_i64(i64 a, i64 b) { return __mul64hi(a, b); }",
+      "$q i64 mulhi_i64(i64 a, i64 b) { return mul_hi(a, b); }",
+      "$q i64 mulhi_i64(i64 a, i64 b) { return __mul64hi(a, b); }",
+      "$q i64 mulhi_i64(i64 a, i64 b) { return mulhi(a, b); }"}},
+    {"mulhi", "u64", "",
+     {"$q u64 mulhi_u64(u64 a, u64 b) { return __umul64hi(a, b); }",
+      "$q u64 mulhi_u64(u64 a, u64 b) { return mul_hi(a, b); }",
+      "$q u64 mulhi_u64(u64 a, u64 b) { return __umul64hi(a, b); }",
+      "$q u64 mulhi_u64(u64 a, u64 b) { return mulhi(a, b); }"}},
+    {"popcount", "u32", "$q u32 popcount_u32(u32 x) { return popcount(x); }",
+     {"$q u32 popcount_u32(u32 x) { return (u32)__popc(x); }", "",
+      "$q u32 popcount_u32(u32 x) { return (u32)__popc(x); }"}},
+    {"popcount", "u64", "$q u64 popcount_u64(u64 x) { return popcount(x); }",
+     {"$q u64 popcount_u64(u64 x) { return (u64)__popcll(x); }", "",
+      "$q u64 popcount_u64(u64 x) { return (u64)__popcll(x); }"}},
+    {"clz", "u32", "$q u32 clz_u32(u32 x) { return clz(x); }",
+     {"$q u32 clz_u32(u32 x) { return (u32)__clz((i32)x); }", "",
+      "$q u32 clz_u32(u32 x) { return (u32)__clz((i32)x); }"}},
+    {"clz", "u64", "$q u64 clz_u64(u64 x) { return clz(x); }",
+     {"$q u64 clz_u64(u64 x) { return (u64)__clzll((i64)x); }", "",
+      "$q u64 clz_u64(u64 x) { return (u64)__clzll((i64)x); }"}},
+
+    // The smaller; NaN if either is, and -0 is below +0. The larger likewise.
+    {"min", "f32 f64", "$q $T min_$T($T a, $T b) {\n"
+     "  return a < b ? a : b < a ? b : a == b ? as_$T(bits_$T(a) | bits_$T(b)) : a + b;\n}"},
+    {"max", "f32 f64", "$q $T max_$T($T a, $T b) {\n"
+     "  return a < b ? b : b < a ? a : a == b ? as_$T(bits_$T(a) & bits_$T(b)) : a + b;\n}"},
+
+    // Truncated and saturated; NaN gives 0.
+    {"f32_to", "i32 i64", "$q $T f32_to_$T(f32 x) {\n"
+     "  return x >= $Ef ? $M : x > -$Ef ? ($T)x : x == x ? $L : 0;\n}"},
+    {"f64_to", "i32 i64", "$q $T f64_to_$T(f64 x) {\n"
+     "  return x >= $E ? $M : x > -$E ? ($T)x : x == x ? $L : 0;\n}"},
+    {"f32_to", "u32 u64", "$q $T f32_to_$T(f32 x) { return x >= $Ef ? $M : x > 0 ? ($T)x : 0; }"},
+    {"f64_to", "u32 u64", "$q $T f64_to_$T(f64 x) { return x >= $E ? $M : x > 0 ? ($T)x : 0; }"},
+
+    // The two 16-bit floats: to the nearest, ties to even.
+    {"f16_to_f32", "", "$q f32 f16_to_f32(u16 half_bits) {\n"
+     "  const u32 m = (half_bits & 0x7fffu) << 13;\n"
+     "  u32 x = m + (112u << 23);\n"
+     "  if (m < 1u << 23) x = bits_f32(as_f32(x + (1u << 23)) - 0.00006103515625f);\n"
+     "  else if (m >= 31u << 23) x = m | 0x7f800000u;\n"
+     "  return as_f32((half_bits & 0x8000u) << 16 | x);\n}",
+     {"$q f32 f16_to_f32(u16 x) { f32 r; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(x)); return r; }",
+      "",
+      "$q f32 f16_to_f32(u16 x) { _Float16 h; __builtin_memcpy(&h, &x, 2); return (f32)h; }",
+      "$q f32 f16_to_f32(u16 x) { return (f32)as_type<half>(x); }"},
+     true},
+    {"f32_to_f16", "", "$q u16 f32_to_f16(f32 value) {\n"
+     "  const u32 sign = bits_f32(value) >> 16 & 0x8000u;\n"
+     "  const u32 x = bits_f32(value) & 0x7fffffffu;\n"
+     "  u32 h;\n"
+     "  if (x >= 0x477ff000u) h = x > 0x7f800000u ? 0x7e00u | (x >> 13 & 0x3ffu) : 0x7c00u;\n"
+     "  else if (x < 113u << 23) h = bits_f32(as_f32(x) + 0.5f) - (126u << 23);\n"
+     "  else h = (x + 0xfffu + (x >> 13 & 1u) - (112u << 23)) >> 13;\n"
+     "  return (u16)(sign | h);\n}",
+     {"$q u16 f32_to_f16(f32 x) { u16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(x)); return r; }",
+      "$q u16 f32_to_f16(f32 x) { u16 h; vstore_half_rte(x, 0, (half*)&h); return h; }",
+      "$q u16 f32_to_f16(f32 x) { _Float16 h = (_Float16)x; u16 r; __builtin_memcpy(&r, &h, 2); return r; }",
+      "$q u16 f32_to_f16(f32 x) { return as_type<u16>((half)x); }"},
+     true},
+    {"bf16_to_f32", "", "$q f32 bf16_to_f32(u16 x) { return as_f32((u32)x << 16); }"},
+    {"f32_to_bf16", "", "$q u16 f32_to_bf16(f32 value) {\n"
+     "  const u32 x = bits_f32(value);\n"
+     "  if ((x & 0x7fffffffu) > 0x7f800000u) return (u16)(x >> 16 | 0x40u);\n"
+     "  return (u16)((x + 0x7fffu + (x >> 16 & 1u)) >> 16);\n}"},
+
+    // Workgroup numbers are 64 bits wide and seldom need them.
+    {"quotient", "u64", "$q u64 quotient_u64(u64 a, u64 b) {\n"
+     "  return (a | b) >> 32 == 0 ? (u32)a / (u32)b : a / b;\n}"},
+};
+// clang-format on
+
+// What a type's values range over, as the helpers write it.
+struct Range {
+  DType type;
+  std::string_view least, most, end;
+};
+constexpr Range kRanges[] = {
+    {DType::I32, "(-2147483647 - 1)", "2147483647", "2147483648.0"},
+    {DType::U32, "0u", "4294967295u", "4294967296.0"},
+    {DType::I64, "(-9223372036854775807$l - 1)", "9223372036854775807$l", "9223372036854775808.0"},
+    {DType::U64, "0u", "18446744073709551615U$l", "18446744073709551616.0"},
+};
+
+std::set<std::string, std::less<>> identifiers(std::string_view text) {
+  std::set<std::string, std::less<>> found;
+  const auto is_word = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && is_word(text[end])) end++;
+    if (end > i) found.emplace(text.substr(i, end - i));
+    i = end + 1;
+  }
+  return found;
+}
+
+std::vector<std::string> words(std::string_view text) {
+  std::vector<std::string> found;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    found.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (found.empty()) found.emplace_back();
+  return found;
+}
+
+std::string_view pattern_of(const Helper& helper, const Spelling& language,
+                            const Options& options) {
+  const std::string_view own = helper.own[static_cast<size_t>(language.language)];
+  const bool takes_own = helper.needs_f16 ? options.f16 : true;
+  return takes_own && !own.empty() ? own : helper.common;
+}
+
+std::string instance(const Helper& helper, std::string_view type_name, const Spelling& language,
+                     const Options& options) {
+  Replacements values = {{'q', std::string(language.function)}, {'T', std::string(type_name)}};
+  if (const auto type = parse_dtype(type_name)) {
+    values.emplace_back('U', name_of(unsigned_of(*type)));
+    for (const Range& range : kRanges) {
+      if (range.type != *type) continue;
+      const Replacements suffix = {{'l', std::string(language.long_suffix)}};
+      values.emplace_back('L', substitute(range.least, suffix));
+      values.emplace_back('M', substitute(range.most, suffix));
+      values.emplace_back('E', range.end);
+    }
+  }
+  return substitute(pattern_of(helper, language, options), values);
+}
+
+}  // namespace
+
+std::string helpers_for(std::string_view text, const Spelling& language, const Options& options) {
+  auto wanted = identifiers(text);
+  // What a helper calls stands before it, so from the last to the first all is known in time.
+  std::vector<std::string> chosen;
+  for (size_t i = std::size(kHelpers); i-- > 0;) {
+    const Helper& helper = kHelpers[i];
+    for (const std::string& type : words(helper.types)) {
+      std::string name(helper.name);
+      if (!type.empty()) name += "_" + type;
+      if (!wanted.contains(name)) continue;
+      chosen.push_back(instance(helper, type, language, options));
+      wanted.merge(identifiers(chosen.back()));
+    }
+  }
+  std::string all;
+  for (size_t i = chosen.size(); i-- > 0;) all += chosen[i] + "\n";
+  return all;
+}
+
+}  // namespace hologram::dialects

@@ -1,0 +1,252 @@
+// The translation unit around the body: what the kernel is given, and how groups are shared out.
+#include <fmt/format.h>
+
+#include "core/messages.hpp"
+#include "dialects/body.hpp"
+#include "dialects/groups.hpp"
+#include "dialects/spelling.hpp"
+#include "program/expansions/expand.hpp"
+#include "program/passes/passes.hpp"
+
+namespace hologram::dialects {
+namespace {
+
+using program::Access;
+using program::Module;
+using Kind = Argument::Kind;
+
+// What the devices compute: the functions as arithmetic.
+Module prepared(const Module& optimized) {
+  Module module = program::expand_functions(optimized);
+  program::simplify(module);
+  return module;
+}
+
+class Unit {
+ public:
+  Unit(Module module, Language language, const Options& options)
+      : module_(std::move(module)),
+        language_(spelling(language)),
+        options_(options),
+        uses_(module_) {}
+
+  Printed print() {
+    const bool f64 = uses_f64();
+    if (f64 && (language_.f64.empty() || !options_.f64))
+      throw core::error(core::Text::DialectLacks, module_.name, "f64",
+                        language_.f64.empty() ? language_.title : "this device");
+    printed_.entry = "atlas_" + module_.name;
+    printed_.lanes = module_.lanes();
+    list_arguments();
+    const std::string groups = group_functions(module_, language_);
+    const std::string functions = groups + lane_function();
+    const std::string kernel = kernel_function();
+    printed_.text = fmt::format("// The Atlas program {} in {}.\n", module_.name, language_.title);
+    printed_.text += language_.prelude;
+    if (f64) printed_.text += language_.f64;
+    printed_.text += "\n" + helpers_for(functions + kernel, language_, options_);
+    printed_.text += functions + kernel;
+    return std::move(printed_);
+  }
+
+ private:
+  bool uses_f64() const {
+    for (const program::BufferParam& buffer : module_.buffers)
+      if (buffer.type == DType::F64) return true;
+    for (const program::ScalarParam& scalar : module_.scalars)
+      if (scalar.type == DType::F64) return true;
+    for (const DType type : module_.body.values)
+      if (type == DType::F64) return true;
+    return false;
+  }
+
+  void list_arguments() {
+    auto& list = printed_.arguments;
+    for (uint32_t b = 0; b < module_.buffers.size(); b++) {
+      list.push_back({Kind::Buffer, b, module_.buffers[b].type});
+      if (language_.offsets) list.push_back({Kind::Offset, b, DType::U64});
+    }
+    for (uint32_t b = 0; b < module_.buffers.size(); b++)
+      if (uses_.lengths[b]) list.push_back({Kind::Length, b, module_.index});
+    for (uint32_t s = 0; s < module_.scalars.size(); s++)
+      if (uses_.scalars[s]) list.push_back({Kind::Scalar, s, module_.scalars[s].type});
+    const auto& ids = uses_.group_ids;
+    for (uint32_t axis = 0; axis < 3; axis++) {
+      const bool splits = axis == 0 ? ids[0] || ids[1] || ids[2] : axis == 1 && (ids[1] || ids[2]);
+      if (splits || uses_.group_counts[axis]) list.push_back({Kind::Groups, axis, DType::U64});
+    }
+    list.push_back({Kind::FirstGroup, 0, DType::U64});
+    list.push_back({Kind::EndGroup, 0, DType::U64});
+  }
+
+  std::string buffer_type(uint32_t slot) const {
+    const program::BufferParam& buffer = module_.buffers[slot];
+    std::string type(language_.global);
+    if (buffer.access == Access::In) type += "const ";
+    if (buffer.access == Access::Atomic) type += language_.atomic_types[buffer.type == DType::U32];
+    else type += element_name(buffer.type);
+    type += "*";
+    // What other lanes write comes through a barrier, behind a compiler's back.
+    if (buffer.access == Access::In || !uses_.cooperative) type += language_.restrict;
+    return type;
+  }
+
+  std::string name_of_argument(const Argument& argument) const {
+    switch (argument.kind) {
+      case Kind::Buffer: return buffer_name(module_, argument.slot);
+      case Kind::Offset: return offset_name(module_, argument.slot);
+      case Kind::Length: return length_name(module_, argument.slot);
+      case Kind::Scalar: return scalar_name(module_, argument.slot);
+      case Kind::Groups: return fmt::format("groups_{}", kAxes[argument.slot]);
+      case Kind::FirstGroup: return "first_group";
+      case Kind::EndGroup: return "end_group";
+      default: return {};
+    }
+  }
+
+  // What the kernel calls it, and the function of a lane is given.
+  std::string passed(const Argument& argument) const {
+    std::string name = name_of_argument(argument);
+    if (argument.kind == Kind::Buffer)
+      return language_.offsets ? name + " + " + offset_name(module_, argument.slot) : name;
+    if (language_.structure) name = "arguments." + name;
+    return argument.type == DType::Bool ? name + " != 0" : name;
+  }
+
+  std::string shared_type(const program::SharedArray& array) const {
+    return std::string(array.atomic ? language_.atomic_types[array.type == DType::U32]
+                                    : name_of(array.type));
+  }
+
+  static std::string joined(const std::vector<std::string>& items, std::string_view between) {
+    std::string text;
+    for (const std::string& item : items) {
+      if (!text.empty()) text += between;
+      text += item;
+    }
+    return text;
+  }
+
+  std::string lane_function() {
+    std::vector<std::string> parameters;
+    const auto add = [&](std::string type, const std::string& name, std::string value) {
+      parameters.push_back(fmt::format("{} {}", type, name));
+      values_.push_back(std::move(value));
+    };
+    for (const Argument& argument : printed_.arguments) {
+      const std::string name = name_of_argument(argument);
+      switch (argument.kind) {
+        case Kind::Buffer: add(buffer_type(argument.slot), name, passed(argument)); break;
+        case Kind::Length:
+          add(fmt::format("{}", hologram::name_of(argument.type)), name, passed(argument));
+          break;
+        case Kind::Scalar:
+          add(fmt::format("{}", hologram::name_of(argument.type)), name, passed(argument));
+          break;
+        case Kind::Groups:
+          if (uses_.group_counts[argument.slot]) add("u64", name, passed(argument));
+          break;
+        default: break;
+      }
+    }
+    for (uint32_t s = 0; s < module_.shared.size(); s++)
+      add(fmt::format("{}{}*", language_.local, shared_type(module_.shared[s])),
+          shared_name(module_, s), shared_name(module_, s));
+    if (uses_.scratch32)
+      add(fmt::format("{}u32*", language_.local), "group_values32", "group_values32");
+    if (uses_.scratch64)
+      add(fmt::format("{}u64*", language_.local), "group_values64", "group_values64");
+    const std::string index(hologram::name_of(module_.index));
+    for (uint32_t axis = 0; axis < 3; axis++)
+      if (uses_.group_ids[axis])
+        add(index, fmt::format("group_{}", kAxes[axis]), fmt::format("group_{}", kAxes[axis]));
+    add("u32", "lane", "lane");
+    return fmt::format("{} void run_lane({}) {{\n{}}}\n", language_.function,
+                       joined(parameters, ",\n    "),
+                       print_body(module_, uses_, language_, options_));
+  }
+
+  // The parameters of the kernel; where a language wants them in a structure, that one too.
+  std::string parameters(std::string& structure) const {
+    std::vector<std::string> items;
+    for (const Argument& argument : printed_.arguments) {
+      const std::string name = name_of_argument(argument);
+      if (argument.kind == Kind::Buffer) {
+        items.push_back(buffer_type(argument.slot) + " " + name);
+        if (language_.structure) items.back() += fmt::format(" [[buffer({})]]", items.size() - 1);
+        continue;
+      }
+      const std::string declared = fmt::format("{} {}", element_name(argument.type), name);
+      if (language_.structure) structure += "  " + declared + ";\n";
+      else items.push_back(declared);
+    }
+    if (language_.structure) {
+      structure = "struct Arguments {\n" + structure + "};\n";
+      items.push_back(fmt::format("constant Arguments& arguments [[buffer({})]]", items.size()));
+    }
+    if (!language_.ids.empty()) items.emplace_back(language_.ids);
+    return joined(items, ",\n    ");
+  }
+
+  std::string kernel_function() const {
+    std::string structure;
+    const std::string list = parameters(structure);
+    const std::string head = substitute(language_.kernel, {{'n', std::to_string(printed_.lanes)}});
+    std::string text = fmt::format("{}{} {}({}) {{\n", structure, head, printed_.entry, list);
+    const auto local = [&](const std::string& type, const std::string& name, uint32_t count) {
+      text += fmt::format("  {} {} {}[{}];\n", language_.declare_local, type, name, count);
+    };
+    for (uint32_t s = 0; s < module_.shared.size(); s++)
+      local(shared_type(module_.shared[s]), shared_name(module_, s), module_.shared[s].count);
+    if (uses_.scratch32) local("u32", "group_values32", module_.lanes());
+    if (uses_.scratch64) local("u64", "group_values64", module_.lanes());
+    const std::string prefix = language_.structure ? "arguments." : "";
+    text += fmt::format("  const u32 lane = (u32){};\n", language_.thread);
+    text += fmt::format(
+        "  for (u64 group = {0}first_group + {1}; group < {0}end_group; group += {2}) {{\n", prefix,
+        language_.block, language_.blocks);
+    text += group_ids(prefix);
+    text += fmt::format("    run_lane({});\n", joined(values_, ", "));
+    // Nobody writes to workgroup memory while others still read what the last group left there.
+    if (uses_.cooperative) text += fmt::format("    {};\n", language_.barrier);
+    return text + "  }\n}\n";
+  }
+
+  // The number of the group, taken apart along the axes that the program looks at.
+  std::string group_ids(const std::string& prefix) const {
+    const auto& ids = uses_.group_ids;
+    const std::string index(hologram::name_of(module_.index));
+    std::string text;
+    if (ids[1] || ids[2]) {
+      text += fmt::format("    const u64 row = quotient_u64(group, {}groups_x);\n", prefix);
+      if (ids[0])
+        text += fmt::format("    const {0} group_x = ({0})(group - row * {1}groups_x);\n", index,
+                            prefix);
+      text += fmt::format("    const u64 plane = quotient_u64(row, {}groups_y);\n", prefix);
+      if (ids[1])
+        text += fmt::format("    const {0} group_y = ({0})(row - plane * {1}groups_y);\n", index,
+                            prefix);
+      if (ids[2]) text += fmt::format("    const {0} group_z = ({0})plane;\n", index);
+    } else if (ids[0]) {
+      text += fmt::format(
+          "    const {0} group_x = ({0})(group < {1}groups_x ? group : group % {1}groups_x);\n",
+          index, prefix);
+    }
+    return text;
+  }
+
+  const Module module_;
+  const Spelling& language_;
+  const Options& options_;
+  const Uses uses_;
+  Printed printed_;
+  std::vector<std::string> values_;  // what the kernel passes to the function of a lane
+};
+
+}  // namespace
+
+Printed print(const program::Program& program, Language language, const Options& options) {
+  return Unit(prepared(program.optimized()), language, options).print();
+}
+
+}  // namespace hologram::dialects

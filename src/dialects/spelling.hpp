@@ -1,0 +1,73 @@
+// What the languages spell differently, and the patterns that instructions are printed by.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "dialects/dialect.hpp"
+#include "hologram/op.hpp"
+
+namespace hologram::dialects {
+
+// One row a language.
+struct Spelling {
+  Language language;
+  std::string_view name, title;            // "cuda", "CUDA C"
+  std::string_view prelude;                // pragmas and types other than f64
+  std::string_view f64;                    // what gives it the type f64; empty if it has none
+  std::string_view function;               // in front of a function's type
+  std::string_view kernel;                 // in front of the kernel's name; $n: threads of a block
+  std::string_view global;                 // of a pointer to a buffer
+  std::string_view local;                  // of a pointer to workgroup memory
+  std::string_view declare_local;          // of a workgroup array in the kernel
+  std::string_view restrict;               // of a pointer that no other overlaps
+  std::string_view thread, block, blocks;  // numbers of the thread and block, count of blocks
+  std::string_view ids;                    // parameters of the kernel that these need
+  std::string_view barrier;
+  std::string_view atomic;           // $k: the kind, $p: the address, $a: the value
+  std::string_view atomics[8];       // $k by program::Combine
+  std::string_view atomic_types[2];  // of elements changed by atomics: i32, u32
+  std::string_view float_suffix;     // of the functions of f32: fmaf
+  std::string_view long_suffix;      // of a 64-bit literal
+  bool offsets;                      // a buffer's start is an argument of its own
+  bool structure;                    // arguments other than buffers stand in a structure
+  std::vector<std::string_view> flags;
+};
+
+const Spelling& spelling(Language language);
+
+// A function that the text brings along where it is used: "$q $T name_$T(…) { … }".
+struct Helper {
+  std::string_view name;         // without the type
+  std::string_view types;        // "i32 u64": one function each, called name_type; empty: just one
+  std::string_view common;       // the text, unless the language has its own
+  std::string_view own[4] = {};  // by Language
+  bool needs_f16 = false;        // the language's own only where the device converts f16
+};
+
+// The functions that `text` calls, and those that they call, each before its use.
+std::string helpers_for(std::string_view text, const Spelling& language, const Options& options);
+
+// A pattern with $x replaced by what stands beside 'x' in `values`.
+using Replacements = std::vector<std::pair<char, std::string>>;
+std::string substitute(std::string_view pattern, const Replacements& values);
+
+// What a type is called: f32, u8; in every language the same.
+std::string_view element_name(DType storage);  // of buffers: bool is u8, f16 and bf16 are u16
+DType unsigned_of(DType type);
+
+// The expression for a pure instruction; the operands are names or literals.
+std::string expression(program::Op op, DType type, DType from,
+                       const std::vector<std::string>& operands, const Spelling& language);
+program::Op operation_of(program::Combine combine);
+
+// Loading from "$p[$i]" and storing "$a" into it.
+std::string_view load_pattern(DType storage);
+std::string_view store_pattern(DType storage);
+
+// A number as it is written in the language.
+std::string literal(DType type, uint64_t bits, const Spelling& language);
+
+}  // namespace hologram::dialects

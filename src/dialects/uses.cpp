@@ -1,0 +1,65 @@
+#include "dialects/uses.hpp"
+
+#include <fmt/format.h>
+
+namespace hologram::dialects {
+
+using program::Inst;
+using program::Module;
+using program::Op;
+
+Uses::Uses(const Module& module)
+    : lengths(module.buffers.size()),
+      scalars(module.scalars.size()),
+      cooperative(!module.shared.empty()) {
+  for (const Inst& inst : module.body.insts) {
+    switch (inst.op) {
+      case Op::Scalar: scalars[inst.slot] = true; break;
+      case Op::Length: lengths[inst.slot] = true; break;
+      case Op::Load:
+      case Op::Store:
+      case Op::Atomic:
+        if (!inst.proved) lengths[inst.slot] = true;
+        break;
+      case Op::LaneId: lane_ids[inst.aux] = true; break;
+      case Op::GroupId: group_ids[inst.aux] = true; break;
+      case Op::GlobalId: group_ids[inst.aux] = lane_ids[inst.aux] = true; break;
+      case Op::GroupCount: group_counts[inst.aux] = true; break;
+      case Op::GroupReduce:
+      case Op::GroupScan:
+      case Op::GroupUniform: (size_of(inst.type) == 8 ? scratch64 : scratch32) = true; break;
+      case Op::Barrier: cooperative = true; break;
+      default: break;
+    }
+  }
+  cooperative = cooperative || scratch32 || scratch64;
+}
+
+namespace {
+
+std::string named(std::string_view name, char what, uint32_t slot) {
+  return fmt::format("{}_{}{}", name, what, slot);
+}
+
+}  // namespace
+
+std::string buffer_name(const Module& module, uint32_t slot) {
+  return named(module.buffers[slot].name, 'b', slot);
+}
+std::string length_name(const Module& module, uint32_t slot) {
+  return named(module.buffers[slot].name, 'n', slot);
+}
+std::string offset_name(const Module& module, uint32_t slot) {
+  return named(module.buffers[slot].name, 'o', slot);
+}
+std::string scalar_name(const Module& module, uint32_t slot) {
+  return named(module.scalars[slot].name, 's', slot);
+}
+std::string shared_name(const Module& module, uint32_t slot) {
+  return named(module.shared[slot].name, 'w', slot);
+}
+std::string variable_name(const Module& module, uint32_t slot) {
+  return named(module.variables[slot].name, 'v', slot);
+}
+
+}  // namespace hologram::dialects

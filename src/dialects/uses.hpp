@@ -1,0 +1,32 @@
+// What of the launch a program looks at, and the names that its things have in printed text.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "program/ir.hpp"
+
+namespace hologram::dialects {
+
+struct Uses {
+  explicit Uses(const program::Module& module);
+
+  std::vector<bool> lengths;  // by buffer
+  std::vector<bool> scalars;
+  std::array<bool, 3> group_ids = {}, group_counts = {}, lane_ids = {};
+  bool scratch32 = false, scratch64 = false;  // group operations of that size
+  bool cooperative = false;                   // lanes of a group talk to each other
+};
+
+// Names end in what they are and a number, so that none is a word of any language.
+std::string buffer_name(const program::Module& module, uint32_t slot);
+std::string length_name(const program::Module& module, uint32_t slot);
+std::string offset_name(const program::Module& module, uint32_t slot);
+std::string scalar_name(const program::Module& module, uint32_t slot);
+std::string shared_name(const program::Module& module, uint32_t slot);
+std::string variable_name(const program::Module& module, uint32_t slot);
+
+inline constexpr char kAxes[] = "xyz";
+
+}  // namespace hologram::dialects

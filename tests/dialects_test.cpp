@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dialects/dialect.hpp"
+#include "dialects/nvrtc.hpp"
 #include "dialects/opencl.hpp"
 #include "oracle/random_program.hpp"
 #include "oracle/scalar_model.hpp"
@@ -56,6 +57,26 @@ TEST(OpenClRuns, RandomPrograms) {
       request.lengths.push_back(c.buffers[b].size() / size_of(c.module.buffers[b].type));
     ASSERT_EQ(device->run(request, got), "") << seed;
     ASSERT_EQ(first_difference(c, want, got), "") << seed << program.text() << printed.text;
+  }
+}
+
+TEST(CudaCompiles, RandomPrograms) {
+  std::string reason;
+  Nvrtc* compiler = Nvrtc::get(reason);
+  if (compiler == nullptr) GTEST_SKIP() << reason;
+  const char* count = std::getenv("HOLOGRAM_TEST_PROGRAMS");
+  const char* first = std::getenv("HOLOGRAM_TEST_FIRST");
+  const uint64_t from = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
+  for (uint64_t seed = from;
+       seed < from + (count == nullptr ? 10 : std::strtoull(count, nullptr, 10)); seed++) {
+    oracle::Choices choices(seed);
+    const oracle::RandomCase c = oracle::random_case(choices);
+    const Program program = Program::from(c.module);
+    std::string report;
+    ASSERT_EQ(
+        compiler->compile(print(program, Language::Cuda, {.f16 = seed % 2 == 0}), "sm_80", report),
+        "");
+    std::printf("%s\n", report.c_str());
   }
 }
 

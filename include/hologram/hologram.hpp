@@ -5,6 +5,7 @@
 #include "hologram/builder.hpp"
 #include "hologram/config.hpp"
 #include "hologram/device.hpp"
+#include "hologram/dialects.hpp"
 #include "hologram/dtype.hpp"
 #include "hologram/error.hpp"
 #include "hologram/executor.hpp"

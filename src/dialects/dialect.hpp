@@ -5,6 +5,7 @@
 // language.cpp, what an instruction is in that of operations.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,6 +17,8 @@
 namespace hologram::dialects {
 
 enum class Language : uint8_t { Cuda, OpenCl, Hip, Metal };
+inline constexpr std::array kLanguages = {Language::Cuda, Language::OpenCl, Language::Hip,
+                                          Language::Metal};
 
 // What ends a loop that may go on for ever. A stopped lane computes nothing of worth from there on;
 // all lanes still come to the end.
@@ -56,7 +59,8 @@ struct Argument {
 // Blocks share out the workgroups from FirstGroup to EndGroup among themselves, `groups` at a time
 // each, so that more than (EndGroup - FirstGroup) / groups, rounded up, have nothing to do.
 struct Printed {
-  std::string text;   // a whole translation unit: includes nothing
+  std::string
+      text;  // a whole translation unit; includes at most what the language's compiler brings
   std::string entry;  // the kernel's name in it
   // In the order of the kernel's parameters. For Metal pointers are [[buffer(0)]] and so on in this
   // order, and all other arguments are the members of one structure, [[buffer(number of

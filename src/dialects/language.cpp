@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "core/messages.hpp"
 #include "dialects/spelling.hpp"
+#include "hologram/dialects.hpp"
 
 namespace hologram::dialects {
 namespace {
@@ -150,3 +152,27 @@ std::vector<std::string> compiler_flags(Language language) {
 }
 
 }  // namespace hologram::dialects
+
+namespace hologram {
+
+std::span<const std::string_view> dialect_names() {
+  static const auto names = [] {
+    std::array<std::string_view, std::tuple_size_v<decltype(dialects::kLanguages)>> list;
+    for (size_t i = 0; i < list.size(); i++) list[i] = name_of(dialects::kLanguages[i]);
+    return list;
+  }();
+  return names;
+}
+
+std::string in_dialect(const Program& program, std::string_view dialect) {
+  const auto language = dialects::parse_language(dialect);
+  if (!language) {
+    std::string known;
+    for (const std::string_view name : dialect_names())
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    throw core::error(core::Text::NoDialect, dialect, known);
+  }
+  return dialects::print(program, *language, {}).text;
+}
+
+}  // namespace hologram

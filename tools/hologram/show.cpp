@@ -8,6 +8,7 @@
 #include "arguments.hpp"
 #include "command.hpp"
 #include "errors.hpp"
+#include "hologram/dialects.hpp"
 #include "hologram/expression.hpp"
 #include "hologram/kernels.hpp"
 #include "spelling.hpp"
@@ -21,14 +22,42 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string expression;
   std::vector<std::string> words;
+  std::string dialect;
   bool source = false, optimized = false, json = false;
 };
+
+constexpr std::string_view kEveryDialect = "all";
+
+// Each dialect that was asked for, with the program in it. Where all were asked for, one that lacks
+// something says so in a comment.
+std::vector<std::pair<std::string_view, std::string>> in_dialects(const Program& program,
+                                                                  std::string_view asked) {
+  std::vector<std::pair<std::string_view, std::string>> texts;
+  for (const std::string_view name : dialect_names()) {
+    if (asked != name && asked != kEveryDialect) continue;
+    try {
+      texts.emplace_back(name, in_dialect(program, name));
+    } catch (const Error& e) {
+      if (asked == name || e.kind() != ErrorKind::UnsupportedOperation) throw;
+      texts.emplace_back(name, fmt::format("// Not in {}: {}.\n", name, e.what()));
+    }
+  }
+  return texts;
+}
+
+void print_dialects(const Program& program, std::string_view asked) {
+  bool first = true;
+  for (const auto& [name, text] : in_dialects(program, asked)) {
+    fmt::print("{}{}", first ? "" : "\n", text);
+    first = false;
+  }
+}
 
 std::string hash_text(const Program& program) {
   return fmt::format("{:016x}{:016x}", program.hash().high, program.hash().low);
 }
 
-Json describe(const Program& program) {
+Json describe(const Program& program, std::string_view dialect) {
   Json buffers = Json::array(), scalars = Json::array();
   for (const auto& p : program.buffers())
     buffers.push_back({{"name", p.name}, {"access", name_of(p.access)}, {"type", declared(p)}});
@@ -39,25 +68,27 @@ Json describe(const Program& program) {
   }
   const auto& needs = program.needs();
   const auto cost = program.cost();
-  return {{"program", program.name()},
-          {"hash", hash_text(program)},
-          {"buffers", buffers},
-          {"scalars", scalars},
-          {"workgroup", program.workgroup()},
-          {"needs",
-           {{"shared_bytes", needs.shared_bytes},
-            {"compute", type_list(needs.compute)},
-            {"storage", type_list(needs.storage)},
-            {"atomics", needs.atomics},
-            {"cooperative", needs.cooperative}}},
-          {"cost_per_lane",
-           {{"flops", cost.flops},
-            {"bytes_read", cost.bytes_read},
-            {"bytes_written", cost.bytes_written},
-            {"instructions", cost.instructions},
-            {"loops_counted_once", cost.has_unknown_loops}}},
-          {"source", program.text()},
-          {"optimized", program.optimized_text()}};
+  Json json = {{"program", program.name()},
+               {"hash", hash_text(program)},
+               {"buffers", buffers},
+               {"scalars", scalars},
+               {"workgroup", program.workgroup()},
+               {"needs",
+                {{"shared_bytes", needs.shared_bytes},
+                 {"compute", type_list(needs.compute)},
+                 {"storage", type_list(needs.storage)},
+                 {"atomics", needs.atomics},
+                 {"cooperative", needs.cooperative}}},
+               {"cost_per_lane",
+                {{"flops", cost.flops},
+                 {"bytes_read", cost.bytes_read},
+                 {"bytes_written", cost.bytes_written},
+                 {"instructions", cost.instructions},
+                 {"loops_counted_once", cost.has_unknown_loops}}},
+               {"source", program.text()},
+               {"optimized", program.optimized_text()}};
+  for (const auto& [name, text] : in_dialects(program, dialect)) json["dialects"][name] = text;
+  return json;
 }
 
 void print_parameters(const Program& program) {
@@ -120,14 +151,17 @@ int show_expression(const Options& options) {
   const std::vector<Program> programs = kernels_of(values);
   if (options.json) {
     Json list = Json::array();
-    for (const Program& program : programs) list.push_back(describe(program));
+    for (const Program& program : programs) list.push_back(describe(program, options.dialect));
     const Json object = {{"explain", explain(values)}, {"kernels", list}};
     fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace));
     return 0;
   }
   fmt::print("{}", explain(values));
-  for (const Program& program : programs)
-    fmt::print("\n{}", options.optimized ? program.optimized_text() : program.text());
+  for (const Program& program : programs) {
+    fmt::print("\n");
+    if (!options.dialect.empty()) print_dialects(program, options.dialect);
+    else fmt::print("{}", options.optimized ? program.optimized_text() : program.text());
+  }
   return 0;
 }
 
@@ -140,7 +174,10 @@ int show(const Options& options) {
   const std::string& file = options.words.front();
   const Program program = Program::parse(read_text(file), file);
   if (options.json)
-    fmt::print("{}\n", describe(program).dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print(
+        "{}\n",
+        describe(program, options.dialect).dump(2, ' ', false, Json::error_handler_t::replace));
+  else if (!options.dialect.empty()) print_dialects(program, options.dialect);
   else if (options.source) fmt::print("{}", program.text());
   else if (options.optimized) fmt::print("{}", program.optimized_text());
   else print_all(program);
@@ -160,8 +197,17 @@ void add_show(CLI::App& app, Action& action) {
                   "Show the kernels of an expression instead of a file")
       ->type_name("EXPR");
   auto* source = sub->add_flag("--source", options->source, "Only the program as it was written");
-  sub->add_flag("--optimized", options->optimized, "Only the program as it will run")
-      ->excludes(source);
+  CLI::Option* optimized =
+      sub->add_flag("--optimized", options->optimized, "Only the program as it will run")
+          ->excludes(source);
+  std::vector<std::string> dialects(dialect_names().begin(), dialect_names().end());
+  dialects.emplace_back(kEveryDialect);
+  sub->add_option("--dialect", options->dialect,
+                  "Only the program as a GPU's language has it: cuda, opencl, hip, metal or all")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(dialects))
+      ->excludes(source)
+      ->excludes(optimized);
   sub->add_flag("--json", options->json, "Print as JSON");
   sub->callback([options, &action] { action = [options] { return show(*options); }; });
 }

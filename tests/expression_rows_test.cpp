@@ -82,6 +82,8 @@ Case the_case() {
            {"s", 2.5}}};
 }
 
+constexpr const char* kLongProduct = "prod(1 + x * 0.001)";
+
 TEST(ExpressionByRows, GivesWhatTheWholeGives) {
   const Case c = the_case();
   // The number of passes over the inputs, and the expression.
@@ -106,7 +108,7 @@ TEST(ExpressionByRows, GivesWhatTheWholeGives) {
       {1, "max(x) - min(y)"},
       {1, "any(x > 11.99, axis=0)"},
       {1, "all(x > -9)"},
-      {1, "prod(1 + x * 0.001)"},
+      {1, kLongProduct},
       {1, "std(x + 100)"},
       {1, "sqrt(mean(x ** 2, axis=0)) + w"},
       {2, "x - mean(x, axis=0)"},
@@ -129,7 +131,10 @@ TEST(ExpressionByRows, GivesWhatTheWholeGives) {
     const auto got = Tensor::from(out.array).to(DType::F64).to_vector<double>();
     const auto right = expected.to(DType::F64).to_vector<double>();
     const double scale = is_float(expected.dtype()) ? 1 : 0;
-    const double eps = expected.dtype() == DType::F16 ? 1e-3 : 3e-6;
+    // The roundings of a product add up, here those of 7,021 factors in another order.
+    const double eps = expected.dtype() == DType::F16           ? 1e-3
+                       : text == std::string_view(kLongProduct) ? 2e-5
+                                                                : 3e-6;
     for (size_t k = 0; k < got.size(); k++)
       ASSERT_NEAR(got[k], right[k], scale * eps * std::max(1.0, std::abs(right[k]))) << text;
   }

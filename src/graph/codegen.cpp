@@ -1,7 +1,8 @@
 // Reductions follow one geometry that depends on the shape alone, so that the same numbers are
 // added in the same order on every device: a lane adds up runs of 16 elements (of a row that it
-// walks alone) or of 16 elements at a distance of 256 (of a row that a group shares), then the
-// runs, and a group its lanes. The error of a sum thus grows with the logarithm of its length.
+// walks alone) or of 16 elements as far apart as its group has lanes (of a row that a group
+// shares), then the runs, and a group its lanes. The error of a sum thus grows with the logarithm
+// of its length.
 #include "graph/codegen.hpp"
 
 #include <fmt/format.h>
@@ -27,12 +28,10 @@ using program::Op;
 using program::Value;
 using program::Var;
 
-constexpr int64_t kRun = 16;
-
 class Generator {
  public:
   Generator(const Kernel& kernel, const Layout& l)
-      : kernel_(kernel), l_(l), b_(name_of(kernel), {kGroupLanes}, l.index) {}
+      : kernel_(kernel), l_(l), b_(name_of(kernel), {l.lanes}, l.index) {}
 
   Program run() {
     find_kept();
@@ -233,18 +232,25 @@ class Generator {
     store_rows();
   }
 
-  // Walks the row; `body` gets the position, `run` is called at the begin and the end of each run.
-  void walk_row(const std::function<void()>& before, const std::function<void(Value)>& body,
-                const std::function<void()>& after) {
-    const bool group = l_.walk == Walk::GroupRows;
-    const int64_t step = group ? kGroupLanes : 1;
-    b_.for_(begin_, end_, static_cast<uint64_t>(kRun * step), [&](Value run) {
+  int64_t lanes_of_row() const { return l_.walk == Walk::GroupRows ? l_.lanes : 1; }
+
+  // Walks from `begin` to `end` of the row; `body` gets the position of a lane.
+  void walk(Value begin, Value end, const std::function<void(Value)>& body) {
+    b_.for_(begin, end, static_cast<uint64_t>(lanes_of_row()), [&](Value k) {
+      if (l_.walk != Walk::GroupRows) return body(k);
+      const Value at = k + b_.lane_id(0);
+      b_.if_(at < end_, [&] { body(at); });
+    });
+  }
+
+  // The whole row run by run.
+  void walk_runs(const std::function<void()>& before, const std::function<void(Value)>& body,
+                 const std::function<void()>& after) {
+    if (l_.one_run) return walk(begin_, end_, body);
+    const int64_t step = kRun * lanes_of_row();
+    b_.for_(begin_, end_, static_cast<uint64_t>(step), [&](Value run) {
       before();
-      b_.for_(run, min(run + kRun * step, end_), static_cast<uint64_t>(step), [&](Value k) {
-        if (!group) return body(k);
-        const Value at = k + b_.lane_id(0);
-        b_.if_(at < end_, [&] { body(at); });
-      });
+      walk(run, min(run + step, end_), body);
       after();
     });
   }
@@ -262,10 +268,11 @@ class Generator {
       if (term.kind != TermKind::Reduce || term.level != level) continue;
       const DType type = term.dtype == DType::Bool ? DType::U32 : compute_type(term.dtype);
       const Value start = identity(term.combine, type);
-      list.push_back({t, type, b_.var(start), b_.var(start)});
+      const Var all = b_.var(start);
+      list.push_back({t, type, all, l_.one_run ? all : b_.var(start)});
     }
     if (list.empty()) return;
-    walk_row(
+    walk_runs(
         [&] {
           for (const One& one : list) b_.set(one.run, identity(combine_of(one.term), one.type));
         },
@@ -334,17 +341,15 @@ class Generator {
       else b_.if_(b_.lane_id(0) < 1, [&] { store_one(i); });
     }
     if (elements.empty()) return;
-    walk_row([] {},
-             [&](Value at) {
-               std::vector<Value> local(kernel_.terms.size());
-               for (const auto& [i, term] : kept_)
-                 local[term] = b_.load(outputs_[i], index(kernel_.outputs[i].view, &at));
-               for (const size_t i : elements) {
-                 const Output& output = kernel_.outputs[i];
-                 b_.store(outputs_[i], index(output.view, &at), value(output.term, local, &at));
-               }
-             },
-             [] {});
+    walk(begin_, end_, [&](Value at) {
+      std::vector<Value> local(kernel_.terms.size());
+      for (const auto& [i, term] : kept_)
+        local[term] = b_.load(outputs_[i], index(kernel_.outputs[i].view, &at));
+      for (const size_t i : elements) {
+        const Output& output = kernel_.outputs[i];
+        b_.store(outputs_[i], index(output.view, &at), value(output.term, local, &at));
+      }
+    });
   }
 
   const Kernel& kernel_;

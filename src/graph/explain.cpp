@@ -25,7 +25,7 @@ const char* walk_words(Walk walk) {
   switch (walk) {
     case Walk::Elements: return "a lane an element";
     case Walk::LaneRows: return "a lane a row";
-    case Walk::GroupRows: return "a group of 256 lanes a row";
+    case Walk::GroupRows: return "a group of lanes a row";
   }
   return "";
 }

@@ -63,8 +63,8 @@ struct Traffic {
 };
 Traffic traffic(const Kernel& kernel);
 
-// A row as long as this or shorter is walked by one lane, a longer one by a group of 256.
-inline constexpr int64_t kLongestLaneRow = 256;
+// A row as long as this or shorter is walked by one lane, a longer one by a group.
+inline constexpr int64_t kLongestLaneRow = 64;
 // Longer rows are cut into pieces, by the operation that makes the node.
 inline constexpr int64_t kLongestGroupRow = 16384;
 

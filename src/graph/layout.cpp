@@ -13,6 +13,10 @@ namespace {
 // Shorter innermost axes leave most lanes of a block idle.
 constexpr int64_t kShortAxis = 64;
 
+// A group that shares a row: as few lanes as add up a row of some thousand elements in one run, so
+// that few idle in the last round and few are left to combine.
+constexpr uint32_t kFewLanes = 128, kManyLanes = 256;
+
 bool fits_32_bits(const Kernel& kernel, const Layout& l) {
   constexpr int64_t kMost = INT32_MAX - (1 << 16);
   int64_t lanes = 1;
@@ -62,7 +66,7 @@ Grid Layout::grid() const {
   for (const int64_t n : outer) all *= static_cast<uint64_t>(n);
   if (walk == Walk::GroupRows) return {all, 1, 1};
   const uint64_t lanes = outer.empty() ? 1 : static_cast<uint64_t>(outer.back());
-  grid[0] = (lanes + kGroupLanes - 1) / kGroupLanes;
+  grid[0] = (lanes + kElementLanes - 1) / kElementLanes;
   grid[1] = lanes == 0 ? 0 : all / lanes;
   return grid;
 }
@@ -95,10 +99,12 @@ Layout layout(const Kernel& kernel) {
     for (const Output& output : kernel.outputs)
       if (kernel.terms[output.term].kind == TermKind::Reduce) l.views[output.view].outer[0] = kept;
   }
-  if (kernel.row_axes > 0)
-    l.walk = std::max<int64_t>(l.chunk != 0 ? l.chunk : length, 1) > kLongestLaneRow
-                 ? Walk::GroupRows
-                 : Walk::LaneRows;
+  if (kernel.row_axes > 0) {
+    const int64_t row = l.chunk != 0 ? l.chunk : length;
+    l.walk = row > kLongestLaneRow ? Walk::GroupRows : Walk::LaneRows;
+    if (l.walk == Walk::GroupRows) l.lanes = row > kRun * kFewLanes ? kManyLanes : kFewLanes;
+    l.one_run = row <= kRun * (l.walk == Walk::GroupRows ? l.lanes : 1);
+  }
   if (l.walk != Walk::GroupRows) choose_lane_axis(l);
   if (!fits_32_bits(kernel, l)) l.index = DType::I64;
   return l;
@@ -130,6 +136,8 @@ std::vector<ScalarArgument> scalar_arguments(const Kernel& kernel, const Layout&
 std::string key_of(const Kernel& kernel, const Layout& l) {
   std::string key;
   append(key, l.walk);
+  append(key, l.lanes);
+  append(key, l.one_run);
   append(key, l.index);
   append(key, l.pieces_axis);
   append(key, l.outer.size());

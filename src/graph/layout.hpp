@@ -21,6 +21,9 @@ struct Lanes {
   int64_t offset = 0;
 };
 
+inline constexpr uint32_t kElementLanes = 256;  // of a workgroup whose lanes work alone
+inline constexpr int64_t kRun = 16;             // elements that a lane adds up in one go
+
 struct Layout {
   Walk walk = Walk::Elements;
   DType index = DType::I32;
@@ -28,12 +31,12 @@ struct Layout {
   Shape row;
   int pieces_axis = -1;  // of outer: which piece of the row, or -1
   int64_t chunk = 0;
-  std::vector<Lanes> views;  // those of the kernel
+  uint32_t lanes = kElementLanes;  // of a workgroup
+  bool one_run = false;            // a lane adds up no more of its row than one run
+  std::vector<Lanes> views;        // those of the kernel
 
   Grid grid() const;
 };
-
-inline constexpr uint32_t kGroupLanes = 256;
 
 Layout layout(const Kernel& kernel);
 

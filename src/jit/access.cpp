@@ -16,7 +16,7 @@ bool Compiler::neighbours(uint32_t index) const {
 
 // Lanes of vector k that take part and whose index lies inside the buffer; none if that is all.
 BaseReg Compiler::inside(const Inst& i, uint32_t k) {
-  if (i.proved) return mask(k);
+  if (i.proved || tested_.inside.contains({i.slot, i.args[0]})) return mask(k);
   const DType t = type(i.args[0]);
   const DType bits = unsigned_of(t);
   const BaseReg length = target_.vector(bits);
@@ -42,9 +42,49 @@ void Compiler::measure_rooms() {
 // with an index outside starts again where lanes have masks. That can be only while it has not
 // written anything.
 bool Compiler::inside_or_bail(const Inst& i, BaseReg index) {
-  if (i.proved) return true;
+  if (i.proved || tested_.inside.contains({i.slot, i.args[0]})) return true;
   if (!masks_.empty() || !bail_.isValid()) return false;
   target_.jump_if(Cond::AboveEqual, index, rooms_[i.slot], true, bail_);
+  return true;
+}
+
+// Tests what instructions [begin, end) access by neighbours, before they do: of all lanes, or of
+// the first `lanes`. If one is outside, on to `outside`; from here on they count as inside.
+void Compiler::test_accesses(uint32_t begin, uint32_t end, BaseReg lanes, Label outside) {
+  for (uint32_t at = begin; at < end; at++) {
+    const Inst& i = inst(at);
+    if (i.op == Op::If || i.op == Op::For) {
+      at = analysis_.close[at];
+      continue;
+    }
+    if ((i.op != Op::Load && i.op != Op::Store) || i.proved || !neighbours(i.args[0])) continue;
+    if (tested_.inside.contains({i.slot, i.args[0]}) || !compute_early(i.args[0], begin)) continue;
+    const BaseReg index = extended(i.args[0]);
+    if (lanes.isValid()) {
+      // The first index, which is not below 0 then, and the one after the last.
+      target_.jump_if(Cond::AboveEqual, index, lengths_[i.slot], true, outside);
+      const BaseReg last = target_.scalar();
+      target_.scalar_op(Op::Add, DType::I64, last, index, lanes);
+      target_.jump_if(Cond::Above, last, lengths_[i.slot], true, outside);
+    } else {
+      target_.jump_if(Cond::AboveEqual, index, rooms_[i.slot], true, outside);
+    }
+    tested_.inside.insert({i.slot, i.args[0]});
+    tested_.first[i.args[0]] = index;
+  }
+}
+
+// Whether the first lane's value of an index is known at `begin` or can be computed there.
+bool Compiler::compute_early(uint32_t value, uint32_t begin) {
+  const uint32_t at = analysis_.definition[value];
+  const Inst& i = inst(at);
+  if (at < begin || i.op == Op::Const) return true;
+  if (form(value) == Form::Varying || (i.op != Op::Add && i.op != Op::Sub && i.op != Op::Mul))
+    return false;
+  for (size_t k = 0; k < program::arity(i); k++)
+    if (!compute_early(i.args[k], begin)) return false;
+  if (!tested_.computed.contains(at)) pure(at);
+  tested_.computed.insert(at);
   return true;
 }
 

@@ -243,8 +243,28 @@ void Compiler::region(const Region& r) {
       here = here || (inst(k).op == Op::Var && inst(k).slot == i.slot);
     if (!here) throw Refused{"its lanes keep variables across operations of the workgroup"};
   }
-  unroll_ = unroll_of(r);
+  group_lanes_ = lanes_at_work(r);
+  unroll_ = group_lanes_ <= target_.width ? 1 : unroll_of(r);
   chunks(r, guard_of(r));
+}
+
+// Lanes of a workgroup that do something here: one vector of them if only lane 0 writes a result.
+uint32_t Compiler::lanes_at_work(const Region& r) const {
+  const uint32_t all = module_.workgroup[0];
+  if (r.end < module_.body.insts.size()) return all;
+  uint32_t most = 0;
+  for (uint32_t at = r.begin; at < r.end; at++) {
+    const Inst& i = inst(at);
+    if (program::is_pure(i.op) || hoisted_[at] || i.op == Op::LaneId) continue;
+    if (i.op != Op::If || analysis_.otherwise[at] != kNone) return all;
+    const Inst& c = definition(i.args[0]);
+    if (c.op != Op::Lt || definition(c.args[0]).op != Op::LaneId || !is_constant(c.args[1]) ||
+        definition(c.args[0]).aux != 0 || definition(c.args[1]).imm > target_.width)
+      return all;
+    most = target_.width;
+    at = analysis_.close[at];
+  }
+  return most;
 }
 
 Compiler::Guard Compiler::guard_of(const Region& r) const {
@@ -274,7 +294,7 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
   x_ = target_.scalar();
   if (analysis_.grouped) {
     target_.set(x_, 0);
-    target_.set(end, module_.workgroup[0]);
+    target_.set(end, group_lanes_);
   } else {
     target_.load_scalar(x_, field(frame, offsetof(Frame, x_begin)), 8, false);
     target_.load_scalar(end, field(frame, offsetof(Frame, x_end)), 8, false);
@@ -397,30 +417,49 @@ void Compiler::reduce(const Inst& i) {
   if (i.type == DType::Bool || i.aux >= std::size(kCombineOps))
     throw Refused{"it combines bools over a workgroup"};
   const Op op = kCombineOps[i.aux];
-  constexpr auto kUnknown = "it combines lanes by an operation that is not compiled";
   const BaseReg row = kept_.empty() ? target_.row(kGroupRow) : BaseReg();
   const auto lanes_at = [&](uint32_t k) -> Operand {
     return kept_.empty() ? Operand(target_.from_row(i.type, row, k * target_.width)) : kept_[k];
   };
-  const auto combine = [&](const Operand& a, const Operand& b) {
+  std::vector<Operand> lanes;
+  for (uint32_t k = 0; k < n; k++) lanes.push_back(lanes_at(k));
+  const BaseReg result = target_.vector(i.type);
+  const auto tree = [&](const auto& combine) {
+    std::vector<Operand> v = lanes;
+    for (size_t half = v.size() / 2; half >= 1; half /= 2)
+      for (size_t k = 0; k < half; k++) v[k] = combine(v[k], v[k + half]);
+    const auto element = static_cast<uint32_t>(size_of(i.type));
+    for (uint32_t half = target_.width * element / 2; half >= element; half /= 2)
+      v[0] = combine(v[0], target_.upper_half(i.type, target_.in_register(i.type, v[0]), half));
+    target_.copy_vector(i.type, result, v[0]);
+  };
+  const Label done = label(), careful = label();
+  // NaN is rare, and to look out for it at every step takes more than half of the time.
+  const bool extreme = is_float(i.type) && (op == Op::Min || op == Op::Max);
+  if (extreme) {
+    target_.jump_if_nan(i.type, lanes, careful);
+    tree([&](const Operand& a, const Operand& b) {
+      return target_.extreme_of_numbers(op, i.type, a, b);
+    });
+    target_.jump(done);
+  }
+  bind(careful);
+  tree([&](const Operand& a, const Operand& b) {
     const Operand in[] = {a, b};
     const auto r = target_.pure(op, i.type, i.type, in, 0);
-    if (!r) throw Refused{kUnknown};
+    if (!r) throw Refused{"it combines lanes by an operation that is not compiled"};
     return *r;
-  };
-  std::vector<BaseReg> v;
-  for (uint32_t k = 0; k < std::max(1u, n / 2); k++)
-    v.push_back(n == 1 ? target_.vector(i.type) : combine(lanes_at(k), lanes_at(k + n / 2)));
-  if (n == 1) target_.copy_vector(i.type, v[0], lanes_at(0));
-  for (size_t half = v.size() / 2; half >= 1; half /= 2)
-    for (size_t k = 0; k < half; k++) v[k] = combine(v[k], v[k + half]);
-  if (!target_.fold(op, i.type, v[0])) throw Refused{kUnknown};
+  });
+  bind(done);
+  if (is_float(i.type)) {
+    const BaseReg all = target_.vector(i.type);
+    target_.broadcast_first(i.type, all, result);
+    values_[i.id].vectors[0] = all;
+    return;
+  }
   const BaseReg r = target_.scalar();
-  target_.first_lane(i.type, r, v[0]);
-  if (!is_float(i.type)) return define_scalar(i.id, r);
-  const BaseReg all = target_.vector(i.type);
-  target_.broadcast(i.type, all, r);
-  values_[i.id].vectors[0] = all;
+  target_.first_lane(i.type, r, result);
+  define_scalar(i.id, r);
 }
 
 }  // namespace hologram::jit

@@ -9,6 +9,9 @@
 #pragma once
 
 #include <array>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "jit/analysis.hpp"
@@ -41,6 +44,12 @@ class Compiler {
   struct Region {
     uint32_t begin, end;
   };
+  // What is known in a block from tests before it.
+  struct Tested {
+    std::set<std::pair<uint32_t, uint32_t>> inside;  // buffers, and indices that lie inside
+    std::map<uint32_t, BaseReg> first;               // the first lane's, extended, of those indices
+    std::set<uint32_t> computed;                     // instructions that are done already
+  };
   struct Guard {  // an If around all that a region does, on global_id.x < bound
     uint32_t at = kNone;
     uint32_t bound = kNone;
@@ -69,6 +78,7 @@ class Compiler {
   void recompute(const Region& r);
   void mark_needed(uint32_t value, const Region& r, std::vector<bool>& needed) const;
   Guard guard_of(const Region& r) const;
+  uint32_t lanes_at_work(const Region& r) const;
   void keep_lanes(const Inst& reduce);
   void reduce(const Inst& i);
   uint32_t unroll_of(const Region& r) const;  // demand.cpp
@@ -79,6 +89,7 @@ class Compiler {
   uint32_t branch(uint32_t at);
   void uniform_branch(uint32_t at);
   void masked_branch(uint32_t at, const std::vector<BaseReg>& condition);
+  void emit_masked(const std::vector<BaseReg>& masks, uint32_t begin, uint32_t end);
   bool splits(uint32_t at) const;
   void split_branch(uint32_t at);
   uint32_t loop(uint32_t at);
@@ -98,6 +109,7 @@ class Compiler {
   void affine(const Inst& i);
   void uniform(const Inst& i);
   bool uniform_integer(const Inst& i);
+  bool negated(uint32_t at) const;
   void varying(uint32_t at);
   uint32_t dying(uint32_t at) const;
   interp::Kernel kernel_of(const Inst& i) const;
@@ -117,6 +129,8 @@ class Compiler {
   BaseReg inside(const Inst& i, uint32_t k);  // lanes that take part and whose index is inside
   BaseReg mask(uint32_t k) const { return masks_.empty() ? BaseReg() : masks_[k]; }
   bool inside_or_bail(const Inst& i, BaseReg index);
+  void test_accesses(uint32_t begin, uint32_t end, BaseReg lanes, Label outside);
+  bool compute_early(uint32_t value, uint32_t begin);
   void measure_rooms();
 
   const Module& module_;
@@ -126,11 +140,13 @@ class Compiler {
 
   std::vector<bool> hoisted_;  // by instruction: computed before the chunks
   uint32_t unroll_ = 1;
+  uint32_t group_lanes_ = 0;    // of a workgroup, that the region at hand needs
   std::vector<BaseReg> masks_;  // of the lanes that take part, a vector each; empty: all
   uint32_t level_ = 0, levels_ = 0;
   std::vector<Value> values_, variables_;
   std::vector<BaseReg> data_, lengths_;  // of buffers
-  std::vector<BaseReg> rooms_;           // how many first indices leave a whole chunk inside
+  Tested tested_;
+  std::vector<BaseReg> rooms_;  // how many first indices leave a whole chunk inside
   // Where the lanes of a chunk are done again one by one, if they differ in the number of rounds of
   // a loop after all; how many lanes a masked vector then has.
   Label careful_;

@@ -1,4 +1,6 @@
 // Blocks and variables.
+#include <utility>
+
 #include "jit/compiler.hpp"
 
 namespace hologram::jit {
@@ -7,6 +9,8 @@ namespace {
 
 // A branch on a condition that holds in all lanes of most chunks is compiled twice if it is short.
 constexpr uint32_t kShort = 200;
+// One that is shorter yet is compiled a third time, for the first lanes alone.
+constexpr uint32_t kVeryShort = 80;
 
 }  // namespace
 
@@ -21,6 +25,7 @@ void Compiler::emit(uint32_t begin, uint32_t end) {
 
 void Compiler::instruction(uint32_t at) {
   const Inst& i = inst(at);
+  if (tested_.computed.contains(at)) return;
   switch (i.op) {
     case Op::Load: return load(at);
     case Op::Store: return store(i);
@@ -81,34 +86,40 @@ void Compiler::uniform_branch(uint32_t at) {
 void Compiler::masked_branch(uint32_t at, const std::vector<BaseReg>& condition) {
   const uint32_t otherwise = analysis_.otherwise[at], close = analysis_.close[at];
   bail_ = Label();
-  const std::vector<BaseReg> outer = masks_;
-  const uint32_t outer_level = level_;
   std::vector<BaseReg> then, rest;
   for (uint32_t k = 0; k < unroll_; k++) {
-    then.push_back(outer.empty() ? condition[k] : target_.mask_and(outer[k], condition[k]));
+    then.push_back(masks_.empty() ? condition[k] : target_.mask_and(masks_[k], condition[k]));
     if (otherwise != kNone)
       rest.push_back(target_.mask_and_not(
-          outer.empty() ? target_.constant(DType::Bool, 1).as<BaseReg>() : outer[k], condition[k]));
+          masks_.empty() ? target_.constant(DType::Bool, 1).as<BaseReg>() : masks_[k],
+          condition[k]));
   }
   const auto part = [&](const std::vector<BaseReg>& masks, uint32_t begin, uint32_t end) {
     const Label none = label();
     target_.jump_if_none(masks, none);
-    masks_ = masks;
-    level_ = ++levels_;
-    emit(begin, end);
+    emit_masked(masks, begin, end);
     bind(none);
   };
   part(then, at + 1, otherwise == kNone ? close : otherwise);
   if (otherwise != kNone) part(rest, otherwise + 1, close);
+}
+
+void Compiler::emit_masked(const std::vector<BaseReg>& masks, uint32_t begin, uint32_t end) {
+  const std::vector<BaseReg> outer = std::exchange(masks_, masks);
+  const uint32_t outer_level = std::exchange(level_, ++levels_);
+  emit(begin, end);
   masks_ = outer;
   level_ = outer_level;
 }
 
+// Three times: for a chunk whose lanes all take part, for one of which the first do, and for what
+// is neither or may reach outside a buffer.
 void Compiler::split_branch(uint32_t at) {
   const uint32_t compared = analysis_.definition[inst(at).args[0]];
   const Inst& condition = inst(compared);
   const uint32_t otherwise = analysis_.otherwise[at], close = analysis_.close[at];
-  const Label some = label(), end = label();
+  const uint32_t then_end = otherwise == kNone ? close : otherwise;
+  const Label some = label(), any = label(), end = label();
   const bool wide = condition.from == DType::I64;
   const BaseReg first = extended(condition.args[0]), bound = extended(condition.args[1]);
   const BaseReg left = target_.scalar();
@@ -116,12 +127,32 @@ void Compiler::split_branch(uint32_t at) {
   if (wide) target_.jump_if(Cond::GreaterEqual, first, bound, true, some);
   target_.scalar_op(Op::Sub, DType::I64, left, bound, first);
   target_.jump_if(wide ? Cond::Below : Cond::Less, left, asmjit::imm(lanes()), true, some);
+  const Tested outer = tested_;
+  test_accesses(at + 1, then_end, BaseReg(), some);
   bail_ = some;
   bail_from_ = at;
-  emit(at + 1, otherwise == kNone ? close : otherwise);
+  emit(at + 1, then_end);
   bail_ = Label();
+  tested_ = outer;
   target_.jump(end);
+
   bind(some);
+  if (otherwise == kNone && close - at <= kVeryShort) {
+    const BaseReg most = target_.scalar();
+    target_.set(most, (wide ? INT64_MAX : INT32_MAX) - int64_t{lanes()});
+    target_.jump_if(Cond::Greater, first, most, true, any);
+    target_.jump_if(Cond::GreaterEqual, first, bound, true, end);
+    target_.set(most, lanes());
+    target_.scalar_op(Op::Min, DType::U64, left, left, most);
+    test_accesses(at + 1, close, left, any);
+    std::vector<BaseReg> masks(unroll_);
+    target_.first_lanes(left, masks);
+    emit_masked(masks, at + 1, close);
+    tested_ = outer;
+    target_.jump(end);
+  }
+
+  bind(any);
   varying(compared);
   std::vector<BaseReg> masks;
   for (uint32_t k = 0; k < unroll_; k++)

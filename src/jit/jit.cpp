@@ -8,6 +8,7 @@
 #include "jit/compiler.hpp"
 #include "jit/x86.hpp"
 #include "program/expansions/expand.hpp"
+#include "program/passes/passes.hpp"
 
 namespace hologram::jit {
 
@@ -58,7 +59,9 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
     std::string* listing) {
   if (isa == Isa::None) return "its instruction set has no compiler";
   try {
-    const program::Module expanded = program::expand_functions(module, in_line);
+    program::Module expanded = program::expand_functions(module, in_line);
+    // Expansions convert their constants.
+    if (expanded.body.insts.size() != module.body.insts.size()) program::simplify(expanded);
     if (expanded.body.insts.size() > kLongest) return "it is too long";
     const Analysis analysis = analyse(expanded);
     asmjit::CodeHolder holder;

@@ -90,6 +90,7 @@ class Target {
   virtual void copy_vector(DType type, BaseReg to, const Operand& from) = 0;
   virtual void broadcast(DType type, BaseReg to, BaseReg scalar) = 0;
   virtual void first_lane(DType type, BaseReg scalar, const Operand& from) = 0;
+  virtual void broadcast_first(DType type, BaseReg to, BaseReg from) = 0;  // not of bools
   // base + step * (lane + first)
   virtual void affine(DType type, BaseReg to, BaseReg base, int64_t step, int64_t first) = 0;
 
@@ -97,6 +98,12 @@ class Target {
   // count of a shift may be an immediate. Registers of `dying` (bit i: in[i]) may be overwritten.
   virtual std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
                                       uint32_t dying) = 0;
+
+  // Not a comparison of floats, in one instruction.
+  virtual BaseReg compare_not(Op op, DType from, std::span<const Operand> in) = 0;
+  // The least or most of two floats of which none is NaN, in less time than pure() takes.
+  virtual BaseReg extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) = 0;
+  virtual void jump_if_nan(DType type, std::span<const Operand> in, Label to) = 0;
 
   // Masks. and_not: a without b.
   virtual BaseReg mask_and(BaseReg a, BaseReg b) = 0;
@@ -123,9 +130,8 @@ class Target {
   virtual BaseReg row(uint32_t number) = 0;
   virtual void to_row(DType type, BaseReg row, uint32_t first, const Operand& value) = 0;
   virtual BaseReg from_row(DType type, BaseReg row, uint32_t first) = 0;
-  // Combines the lanes of a vector by halves, in place: lane 0 is the result. False: pure() has no
-  // such operation.
-  virtual bool fold(Op op, DType type, BaseReg value) = 0;
+  // The lanes of the upper half of a vector's first 2 `half` bytes, in place of those below.
+  virtual BaseReg upper_half(DType type, BaseReg value, uint32_t half) = 0;
 
   // Of a function with a fixed address, or whose address stands in a register.
   virtual void call(const Operand& function, std::span<const BaseReg> arguments,

@@ -71,6 +71,8 @@ Operand Compiler::scalar_operand(uint32_t value) {
 }
 
 BaseReg Compiler::extended(uint32_t value) {
+  if (const auto known = tested_.first.find(value); known != tested_.first.end())
+    return known->second;
   const BaseReg r = target_.scalar();
   if (is_constant(value)) target_.set(r, number(definition(value)));
   else target_.extend(r, values_[value].scalar, type(value));
@@ -211,9 +213,19 @@ uint32_t Compiler::dying(uint32_t at) const {
   return bits;
 }
 
+// A comparison of floats of which only the opposite is asked for.
+bool Compiler::negated(uint32_t at) const {
+  const Inst& i = inst(at);
+  if (i.op < Op::Eq || i.op > Op::Ge || !is_float(i.from) || form(i.id) != Form::Varying)
+    return false;
+  const Use& use = analysis_.uses[i.id];
+  return use.count == 1 && use.first == at + 1 && inst(at + 1).op == Op::Not;
+}
+
 void Compiler::varying(uint32_t at) {
   const Inst& i = inst(at);
   const size_t n = program::arity(i);
+  if (i.id != kNone && negated(at)) return;  // done by the negation
   const uint32_t dies = dying(at);
   for (uint32_t k = 0; k < unroll_; k++) {
     std::array<Operand, 3> in;
@@ -221,6 +233,12 @@ void Compiler::varying(uint32_t at) {
     if ((i.op == Op::Shl || i.op == Op::Shr) && is_constant(i.args[1]))
       in[1] = asmjit::imm(static_cast<int64_t>(definition(i.args[1]).imm));
     if (i.op == Op::Select) in[0] = target_.in_register(DType::Bool, in[0]);
+    if (i.op == Op::Not && negated(analysis_.definition[i.args[0]])) {
+      const Inst& c = definition(i.args[0]);
+      const Operand compared[] = {operand(c.args[0], k), operand(c.args[1], k)};
+      values_[i.id].vectors[k] = target_.compare_not(c.op, c.from, compared);
+      continue;
+    }
     const auto r = target_.pure(i.op, i.type, i.from, {in.data(), n}, dies);
     if (!r) return call_kernel(i);
     values_[i.id].vectors[k] = *r;

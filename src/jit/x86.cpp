@@ -141,11 +141,15 @@ bool X86::scalar_op(Op op, DType type, BaseReg to, BaseReg a, const Operand& b) 
     }
     default: return false;
   }
-  // `to` may be `b`.
-  const Gp t = wide ? cc_.newGpq() : cc_.newGpq().r32();
-  cc_.mov(t, s);
-  cc_.emit(id, t, other);
-  cc_.mov(d, t);
+  if (b.isReg() && to.id() == b.id() && to.id() != a.id()) {
+    const Gp t = wide ? cc_.newGpq() : cc_.newGpq().r32();
+    cc_.mov(t, s);
+    cc_.emit(id, t, other);
+    cc_.mov(d, t);
+    return true;
+  }
+  if (to.id() != a.id()) cc_.mov(d, s);
+  cc_.emit(id, d, other);
   return true;
 }
 
@@ -337,6 +341,13 @@ void X86::first_lane(DType type, BaseReg scalar, const Operand& from) {
   cc_.vmovaps(v.xmm(), any(type, from).xmm());
   if (size_of(type) == 8) cc_.vmovq(gp(scalar), v.xmm());
   else cc_.vmovd(gp32(scalar), v.xmm());
+}
+
+void X86::broadcast_first(DType type, BaseReg to, BaseReg from) {
+  const Vec v = cc_.newXmm();  // a copy, as in mask_bits
+  cc_.vmovaps(v.xmm(), part(from, 16));
+  if (size_of(type) == 8) cc_.vpbroadcastq(to.as<Vec>(), v.xmm());
+  else cc_.vpbroadcastd(to.as<Vec>(), v.xmm());
 }
 
 void X86::affine(DType type, BaseReg to, BaseReg base, int64_t step, int64_t first) {

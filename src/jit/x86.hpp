@@ -12,6 +12,8 @@
 
 namespace hologram::jit {
 
+inline constexpr uint32_t kUnordered = 3;  // predicate of a comparison: one is NaN
+
 class X86 final : public Target {
  public:
   // `wide`: the program has lanes of 64 bits. `held`: constants that may keep a register.
@@ -44,10 +46,15 @@ class X86 final : public Target {
   void copy_vector(DType type, BaseReg to, const Operand& from) override;
   void broadcast(DType type, BaseReg to, BaseReg scalar) override;
   void first_lane(DType type, BaseReg scalar, const Operand& from) override;
+  void broadcast_first(DType type, BaseReg to, BaseReg from) override;
   void affine(DType type, BaseReg to, BaseReg base, int64_t step, int64_t first) override;
 
   std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
                               uint32_t dying) override;
+
+  BaseReg compare_not(Op op, DType from, std::span<const Operand> in) override;
+  BaseReg extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) override;
+  void jump_if_nan(DType type, std::span<const Operand> in, Label to) override;
 
   BaseReg mask_and(BaseReg a, BaseReg b) override;
   BaseReg mask_and_not(BaseReg a, BaseReg b) override;
@@ -67,7 +74,7 @@ class X86 final : public Target {
   BaseReg row(uint32_t number) override;
   void to_row(DType type, BaseReg row, uint32_t first, const Operand& value) override;
   BaseReg from_row(DType type, BaseReg row, uint32_t first) override;
-  bool fold(Op op, DType type, BaseReg value) override;
+  BaseReg upper_half(DType type, BaseReg value, uint32_t half) override;
 
   void call(const Operand& function, std::span<const BaseReg> arguments, BaseReg result) override;
 

@@ -163,28 +163,62 @@ std::optional<BaseReg> X86::floating(Op op, DType type, std::span<const Operand>
 BaseReg X86::least_or_most(bool max, DType type, std::span<const Operand> in) {
   const bool eight = type == DType::F64;
   const Vec a = any(type, in[0]);
-  const Vec to = of(type);
+  const Op op = max ? Op::Max : Op::Min;
   if (avx512_) {
-    // VRANGE tells zeros apart, but gives the number where one operand is NaN.
     const KReg nan = width == 16 ? cc_.newKw() : cc_.newKb();
-    cc_.emit(eight ? I::kIdVcmppd : I::kIdVcmpps, nan, a, in[1], 3);
-    cc_.emit(eight ? I::kIdVrangepd : I::kIdVrangeps, to, a, in[1], max ? 5 : 4);
+    cc_.emit(eight ? I::kIdVcmppd : I::kIdVcmpps, nan, a, in[1], kUnordered);
+    const Vec to = extreme_of_numbers(op, type, a, in[1]).as<Vec>();
     cc_.k(nan).emit(eight ? I::kIdVaddpd : I::kIdVaddps, to, a, in[1]);
     return to;
   }
-  const Vec b = any(type, in[1]);
-  const Vec equal = of(type), both = of(type);
+  const Vec b = any(type, in[1]), nan = of(type), sum = of(type);
+  const Vec to = extreme_of_numbers(op, type, a, b).as<Vec>();
+  cc_.emit(eight ? I::kIdVcmppd : I::kIdVcmpps, nan, a, b, kUnordered);
+  cc_.emit(eight ? I::kIdVaddpd : I::kIdVaddps, sum, a, b);
+  cc_.emit(eight ? I::kIdVblendvpd : I::kIdVblendvps, to, to, sum, nan);
+  return to;
+}
+
+BaseReg X86::extreme_of_numbers(Op op, DType type, const Operand& first, const Operand& second) {
+  const bool eight = type == DType::F64, max = op == Op::Max;
+  const Vec a = any(type, first), to = of(type);
+  if (avx512_) {
+    // VRANGE tells zeros apart, but gives the number where one operand is NaN.
+    cc_.emit(eight ? I::kIdVrangepd : I::kIdVrangeps, to, a, second, max ? 5 : 4);
+    return to;
+  }
+  const Vec b = any(type, second), equal = of(type), both = of(type);
   cc_.emit(eight ? I::kIdVcmppd : I::kIdVcmpps, equal, a, b, 0);
   const Id extreme =
       max ? (eight ? I::kIdVmaxpd : I::kIdVmaxps) : (eight ? I::kIdVminpd : I::kIdVminps);
-  const Id choose = eight ? I::kIdVblendvpd : I::kIdVblendvps;
   cc_.emit(extreme, to, a, b);
   bitwise(max ? Op::And : Op::Or, both, a, b);
-  cc_.emit(choose, to, to, both, equal);
-  cc_.emit(eight ? I::kIdVcmppd : I::kIdVcmpps, equal, a, b, 3);
-  cc_.emit(eight ? I::kIdVaddpd : I::kIdVaddps, both, a, b);
-  cc_.emit(choose, to, to, both, equal);
+  cc_.emit(eight ? I::kIdVblendvpd : I::kIdVblendvps, to, to, both, equal);
   return to;
+}
+
+void X86::jump_if_nan(DType type, std::span<const Operand> in, Label to) {
+  const Id compare = type == DType::F64 ? I::kIdVcmppd : I::kIdVcmpps;
+  BaseReg all;
+  for (size_t k = 0; k < in.size(); k += 2) {
+    const BaseReg nan = avx512_ ? vector(DType::Bool) : BaseReg(of(type));
+    cc_.emit(compare, nan, any(type, in[k]), in[std::min(k + 1, in.size() - 1)], kUnordered);
+    if (k == 0) {
+      all = nan;
+    } else if (avx512_) {
+      cc_.emit(width == 16 ? I::kIdKorw : I::kIdKorb, all, all, nan);
+    } else {
+      bitwise(Op::Or, all.as<Vec>(), all.as<Vec>(), nan);
+    }
+  }
+  if (avx512_) {
+    cc_.emit(width == 16 ? I::kIdKortestw : I::kIdKortestb, all, all);
+  } else {
+    const Gp bits = cc_.newGpq();
+    cc_.vmovmskps(bits.r32(), all.as<Vec>());
+    cc_.test(gp32(bits), gp32(bits));
+  }
+  cc_.jnz(to);
 }
 
 // a b + c in the form that overwrites a register nobody needs, if there is one; one operand may
@@ -424,22 +458,14 @@ void X86::merge(DType type, BaseReg mask, BaseReg to, const Operand& from) {
   cc_.k(mask.as<KReg>()).emit(is_wide(type) ? I::kIdVmovapd : I::kIdVmovaps, to, v);
 }
 
-// Halves of 256, 128, 64, 32 bits: what stands above comes down, until one lane is left.
-bool X86::fold(Op op, DType type, BaseReg value) {
+BaseReg X86::upper_half(DType type, BaseReg value, uint32_t half) {
   const Vec v = value.as<Vec>();
-  const uint32_t element = static_cast<uint32_t>(size_of(type));
-  for (uint32_t half = bytes(type) / 2; half >= element; half /= 2) {
-    const Vec upper = of(type);
-    if (half == 32) cc_.vshufi64x2(upper, v, v, 0x4e);
-    else if (half == 16 && v.isZmm()) cc_.vshufi64x2(upper, v, v, 0xb1);
-    else if (half == 16) cc_.vpermq(upper, v, 0x4e);
-    else cc_.vpshufd(upper, v, half == 8 ? 0x4e : 0xb1);
-    const Operand in[] = {v, upper};
-    const auto r = pure(op, type, type, in, 0);
-    if (!r) return false;
-    copy_vector(type, v, *r);
-  }
-  return true;
+  const Vec upper = of(type);
+  if (half == 32) cc_.vshufi64x2(upper, v, v, 0x4e);
+  else if (half == 16 && v.isZmm()) cc_.vshufi64x2(upper, v, v, 0xb1);
+  else if (half == 16) cc_.vpermq(upper, v, 0x4e);
+  else cc_.vpshufd(upper, v, half == 8 ? 0x4e : 0xb1);
+  return upper;
 }
 
 }  // namespace hologram::jit

@@ -8,8 +8,6 @@ namespace I = x86::Inst;
 
 namespace {
 
-constexpr uint32_t kUnordered = 3;
-
 // The predicates of VCMPPS that do not signal, of VPCMPD.
 uint32_t float_predicate(Op op) {
   switch (op) {
@@ -59,6 +57,11 @@ BaseReg X86::compare_floats(uint32_t predicate, DType from, Vec a, const Operand
   const Vec to = of(from);
   cc_.emit(id, to, a, b, predicate);
   return eight ? narrowed(to) : BaseReg(to);
+}
+
+// The lower four bits of a predicate tell four outcomes apart; the other four are their opposites.
+BaseReg X86::compare_not(Op op, DType from, std::span<const Operand> in) {
+  return compare_floats(float_predicate(op) ^ 4, from, any(from, in[0]), in[1]);
 }
 
 std::optional<BaseReg> X86::compare(Op op, DType from, std::span<const Operand> in) {

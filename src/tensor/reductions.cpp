@@ -176,14 +176,14 @@ Tensor softmax(const Tensor& x, int axis) {
   const Reducer r("softmax", x, axis, true);
   const DType to = float_dtype(x.dtype());
   const Tensor wide = x.to(accumulator(to));
-  const Tensor share = exp(wide - finite_max(r, wide));
+  const Tensor share = exp(wide - r.kept(wide, Combine::Max));
   return (share / r.run(share, Combine::Add)).to(to);
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
   const Reducer r("log_softmax", x, axis, true);
   const DType to = float_dtype(x.dtype());
-  const Tensor wide = x.to(accumulator(to)), distance = wide - finite_max(r, wide);
+  const Tensor wide = x.to(accumulator(to)), distance = wide - r.kept(wide, Combine::Max);
   return (distance - log(r.run(exp(distance), Combine::Add))).to(to);
 }
 

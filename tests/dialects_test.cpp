@@ -154,6 +154,55 @@ TEST_P(Computes, RandomPrograms) {
   });
 }
 
+// Stops that do not happen change nothing.
+TEST_P(Computes, RandomProgramsThatCouldBeStopped) {
+  for_random_programs(4, [&](uint64_t seed, const oracle::RandomCase& c) {
+    const Program program = Program::from(c.module);
+    if (lacks(GetParam(), program)) return;
+    std::vector<Memory> want = c.buffers, got = c.buffers;
+    oracle::run_naively(c.module, c.grid, c.scalars, want);
+    const Printed printed =
+        print(program, GetParam(), {.stop = seed % 2 == 0 ? Stop::Flag : Stop::Budget});
+    RunRequest request = request_for(printed, c.module.buffers, c.buffers);
+    request.grid = c.grid;
+    request.scalars = c.scalars;
+    request.budget = 1'000'000;
+    uint32_t ran_out = 0;
+    ASSERT_EQ(run(request, got, &ran_out), "") << seed;
+    EXPECT_EQ(ran_out, 0u);
+    ASSERT_EQ(first_difference(c, want, got), "") << seed << "\n" << program.text() << printed.text;
+  });
+}
+
+// Loops that never end, alone and between barriers, where all lanes have to come by.
+TEST_P(Computes, EndlessLoopsAreStopped) {
+  constexpr const char* kTexts[] = {
+      "program p(out y: i32[n]) lanes(n) { var i = 0; loop { i += 1; y[global_id.x] = i } }",
+      "program p(out y: i32[n]) lanes(n) { for i in 0i64..9000000000000000000i64 {\n"
+      "  y[global_id.x] = i32(i) } }",
+      "program p(out y: i32[n]) workgroup(32) lanes(n) { var i = 0\n"
+      "  loop { y[global_id.x] = i; barrier(); i += group_reduce_add(1) } }",
+      "program p(out y: i32[n]) workgroup(32) lanes(n) { shared t: i32[32]; var i = lane_id.x\n"
+      "  loop { i = i * 3 | 1; if i == 2 { break } loop { i += 2; if i == lane_id.x { break } } }\n"
+      "  t[lane_id.x] = i; barrier(); y[global_id.x] = t[31 - lane_id.x] }",
+  };
+  for (const char* text : kTexts) {
+    const Program program = Program::parse(text);
+    for (const Stop stop : {Stop::Flag, Stop::Budget}) {
+      const Printed printed = print(program, GetParam(), {.stop = stop});
+      std::vector<Memory> buffers = {Memory(4 * 32)};
+      RunRequest request = request_for(printed, program.buffers(), buffers);
+      request.scalars = {32};
+      request.stop = true;
+      request.budget = 5000;
+      uint32_t ran_out = 0;
+      if (stop == Stop::Budget) request.stop = false;
+      ASSERT_EQ(run(request, buffers, &ran_out), "") << text;
+      EXPECT_EQ(ran_out, 1u) << text;
+    }
+  }
+}
+
 // Functions are printed as the arithmetic that they expand to, so that one language is enough.
 using ComputesFunctions = Computes;
 INSTANTIATE_TEST_SUITE_P(Dialects, ComputesFunctions, ::testing::Values(Language::OpenCl),

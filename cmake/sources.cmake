@@ -105,12 +105,12 @@ set(HOLOGRAM_SOURCES
     src/dialects/helpers.cpp
     src/dialects/language.cpp
     src/dialects/operations.cpp
-    src/dialects/polls.cpp
     src/dialects/print.cpp
     src/dialects/uses.cpp
 
     src/libraries/host_ops.cpp
     src/libraries/library.cpp
+    src/libraries/nvrtc/nvrtc.cpp
     src/libraries/onednn/onednn.cpp
     src/libraries/openblas/openblas.cpp
     src/libraries/product.cpp
@@ -119,6 +119,11 @@ set(HOLOGRAM_SOURCES
     src/backends/cpu/cpu.cpp
     src/backends/cpu/memory.cpp
     src/backends/cpu/program.cpp
+    src/backends/cuda/cuda.cpp
+    src/backends/cuda/driver.cpp
+    src/backends/cuda/gpu.cpp
+    src/backends/cuda/program.cpp
+    src/backends/cuda/stream.cpp
     src/backends/null/null.cpp
     src/backends/registry.cpp
 

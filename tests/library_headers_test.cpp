@@ -4,9 +4,16 @@
 
 #include <type_traits>
 
+#include "backends/cuda/api.hpp"
+#include "libraries/nvrtc/api.hpp"
 #include "libraries/onednn/api.hpp"
 #include "libraries/openblas/api.hpp"
 
+#if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
+#include <cuda.h>
+#include <nvrtc.h>
+#define HOLOGRAM_HAS_CUDA_HEADERS
+#endif
 #if __has_include(<oneapi/dnnl/dnnl.h>)
 #include <oneapi/dnnl/dnnl.h>
 #define HOLOGRAM_HAS_ONEDNN_HEADER
@@ -23,9 +30,9 @@ namespace hologram::libraries {
 namespace {
 
 template <class T>
-constexpr size_t kSize = sizeof(T);
-template <>
-constexpr size_t kSize<void> = 0;
+constexpr size_t kSize = 0;  // of what has none: void, and structures that are only declared
+template <class T>
+requires(sizeof(T) > 0) constexpr size_t kSize<T> = sizeof(T);
 
 // The same to a caller: an enumeration is passed like an integer of its size, a pointer to a
 // structure like any other.
@@ -33,9 +40,10 @@ template <class Ours, class Theirs>
 constexpr bool kSameType = std::is_same_v<std::remove_cv_t<Ours>, std::remove_cv_t<Theirs>> ||
                            (std::is_integral_v<Ours> && std::is_enum_v<Theirs> &&
                             kSize<Ours> == kSize<Theirs>) ||
-                           (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs> &&
-                            std::is_class_v<std::remove_pointer_t<Ours>> &&
-                            std::is_class_v<std::remove_pointer_t<Theirs>>);
+                           (std::is_class_v<Ours> && std::is_class_v<Theirs>);
+template <class Ours, class Theirs>
+constexpr bool kSameType<Ours*, Theirs*> =
+    std::is_const_v<Ours> == std::is_const_v<Theirs>&& kSameType<Ours, Theirs>;
 
 template <class Ours, class Theirs>
 struct SameCall : std::false_type {};
@@ -46,6 +54,8 @@ requires(sizeof...(P) == sizeof...(Q)) struct SameCall<R(P...), S(Q...)>
 static_assert(SameCall<int(char, const float*), int(char, const float*)>::value);
 static_assert(!SameCall<int(char, float*), int(char, const float*)>::value);
 static_assert(!SameCall<int(int64_t), int(int32_t)>::value);
+static_assert(!SameCall<int(int64_t*), int(int32_t*)>::value);
+static_assert(!SameCall<int(int**), int(int*)>::value);
 static_assert(!SameCall<int(int), int(int, int)>::value);
 
 TEST(LibraryHeaders, OneDnn) {
@@ -77,6 +87,44 @@ TEST(LibraryHeaders, OpenBlas) {
                 openblas::kTransposed == CblasTrans);
 #else
   GTEST_SKIP() << "libopenblas-dev is not installed";
+#endif
+}
+
+TEST(LibraryHeaders, Cuda) {
+#ifdef HOLOGRAM_HAS_CUDA_HEADERS
+  using namespace backends::cuda;
+#define SAME(member, symbol, parameters) \
+  static_assert(SameCall<Status parameters, decltype(symbol)>::value, #symbol);
+  HOLOGRAM_CUDA_DRIVER(SAME)
+  static_assert(sizeof(Address) == sizeof(CUdeviceptr) && sizeof(Context) == sizeof(CUcontext));
+  static_assert(kSuccess == CUDA_SUCCESS && kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY &&
+                kNoDevice == CUDA_ERROR_NO_DEVICE && kNotReady == CUDA_ERROR_NOT_READY &&
+                kOutOfResources == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  static_assert(kMaxThreads == CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK &&
+                kMaxShared == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK &&
+                kMultiprocessors == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT &&
+                kIntegrated == CU_DEVICE_ATTRIBUTE_INTEGRATED &&
+                kMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
+                kMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  static_assert(kMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
+                kHostMemory == CU_MEMORYTYPE_HOST &&
+                kLocalBytes == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES &&
+                kRegisters == CU_FUNC_ATTRIBUTE_NUM_REGS);
+  static_assert(kNonBlocking == CU_STREAM_NON_BLOCKING && kBlockingSync == CU_EVENT_BLOCKING_SYNC &&
+                kNoTiming == CU_EVENT_DISABLE_TIMING && kMapped == CU_MEMHOSTALLOC_DEVICEMAP &&
+                kPortable == CU_MEMHOSTALLOC_PORTABLE);
+#else
+  GTEST_SKIP() << "CUDA's headers are not there; scripts/offline-compilers fetches them";
+#endif
+}
+
+TEST(LibraryHeaders, Nvrtc) {
+#ifdef HOLOGRAM_HAS_CUDA_HEADERS
+  using namespace nvrtc;
+  HOLOGRAM_NVRTC(SAME)
+#undef SAME
+#else
+  GTEST_SKIP() << "CUDA's headers are not there; scripts/offline-compilers fetches them";
 #endif
 }
 

@@ -2,6 +2,7 @@
 #include "backends/registry.hpp"
 
 #include "backends/cpu/cpu.hpp"
+#include "backends/cuda/cuda.hpp"
 #include "backends/null/null.hpp"
 
 namespace hologram::backends {
@@ -9,7 +10,7 @@ namespace hologram::backends {
 std::span<const Entry> all() {
   static constexpr const char* kNotYet = "not part of this version of hologram";
   static const Entry entries[] = {
-      {BackendType::Cuda, nullptr, kNotYet, true},
+      {BackendType::Cuda, &cuda::backend(), nullptr, true},
       {BackendType::Rocm, nullptr, kNotYet, true},
       {BackendType::Metal, nullptr, kNotYet, true},
       {BackendType::OpenCl, nullptr, kNotYet, true},

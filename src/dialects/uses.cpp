@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace hologram::dialects {
 
 using program::Inst;
 using program::Module;
 using program::Op;
 
-Uses::Uses(const Module& module, Stop stop)
+Uses::Uses(const Module& module)
     : lengths(module.buffers.size()),
       scalars(module.scalars.size()),
       cooperative(!module.shared.empty()) {
@@ -35,11 +33,7 @@ Uses::Uses(const Module& module, Stop stop)
     }
   }
   cooperative = cooperative || scratch32 || scratch64;
-  poll = stop == Stop::None ? std::vector<Poll>(module.body.insts.size(), Poll::None)
-                            : find_polls(module, cooperative);
 }
-
-bool Uses::polls(Poll how) const { return std::find(poll.begin(), poll.end(), how) != poll.end(); }
 
 namespace {
 

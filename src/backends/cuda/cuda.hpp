@@ -1,0 +1,11 @@
+// NVIDIA's GPUs, through the driver and the run-time compiler that the machine has. Both are opened
+// when first needed; nothing of CUDA is needed to build.
+#pragma once
+
+#include "hal/hal.hpp"
+
+namespace hologram::backends::cuda {
+
+hal::Backend& backend();
+
+}  // namespace hologram::backends::cuda

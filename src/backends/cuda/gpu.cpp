@@ -1,0 +1,199 @@
+#include "backends/cuda/gpu.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/dynamic_library.hpp"
+#include "core/messages.hpp"
+
+namespace hologram::backends::cuda {
+namespace {
+
+using core::Text;
+
+struct NvmlMemory {
+  unsigned long long total, free, used;
+};
+
+// Bytes free on the device of that PCI address, of the library that tells it without starting the
+// device; 0 if it does not.
+uint64_t free_memory_at(const std::string& pci) {
+  static const core::DynamicLibrary library({"libnvidia-ml.so.1"});
+  static auto* const init = library.get<int()>("nvmlInit_v2");
+  static auto* const find =
+      library.get<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
+  static auto* const ask = library.get<int(void*, NvmlMemory*)>("nvmlDeviceGetMemoryInfo");
+  if (init == nullptr || find == nullptr || ask == nullptr) return 0;
+  static const bool ready = init() == 0;
+  void* device = nullptr;
+  NvmlMemory memory{};
+  const bool known = ready && find(pci.c_str(), &device) == 0 && ask(device, &memory) == 0;
+  return known ? memory.free : 0;
+}
+
+}  // namespace
+
+std::span<Gpu* const> Gpu::all() {
+  static const auto* const gpus = [] {
+    auto* const found = new std::vector<Gpu*>;
+    const Driver& driver = Driver::instance();
+    int count = 0;
+    if (driver.reason().empty()) driver->device_count(&count);
+    for (int i = 0; i < count; i++)
+      if (DeviceNumber device = 0; driver->device(&device, i) == kSuccess)
+        found->push_back(new Gpu(i, device));
+    return found;
+  }();
+  return *gpus;
+}
+
+Gpu::Gpu(int index, DeviceNumber device)
+    : driver_(Driver::instance()),
+      compiler_(Nvrtc::instance(driver_.version() / 1000)),
+      index_(index),
+      device_(device) {
+  char text[256] = {};
+  if (driver_->device_name(text, sizeof text - 1, device) == kSuccess) name_ = text;
+  if (driver_->device_pci(text, sizeof text - 1, device) == kSuccess) pci_ = text;
+  size_t bytes = 0;
+  driver_->device_memory(&bytes, device);
+  memory_ = bytes;
+  unusable_ = compiler_.reason();
+  if (!unusable_.empty()) return;
+  auto architecture = compiler_.architecture(attribute(kMajor) * 10 + attribute(kMinor));
+  if (auto* refusal = std::get_if<hal::Refusal>(&architecture)) unusable_ = refusal->reason;
+  else architecture_ = std::get<Architecture>(architecture);
+}
+
+int Gpu::attribute(int which) const {
+  int value = 0;
+  driver_->device_attribute(&value, which, device_);
+  return value;
+}
+
+DeviceInfo Gpu::describe() const {
+  DeviceInfo info;
+  info.backend = BackendType::Cuda;
+  info.index = index_;
+  info.name = name_;
+  info.driver = fmt::format("CUDA {}.{}, NVRTC {}, PCI {}", driver_.version() / 1000,
+                            driver_.version() % 1000 / 10, compiler_.version(), pci_);
+  info.total_memory = info.max_allocation = memory_;
+  info.free_memory = free_memory();
+  info.compute_units = static_cast<uint32_t>(attribute(kMultiprocessors));
+  info.compute_capability = fmt::format("{}.{}", attribute(kMajor), attribute(kMinor));
+  info.max_lanes = static_cast<uint32_t>(attribute(kMaxThreads));
+  info.max_shared_bytes = static_cast<uint32_t>(attribute(kMaxShared));
+  info.binding_alignment = 16;
+  info.unified_memory = attribute(kIntegrated) != 0;
+  info.numerics = Numerics::Exact;
+  for (size_t t = 1; t < kDTypeCount; t++) {
+    info.storage.add(static_cast<DType>(t));
+    if (is_compute_type(static_cast<DType>(t))) info.compute.add(static_cast<DType>(t));
+  }
+  return info;
+}
+
+uint64_t Gpu::free_memory() const {
+  bool started = false;
+  {
+    const std::lock_guard lock(mutex_);
+    started = context_ != nullptr;
+  }
+  size_t free = 0, total = 0;
+  if (started) {
+    const Current current(*this);
+    if (driver_->memory_info(&free, &total) == kSuccess) return free;
+  }
+  free = free_memory_at(pci_);
+  return free > 0 ? std::min<uint64_t>(free, memory_) : memory_;
+}
+
+std::string Gpu::open() {
+  const std::lock_guard lock(mutex_);
+  if (context_ != nullptr || !unusable_.empty()) return unusable_;
+  Context context = nullptr;
+  if (const Status status = driver_->context_retain(&context, device_); status != kSuccess)
+    return fmt::format("{} does not start: {}", name_, driver_.text(status));
+  context_ = context;
+  return {};
+}
+
+Gpu::Current::Current(const Gpu& gpu)
+    : driver_(gpu.driver_), pushed_(driver_->context_push(gpu.context_) == kSuccess) {}
+
+Gpu::Current::~Current() {
+  Context mine = nullptr;
+  if (pushed_) driver_->context_pop(&mine);
+}
+
+Error Gpu::error(Status status, const std::string& work) {
+  const std::string what = driver_.text(status);
+  if (status == kOutOfMemory) return core::error(Text::DeviceMemory, name_, work);
+  if (std::find(std::begin(kLosing), std::end(kLosing), status) == std::end(kLosing))
+    return core::error(Text::DriverFailed, name_, work, what);
+  const std::lock_guard lock(mutex_);
+  if (lost_.empty()) lost_ = fmt::format("{} in {}", what, work);
+  troubled_.store(true, std::memory_order_release);
+  return core::error(Text::DeviceIsLost, name_, lost_);
+}
+
+void Gpu::look_into_trouble() {
+  const std::lock_guard lock(mutex_);
+  if (!lost_.empty()) throw core::error(Text::DeviceIsLost, name_, lost_);
+  const Current current(*this);
+  while (!abandoned_.empty()) {
+    const Abandoned& last = abandoned_.back();
+    if (driver_->event_query(last.event) == kNotReady)
+      throw core::error(Text::DeviceBusy, name_, last.program);
+    *last.stop = 0;
+    abandoned_.pop_back();
+  }
+  troubled_.store(false, std::memory_order_release);
+}
+
+bool Gpu::releases() {
+  if (Driver::over()) return false;
+  try {
+    require_usable();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): it is written to when the work has ended.
+void Gpu::abandon(Event event, volatile uint32_t* stop, std::string program) {
+  const std::lock_guard lock(mutex_);
+  abandoned_.push_back({event, stop, std::move(program)});
+  troubled_.store(true, std::memory_order_release);
+}
+
+std::unique_ptr<Lane> Gpu::lane() {
+  require_usable();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!lanes_.empty()) {
+      std::unique_ptr<Lane> lane = std::move(lanes_.back());
+      lanes_.pop_back();
+      return lane;
+    }
+  }
+  const Current current(*this);
+  auto lane = std::make_unique<Lane>();
+  void* word = nullptr;
+  check(driver_->stream_create(&lane->stream, kNonBlocking), "making a stream");
+  check(driver_->allocate_host(&word, sizeof(uint32_t), kPortable | kMapped), "making a stream");
+  check(driver_->host_address(&lane->stop_address, word, 0), "making a stream");
+  lane->stop = static_cast<volatile uint32_t*>(word);
+  *lane->stop = 0;
+  return lane;
+}
+
+void Gpu::give_back(std::unique_ptr<Lane> lane) {
+  const std::lock_guard lock(mutex_);
+  lanes_.push_back(std::move(lane));
+}
+
+}  // namespace hologram::backends::cuda

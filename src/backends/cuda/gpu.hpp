@@ -1,0 +1,107 @@
+// A GPU as the process has it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/driver.hpp"
+#include "hal/hal.hpp"
+#include "libraries/nvrtc/nvrtc.hpp"
+
+namespace hologram::backends::cuda {
+
+using libraries::nvrtc::Architecture;
+using libraries::nvrtc::Nvrtc;
+
+// What a stream needs of the driver. Kept for the next stream when one goes.
+struct Lane {
+  static constexpr size_t kChunk = size_t{4} << 20;  // of a copy that is staged
+
+  NativeStream stream = nullptr;
+  volatile uint32_t* stop = nullptr;  // ends loops of the kernels on this stream when it is 1
+  Address stop_address = 0;           // the same as the device sees it
+  std::byte* staging[2] = {};         // pinned, kChunk bytes each
+  Event staged[2] = {};               // the copies from or to them
+  std::vector<Event> events;          // not in use
+};
+
+// Lives as long as the process, as the driver does. Thread-safe.
+class Gpu {
+ public:
+  static std::span<Gpu* const> all();  // in the driver's order; none if it is not there
+
+  // With the memory that is free now. Starts nothing on the device.
+  DeviceInfo describe() const;
+  // Why it cannot be used; empty if it can. Starts the device if need be.
+  std::string open();
+  const std::string& name() const { return name_; }
+  const Nvrtc& compiler() const { return compiler_; }
+  const Architecture& architecture() const { return architecture_; }
+
+  // Its context is the calling thread's as long as this lives.
+  class Current {
+   public:
+    explicit Current(const Gpu& gpu);
+    ~Current();
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    const Driver& driver_;
+    const bool pushed_;
+  };
+
+  // Throws what became of it if it is lost, or still busy with work that was given up.
+  void require_usable() {
+    if (troubled_.load(std::memory_order_acquire)) look_into_trouble();
+  }
+  // Whether memory and streams may be given back: a device in trouble, or a driver on its way out,
+  // would not answer.
+  bool releases();
+
+  // What a status other than success means; notes if it loses the device. `work`: "program 'blur'".
+  Error error(Status status, const std::string& work);
+  void check(Status status, const char* work) {
+    if (status != kSuccess) throw error(status, work);
+  }
+
+  std::unique_ptr<Lane> lane();
+  void give_back(std::unique_ptr<Lane> lane);
+  // Work before `event` on the lane of that stop word does not end: nobody may touch memory of the
+  // device until it has.
+  void abandon(Event event, volatile uint32_t* stop, std::string program);
+
+ private:
+  Gpu(int index, DeviceNumber device);
+  int attribute(int which) const;
+  uint64_t free_memory() const;
+  void look_into_trouble();
+
+  struct Abandoned {
+    Event event;
+    volatile uint32_t* stop;
+    std::string program;
+  };
+
+  const Driver& driver_;
+  const Nvrtc& compiler_;
+  const int index_;
+  const DeviceNumber device_;
+  std::string name_, pci_;
+  uint64_t memory_ = 0;
+  std::string unusable_;  // found out without starting it
+  Architecture architecture_;
+
+  mutable std::mutex mutex_;
+  Context context_ = nullptr;  // set once
+  std::atomic<bool> troubled_{false};
+  std::string lost_;  // how; empty: it is not
+  std::vector<Abandoned> abandoned_;
+  std::vector<std::unique_ptr<Lane>> lanes_;  // not in use
+};
+
+}  // namespace hologram::backends::cuda

@@ -1,0 +1,325 @@
+#include "backends/cuda/stream.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "core/messages.hpp"
+
+namespace hologram::backends::cuda {
+namespace {
+
+using core::Text;
+using dialects::Argument;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr microseconds kSpin{40};         // a short wait is over by then
+constexpr milliseconds kLongestSleep{1};  // between looks at a deadline
+constexpr milliseconds kGrace{250};       // for a kernel that was told to stop
+constexpr uint64_t kMostBlocks = INT32_MAX;
+
+Address address_of(const hal::Binding& binding) {
+  return static_cast<const Memory&>(*binding.buffer).address() + binding.offset;
+}
+
+}  // namespace
+
+Memory::Memory(Gpu& gpu, uint64_t bytes) : gpu_(gpu), bytes_(bytes) {
+  gpu.require_usable();
+  const Gpu::Current current(gpu);
+  const Status status =
+      Driver::instance()->allocate(&address_, std::max<size_t>(bytes, sizeof(uint32_t)));
+  if (status == kOutOfMemory)
+    throw core::error(Text::OutOfMemory, gpu.name(), bytes, std::string());
+  gpu.check(status, "allocating memory");
+}
+
+Memory::~Memory() {
+  if (!gpu_.releases()) return;
+  const Gpu::Current current(gpu_);
+  Driver::instance()->release(address_);
+}
+
+CudaStream::~CudaStream() {
+  bool idle = false;
+  try {
+    if (gpu_.releases()) idle = wait(submit(), {}) == hal::State::Done && !failure_;
+  } catch (const Error&) {
+    idle = false;
+  }
+  // A lane that is still at work can be given to nobody.
+  if (idle) gpu_.give_back(std::move(lane_));
+  else static_cast<void>(lane_.release());
+}
+
+void CudaStream::launch(const hal::Launch& launch) {
+  if (failure_) return;
+  const auto& program = static_cast<const CudaProgram&>(*launch.executable);
+  const uint64_t groups = launch.grid[0] * launch.grid[1] * launch.grid[2];
+  if (groups == 0) return;
+  const std::span<const CudaProgram::Slot> slots = program.slots();
+  if (values_.size() < slots.size()) {
+    values_.resize(slots.size());
+    parameters_.resize(slots.size());
+    for (size_t i = 0; i < slots.size(); i++) parameters_[i] = &values_[i];
+  }
+  for (size_t i = 0; i < slots.size(); i++) {
+    const CudaProgram::Slot& s = slots[i];
+    switch (s.kind) {
+      case Argument::Kind::Buffer: values_[i] = address_of(launch.bindings[s.slot]); break;
+      case Argument::Kind::Length: values_[i] = launch.bindings[s.slot].size >> s.shift; break;
+      case Argument::Kind::Scalar: values_[i] = launch.scalars[s.slot]; break;
+      case Argument::Kind::Groups: values_[i] = launch.grid[s.slot]; break;
+      case Argument::Kind::EndGroup: values_[i] = groups; break;
+      case Argument::Kind::Stop: values_[i] = lane_->stop_address; break;
+      case Argument::Kind::Offset:
+      case Argument::Kind::FirstGroup:
+      case Argument::Kind::Budget: values_[i] = 0; break;
+    }
+  }
+  const uint64_t blocks = (groups - 1) / program.groups() + 1;
+  try {
+    if (launch.budget != 0)
+      throw core::error(Text::ProgramRefused, *program.name(), gpu_.name(),
+                        "a budget of rounds is counted on the CPU alone");
+    gpu_.require_usable();
+    last_ = program.name();
+    const Gpu::Current current(gpu_);
+    const Status status =
+        driver_->launch(program.function(), static_cast<unsigned>(std::min(blocks, kMostBlocks)), 1,
+                        1, program.threads(), 1, 1, 0, lane_->stream, parameters_.data(), nullptr);
+    if (status == kOutOfResources)
+      throw core::error(Text::ProgramRefused, *last_, gpu_.name(), driver_.text(status));
+    check(status);
+  } catch (...) {
+    failure_ = std::current_exception();
+    return;
+  }
+  changed_ = true;
+  if (launch.deadline && (!deadline_ || *launch.deadline < *deadline_)) {
+    deadline_ = launch.deadline;
+    limited_ = program.name();
+    limit_ = std::chrono::duration_cast<milliseconds>(*launch.deadline - hal::Clock::now() +
+                                                      microseconds(500));
+  }
+  if (launch.progress != nullptr) watches_.push_back({launch.progress, groups * program.lanes()});
+}
+
+void CudaStream::attempt(void (CudaStream::*work)(hal::Binding, hal::Binding), hal::Binding to,
+                         hal::Binding from) {
+  if (failure_ || from.size == 0) return;
+  try {
+    gpu_.require_usable();
+    const Gpu::Current current(gpu_);
+    changed_ = true;
+    (this->*work)(to, from);
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+void CudaStream::copy(hal::Binding to, hal::Binding from) {
+  attempt(to.buffer->host() != nullptr     ? &CudaStream::download
+          : from.buffer->host() != nullptr ? &CudaStream::upload
+                                           : &CudaStream::copy_within,
+          to, from);
+}
+
+void CudaStream::fill(hal::Binding where, uint32_t pattern) {
+  if (failure_ || where.size < sizeof pattern) return;
+  try {
+    gpu_.require_usable();
+    const Gpu::Current current(gpu_);
+    changed_ = true;
+    check(driver_->fill(address_of(where), pattern, where.size / sizeof pattern, lane_->stream));
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+void CudaStream::copy_within(hal::Binding to, hal::Binding from) {
+  check(driver_->copy(address_of(to), address_of(from), from.size, lane_->stream));
+}
+
+namespace {
+
+// Whether the device reads that memory of the host by itself.
+bool is_pinned(const Driver& driver, const std::byte* memory) {
+  unsigned type = 0;
+  const auto address = static_cast<Address>(reinterpret_cast<uintptr_t>(memory));
+  return driver->pointer_attribute(&type, kMemoryType, address) == kSuccess && type == kHostMemory;
+}
+
+}  // namespace
+
+void CudaStream::prepare_staging() {
+  for (size_t i = 0; i < 2; i++) {
+    if (lane_->staged[i] == nullptr)
+      check(driver_->event_create(&lane_->staged[i], kBlockingSync | kNoTiming));
+    void* memory = lane_->staging[i];
+    if (memory == nullptr) check(driver_->allocate_host(&memory, Lane::kChunk, kPortable));
+    lane_->staging[i] = static_cast<std::byte*>(memory);
+  }
+}
+
+void CudaStream::upload(hal::Binding to, hal::Binding from) {
+  const std::byte* source = from.buffer->host() + from.offset;
+  const Address target = address_of(to);
+  if (is_pinned(driver_, source))
+    return check(driver_->copy_in(target, source, from.size, lane_->stream));
+  prepare_staging();
+  for (uint64_t at = 0, turn = 0; at < from.size; at += Lane::kChunk, turn++) {
+    const size_t i = turn % 2;
+    const uint64_t bytes = std::min<uint64_t>(Lane::kChunk, from.size - at);
+    if (staged_ || turn >= 2) await(lane_->staged[i], {});
+    std::memcpy(lane_->staging[i], source + at, bytes);
+    check(driver_->copy_in(target + at, lane_->staging[i], bytes, lane_->stream));
+    check(driver_->event_record(lane_->staged[i], lane_->stream));
+    // The other half waits for what was before this copy, if for anything.
+    if (turn > 0) staged_ = true;
+  }
+  staged_ = true;
+}
+
+void CudaStream::download(hal::Binding to, hal::Binding from) {
+  std::byte* target = to.buffer->host() + to.offset;
+  const Address source = address_of(from);
+  if (is_pinned(driver_, target))
+    return check(driver_->copy_out(target, source, from.size, lane_->stream));
+  prepare_staging();
+  const uint64_t chunks = (from.size - 1) / Lane::kChunk + 1;
+  const auto bytes = [&](uint64_t chunk) {
+    return std::min<uint64_t>(Lane::kChunk, from.size - chunk * Lane::kChunk);
+  };
+  for (uint64_t chunk = 0; chunk <= chunks; chunk++) {
+    if (chunk < chunks) {
+      const size_t i = chunk % 2;
+      check(driver_->copy_out(lane_->staging[i], source + chunk * Lane::kChunk, bytes(chunk),
+                              lane_->stream));
+      check(driver_->event_record(lane_->staged[i], lane_->stream));
+    }
+    if (chunk == 0) continue;
+    const uint64_t last = chunk - 1;
+    await(lane_->staged[last % 2], {});
+    std::memcpy(target + last * Lane::kChunk, lane_->staging[last % 2], bytes(last));
+  }
+}
+
+Event CudaStream::event() {
+  Event event = nullptr;
+  if (lane_->events.empty()) {
+    check(driver_->event_create(&event, kBlockingSync | kNoTiming));
+    return event;
+  }
+  event = lane_->events.back();
+  lane_->events.pop_back();
+  return event;
+}
+
+hal::Point CudaStream::submit() {
+  if (!changed_ || failure_) return {value_};
+  try {
+    gpu_.require_usable();
+    const Gpu::Current current(gpu_);
+    marks_.push_back({value_ + 1, event()});
+    value_++;
+    changed_ = false;
+    check(driver_->event_record(marks_.back().event, lane_->stream));
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  return {value_};
+}
+
+hal::State CudaStream::wait(hal::Point point, hal::Deadline deadline) {
+  try {
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    size_t reached = 0;
+    while (reached < marks_.size() && marks_[reached].value <= point.value) reached++;
+    if (reached == 0) return hal::State::Done;
+    gpu_.require_usable();
+    const Gpu::Current current(gpu_);
+    if (await(marks_[reached - 1].event, deadline) == hal::State::Pending)
+      return hal::State::Pending;
+    for (; reached > 0; reached--) {
+      lane_->events.push_back(marks_.front().event);
+      marks_.pop_front();
+    }
+  } catch (...) {
+    forget();
+    throw;
+  }
+  if (!marks_.empty() || changed_) return hal::State::Done;
+  for (const Watch& watch : watches_) watch.progress->done += watch.lanes;
+  forget();
+  return hal::State::Done;
+}
+
+// Nothing that was launched is watched any more.
+void CudaStream::forget() {
+  deadline_.reset();
+  limited_.reset();
+  last_.reset();
+  watches_.clear();
+}
+
+std::string CudaStream::work() const {
+  return last_ != nullptr ? "program '" + *last_ + "'" : "copying memory";
+}
+
+bool CudaStream::cancelled() const {
+  return std::any_of(watches_.begin(), watches_.end(),
+                     [](const Watch& w) { return w.progress->cancel.load(); });
+}
+
+// Looks often at first, then lets the thread sleep. The context is current.
+hal::State CudaStream::await(Event event, hal::Deadline deadline) {
+  const hal::Clock::time_point start = hal::Clock::now();
+  microseconds sleep{20};
+  while (true) {
+    const Status status = driver_->event_query(event);
+    if (status == kSuccess) return hal::State::Done;
+    if (status != kNotReady) check(status);
+    const hal::Clock::time_point now = hal::Clock::now();
+    if (cancelled()) stop(true);
+    if (deadline_ && now >= *deadline_) stop(false);
+    if (deadline && now >= *deadline) return hal::State::Pending;
+    if (now - start < kSpin) continue;
+    if (!deadline && !deadline_ && watches_.empty()) {
+      check(driver_->event_synchronize(event));
+      return hal::State::Done;
+    }
+    std::this_thread::sleep_for(sleep);
+    sleep = std::min<microseconds>(2 * sleep, kLongestSleep);
+  }
+}
+
+// Ends the loops of whatever runs on the stream, and waits until it has ended; what does not end
+// soon is given up, and the device is not usable until it has.
+void CudaStream::stop(bool cancelled) {
+  const std::string name = *(cancelled ? last_ : limited_);
+  const auto error = [&] {
+    return cancelled ? core::error(Text::ProgramCancelled, name)
+                     : core::error(Text::ProgramTimeout, name, limit_.count(), gpu_.name());
+  };
+  *lane_->stop = 1;
+  auto* const end = event();
+  check(driver_->event_record(end, lane_->stream));
+  const hal::Clock::time_point until = hal::Clock::now() + kGrace;
+  Status status = kNotReady;
+  while ((status = driver_->event_query(end)) == kNotReady && hal::Clock::now() < until)
+    std::this_thread::sleep_for(microseconds(100));
+  if (status == kNotReady) {
+    gpu_.abandon(end, lane_->stop, name);
+    throw error();
+  }
+  *lane_->stop = 0;
+  check(status);
+  lane_->events.push_back(end);
+  for (; !marks_.empty(); marks_.pop_front()) lane_->events.push_back(marks_.front().event);
+  changed_ = false;
+  throw error();
+}
+
+}  // namespace hologram::backends::cuda

@@ -1,0 +1,93 @@
+// Work in order on one GPU.
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/program.hpp"
+
+namespace hologram::backends::cuda {
+
+class Memory final : public hal::Buffer {
+ public:
+  Memory(Gpu& gpu, uint64_t bytes);  // OutOfMemory
+  ~Memory() override;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  uint64_t size() const override { return bytes_; }
+  std::byte* host() override { return nullptr; }
+  Address address() const { return address_; }
+
+ private:
+  Gpu& gpu_;
+  const uint64_t bytes_;
+  Address address_ = 0;
+};
+
+// What is done at once goes through the driver's stream of a lane. A failure, at once or later,
+// waits for wait(), and nothing more is done until then.
+class CudaStream final : public hal::Stream {
+ public:
+  explicit CudaStream(Gpu& gpu) : gpu_(gpu), lane_(gpu.lane()) {}
+  ~CudaStream() override;
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+
+  void launch(const hal::Launch& launch) override;
+  void call(const hal::LibraryPlan&, std::span<const hal::Binding>, hal::Binding) override {}
+  // Host memory that the device cannot reach by itself goes through memory that it can, chunk by
+  // chunk: the copy of one overlaps the transfer of the other. To such memory this waits.
+  void copy(hal::Binding to, hal::Binding from) override;
+  void fill(hal::Binding where, uint32_t pattern) override;
+  hal::Point submit() override;
+  hal::State wait(hal::Point point, hal::Deadline deadline) override;
+
+ private:
+  using Name = std::shared_ptr<const std::string>;
+  struct Mark {
+    uint64_t value;
+    Event event;
+  };
+  struct Watch {  // of a launch that has not been waited for
+    Progress* progress;
+    uint64_t lanes;
+  };
+
+  void attempt(void (CudaStream::*work)(hal::Binding, hal::Binding), hal::Binding to,
+               hal::Binding from);
+  void download(hal::Binding to, hal::Binding from);
+  void upload(hal::Binding to, hal::Binding from);
+  void copy_within(hal::Binding to, hal::Binding from);
+  void prepare_staging();
+  void check(Status status) {
+    if (status != kSuccess) throw gpu_.error(status, work());
+  }
+  std::string work() const;
+  Event event();
+  bool cancelled() const;
+  hal::State await(Event event, hal::Deadline deadline);
+  [[noreturn]] void stop(bool cancelled);
+  void forget();
+
+  Gpu& gpu_;
+  const Driver& driver_ = Driver::instance();
+  std::unique_ptr<Lane> lane_;
+  std::vector<uint64_t> values_;   // of the arguments of a launch
+  std::vector<void*> parameters_;  // where each of them is
+  std::deque<Mark> marks_;
+  uint64_t value_ = 0;
+  bool changed_ = false;  // since the last mark
+  bool staged_ = false;   // the staging memory may be in use
+  Name last_;             // the last launch
+  hal::Deadline deadline_;
+  Name limited_;  // the launch that has the deadline, and how long it may take
+  std::chrono::milliseconds limit_{0};
+  std::vector<Watch> watches_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace hologram::backends::cuda

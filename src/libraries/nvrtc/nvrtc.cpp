@@ -1,0 +1,163 @@
+#include "libraries/nvrtc/nvrtc.hpp"
+
+#include <fmt/format.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "core/dynamic_library.hpp"
+
+namespace hologram::libraries::nvrtc {
+namespace {
+
+constexpr const char* kVariable = "HOLOGRAM_NVRTC_LIBRARY";
+constexpr int kLogLines = 4;
+
+struct Release {
+  int major;
+  const char* file;
+};
+constexpr Release kReleases[] = {
+    {13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}};
+
+// Where NVRTC lies if the system's loader does not know it; $NAME is each folder that a variable
+// lists, * any name.
+constexpr const char* kFolders[] = {
+    "$CUDA_PATH/lib64",
+    "$CUDA_HOME/lib64",
+    "/usr/local/cuda/lib64",
+    "/usr/local/cuda-*/lib64",
+    "$VIRTUAL_ENV/lib/python3*/site-packages/nvidia/*/lib",
+    "$CONDA_PREFIX/lib",
+    "$PATH/../lib/python3*/site-packages/nvidia/*/lib",
+    "$HOME/.local/lib/python3*/site-packages/nvidia/*/lib",
+    "/usr/local/lib/python3*/dist-packages/nvidia/*/lib",
+    "/usr/local/lib/python3*/site-packages/nvidia/*/lib",
+    "/usr/lib/python3*/dist-packages/nvidia/*/lib",
+};
+
+// Files that a pattern of kFolders stands for, those with the highest names first.
+std::vector<std::string> files(std::string_view pattern, const char* file) {
+  std::vector<std::string> patterns = {std::string(pattern)};
+  if (pattern.front() == '$') {
+    patterns.clear();
+    const size_t end = pattern.find('/');
+    const char* value = std::getenv(std::string(pattern.substr(1, end - 1)).c_str());
+    std::istringstream folders(value == nullptr ? "" : value);
+    for (std::string folder; std::getline(folders, folder, ':');)
+      if (!folder.empty()) patterns.push_back(folder + std::string(pattern.substr(end)));
+  }
+  std::vector<std::string> found;
+  for (const std::string& each : patterns) {
+    glob_t matches{};
+    if (glob((each + '/' + file).c_str(), 0, nullptr, &matches) == 0)
+      for (size_t i = matches.gl_pathc; i-- > 0;) found.emplace_back(matches.gl_pathv[i]);
+    globfree(&matches);
+  }
+  return found;
+}
+
+core::DynamicLibrary open(int driver_major) {
+  const char* only = std::getenv(kVariable);
+  if (only != nullptr && *only != '\0') return core::DynamicLibrary({only});
+  core::DynamicLibrary none({});
+  for (const Release& release : kReleases) {
+    if (release.major > driver_major) continue;
+    core::DynamicLibrary library({release.file});
+    if (library.loaded()) return library;
+    for (const char* folder : kFolders)
+      for (const std::string& file : files(folder, release.file)) {
+        core::DynamicLibrary there({file.c_str()});
+        if (there.loaded()) return there;
+      }
+    none = std::move(library);
+  }
+  return none;
+}
+
+}  // namespace
+
+const Nvrtc& Nvrtc::instance(int driver_major) {
+  static const auto* const compiler = new Nvrtc(driver_major);
+  return *compiler;
+}
+
+Nvrtc::Nvrtc(int driver_major) {
+  const core::DynamicLibrary library = open(driver_major);
+  if (!library.loaded()) {
+    reason_ = fmt::format(
+        "NVRTC, which compiles programs, is not found ({}): it comes with the CUDA toolkit and as "
+        "a Python package, and {} may say where it is",
+        library.reason(), kVariable);
+    return;
+  }
+  const char* missing = nullptr;
+#define HOLOGRAM_FIND(member, symbol, parameters)              \
+  functions_.member = library.get<Status parameters>(#symbol); \
+  if (functions_.member == nullptr && missing == nullptr) missing = #symbol;
+  HOLOGRAM_NVRTC(HOLOGRAM_FIND)
+#undef HOLOGRAM_FIND
+  if (missing != nullptr) {
+    reason_ = fmt::format("NVRTC is too old: it lacks {}", missing);
+    return;
+  }
+  int major = 0, minor = 0, count = 0;
+  functions_.version(&major, &minor);
+  functions_.architecture_count(&count);
+  known_.resize(static_cast<size_t>(std::max(count, 0)));
+  functions_.architectures(known_.data());
+  std::sort(known_.begin(), known_.end());
+  version_ = fmt::format("{}.{}", major, minor);
+  if (known_.empty()) reason_ = fmt::format("NVRTC {} compiles for no device", version_);
+}
+
+hal::Expected<Architecture> Nvrtc::architecture(int capability) const {
+  const auto above = std::upper_bound(known_.begin(), known_.end(), capability);
+  if (above == known_.begin())
+    return hal::Refusal{
+        fmt::format("its compute capability {}.{} is below {}.{}, the least of NVRTC {}",
+                    capability / 10, capability % 10, *above / 10, *above % 10, version_)};
+  const int best = *std::prev(above);
+  return fmt::format("{}{}", best == capability ? "sm_" : "compute_", best);
+}
+
+hal::Expected<std::vector<std::byte>> Nvrtc::compile(const std::string& text,
+                                                     const Architecture& architecture,
+                                                     const std::vector<std::string>& flags) const {
+  const std::string target = "--gpu-architecture=" + architecture;
+  std::vector<const char*> options = {target.c_str()};
+  for (const std::string& flag : flags) options.push_back(flag.c_str());
+
+  struct Job {
+    const Functions& functions;
+    Compilation handle = nullptr;
+    ~Job() { functions.destroy(&handle); }
+  } job{functions_};
+  const auto fetch = [&](auto get_size, auto get) {
+    size_t bytes = 0;
+    get_size(job.handle, &bytes);
+    std::vector<std::byte> result(bytes);
+    const bool good = bytes > 0 && get(job.handle, reinterpret_cast<char*>(result.data())) == 0;
+    return good ? result : std::vector<std::byte>();
+  };
+  Status status = functions_.create(&job.handle, text.c_str(), "program.cu", 0, nullptr, nullptr);
+  if (status == 0)
+    status = functions_.compile(job.handle, static_cast<int>(options.size()), options.data());
+  if (status == 0) {
+    const bool machine = architecture.rfind("sm_", 0) == 0;
+    std::vector<std::byte> code = machine ? fetch(functions_.cubin_size, functions_.cubin)
+                                          : fetch(functions_.ptx_size, functions_.ptx);
+    if (!code.empty()) return code;
+  }
+  const std::vector<std::byte> log = fetch(functions_.log_size, functions_.log);
+  std::istringstream lines(
+      std::string(reinterpret_cast<const char*>(log.data()), log.empty() ? 0 : log.size() - 1));
+  std::string first = fmt::format("NVRTC {}, status {}", version_, status);
+  std::string line;
+  for (int i = 0; i < kLogLines && std::getline(lines, line); i++) first += '\n' + line;
+  return hal::Refusal{first};
+}
+
+}  // namespace hologram::libraries::nvrtc

@@ -11,6 +11,7 @@ set(HOLOGRAM_SOURCES
     src/core/nearest.cpp
     src/core/output_file.cpp
     src/core/parallel.cpp
+    src/core/signal_handlers.cpp
 
     src/files/exif.cpp
     src/files/formats.cpp
@@ -69,6 +70,8 @@ set(HOLOGRAM_SOURCES
     src/program/verify_code.cpp
     src/program/verify_declarations.cpp
 
+    src/hal/exactness.cpp
+
     src/interp/access.cpp
     src/interp/affine.cpp
     src/interp/checker.cpp
@@ -125,6 +128,11 @@ set(HOLOGRAM_SOURCES
     src/backends/cuda/program.cpp
     src/backends/cuda/stream.cpp
     src/backends/null/null.cpp
+    src/backends/opencl/driver.cpp
+    src/backends/opencl/opencl.cpp
+    src/backends/opencl/program.cpp
+    src/backends/opencl/session.cpp
+    src/backends/opencl/stream.cpp
     src/backends/registry.cpp
 
     src/runtime/binding.cpp

@@ -42,6 +42,7 @@ struct HOLOGRAM_API ConformanceReport {
 struct ConformanceOptions {
   std::string filter;  // a regular expression that a part of the name must match; empty: all
   std::function<void(const ConformanceResult&)> on_result;  // after each case
+  std::function<bool(const std::string&)> choose = {};      // by name; empty: all
 };
 
 // Takes some seconds on a CPU. Everything is computed on the executor's device, with its settings;

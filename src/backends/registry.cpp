@@ -4,6 +4,7 @@
 #include "backends/cpu/cpu.hpp"
 #include "backends/cuda/cuda.hpp"
 #include "backends/null/null.hpp"
+#include "backends/opencl/opencl.hpp"
 
 namespace hologram::backends {
 
@@ -13,7 +14,7 @@ std::span<const Entry> all() {
       {BackendType::Cuda, &cuda::backend(), nullptr, true},
       {BackendType::Rocm, nullptr, kNotYet, true},
       {BackendType::Metal, nullptr, kNotYet, true},
-      {BackendType::OpenCl, nullptr, kNotYet, true},
+      {BackendType::OpenCl, &opencl::backend(), nullptr, true},
       {BackendType::WebGpu, nullptr, kNotYet, true},
       {BackendType::Cpu, &cpu::backend(), nullptr, true},
       {BackendType::Null, &null::backend(), nullptr, false},

@@ -61,6 +61,7 @@ void Suite::attempt(std::string_view operation, DType dtype, std::string_view pr
   result.operation = operation;
   result.dtype = dtype;
   if (filter_ != nullptr && !filter_->matches(result.name)) return;
+  if (options_.choose && !options_.choose(result.name)) return;
   try {
     const Finding found = body();
     result.elements = found.elements;

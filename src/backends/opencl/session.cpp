@@ -1,0 +1,109 @@
+#include "backends/opencl/session.hpp"
+
+#include "core/messages.hpp"
+#include "core/signal_handlers.hpp"
+
+namespace hologram::backends::opencl {
+
+using core::Text;
+
+Session::Session(const Found& found)
+    : api_(Driver::instance().api()), id_(found.id), info_(found.info), sees_host_(found.cpu) {
+  const core::KeepSignalHandlers keep;
+  int32_t status = kSuccess;
+  context_ =
+      own(api_.clCreateContext(nullptr, 1, &id_, nullptr, nullptr, &status), api_.clReleaseContext);
+  check(status, "clCreateContext");
+  queue_ =
+      own(api_.clCreateCommandQueue(context_.get(), id_, 0, &status), api_.clReleaseCommandQueue);
+  check(status, "clCreateCommandQueue");
+}
+
+Session::~Session() {
+  // What still runs keeps what it runs on.
+  if (overdue_ == nullptr || status_of(overdue_.get()) <= kComplete) return;
+  static_cast<void>(overdue_.release());
+  static_cast<void>(overdue_stop_.release());
+  static_cast<void>(queue_.release());
+  static_cast<void>(context_.release());
+}
+
+int32_t Session::status_of(Event* event) const {
+  int32_t status = kComplete;
+  const int32_t asked =
+      api_.clGetEventInfo(event, EventInfo::Status, sizeof status, &status, nullptr);
+  return asked == kSuccess ? status : asked;
+}
+
+void Session::give_up(Owned<Event> event, std::unique_ptr<StopWord> stop,
+                      const std::string& program) {
+  const std::lock_guard lock(mutex_);
+  overdue_ = std::move(event);
+  overdue_stop_ = std::move(stop);
+  culprit_ = program;
+  busy_ = true;
+}
+
+void Session::refuse_if_busy() {
+  if (!busy_) return;
+  const std::lock_guard lock(mutex_);
+  if (overdue_ != nullptr && status_of(overdue_.get()) > kComplete)
+    throw core::error(Text::DeviceBusy, info_.name, culprit_);
+  overdue_ = {};
+  overdue_stop_ = {};
+  busy_ = false;
+}
+
+ClBuffer::ClBuffer(std::shared_ptr<Session> session, uint64_t bytes)
+    : session_(std::move(session)), bytes_(bytes) {
+  const Api& api = session_->api();
+  const auto out_of_memory = [&] {
+    return core::error(Text::OutOfMemory, session_->info().name, bytes, "");
+  };
+  int32_t status = kSuccess;
+  memory_ = session_->own(api.clCreateBuffer(session_->context(), kReadWrite,
+                                             std::max<uint64_t>(bytes, 1), nullptr, &status),
+                          api.clReleaseMemObject);
+  if (status == kInvalidBufferSize) throw out_of_memory();
+  // Many drivers find out that there is no memory when it is first used.
+  Memory* const memory = memory_.get();
+  if (status == kSuccess)
+    status = api.clEnqueueMigrateMemObjects(session_->queue(), 1, &memory, kUndefinedContent, 0,
+                                            nullptr, nullptr);
+  if (status == kMemoryFailure || status == kOutOfHost) throw out_of_memory();
+  session_->check(status, "clCreateBuffer");
+}
+
+StopWord::StopWord(const Session& session) {
+  const Api& api = session.api();
+  int32_t status = kSuccess;
+  memory_ = session.own(
+      session.sees_host()
+          ? api.clCreateBuffer(session.context(), kReadWrite | kUseHostMemory, sizeof(Word),
+                               word_.get(), &status)
+          : api.clCreateBuffer(session.context(), kReadWrite, sizeof(Word), nullptr, &status),
+      api.clReleaseMemObject);
+  session.check(status, "clCreateBuffer");
+  clear(session);
+}
+
+void StopWord::clear(const Session& session) {
+  word_->store(0, std::memory_order_relaxed);
+  const uint32_t zero = 0;
+  if (!session.sees_host())
+    session.check(
+        session.api().clEnqueueFillBuffer(session.queue(), memory_.get(), &zero, sizeof zero, 0,
+                                          sizeof zero, 0, nullptr, nullptr),
+        "clEnqueueFillBuffer");
+}
+
+bool StopWord::raised(const Session& session) {
+  if (session.sees_host()) return word_->load(std::memory_order_relaxed) != 0;
+  uint32_t value = 0;
+  session.check(session.api().clEnqueueReadBuffer(session.queue(), memory_.get(), kTrue, 0,
+                                                  sizeof value, &value, 0, nullptr, nullptr),
+                "clEnqueueReadBuffer");
+  return value != 0;
+}
+
+}  // namespace hologram::backends::opencl

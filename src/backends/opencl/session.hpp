@@ -1,0 +1,160 @@
+// An open device: what its buffers, programs and streams share, and these.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "backends/opencl/driver.hpp"
+#include "core/disk_cache.hpp"
+#include "dialects/dialect.hpp"
+
+namespace hologram::backends::opencl {
+
+class Session;
+
+// A number that a running program polls, or leaves behind.
+class StopWord {
+ public:
+  explicit StopWord(const Session& session);
+  Memory* memory() const { return memory_.get(); }
+  void clear(const Session& session);
+  void raise() { word_->store(1, std::memory_order_relaxed); }  // where the device sees the host
+  bool raised(const Session& session);
+
+ private:
+  struct alignas(128) Word : std::atomic<uint32_t> {};
+  std::unique_ptr<Word> word_ = std::make_unique<Word>();
+  Owned<Memory> memory_;
+};
+
+// All streams of a device share one queue, which runs in order: memory that a stream has let go of
+// may be given to another at once.
+class Session {
+ public:
+  explicit Session(const Found& found);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Api& api() const { return api_; }
+  Device* id() const { return id_; }
+  const DeviceInfo& info() const { return info_; }
+  ContextObject* context() const { return context_.get(); }
+  Queue* queue() const { return queue_.get(); }
+  const core::DiskCache& cache() const { return cache_; }
+  // Only a program on the host's own processor sees what the host writes while it runs.
+  bool sees_host() const { return sees_host_; }
+
+  void check(int32_t status, const char* call) const { opencl::check(status, call, info_); }
+  template <class T>
+  Owned<T> own(T* object, int32_t (*release)(T*)) const {
+    return {object, {release}};
+  }
+  int32_t status_of(Event* event) const;
+
+  // A launch that ran over its limit, and may write to its buffers for as long as it runs: until it
+  // is done, nothing else is started.
+  void give_up(Owned<Event> event, std::unique_ptr<StopWord> stop, const std::string& program);
+  // DeviceLost while there is such a launch.
+  void refuse_if_busy();
+
+ private:
+  const Api& api_;
+  Device* const id_;
+  const DeviceInfo info_;
+  const bool sees_host_;
+  Owned<ContextObject> context_;
+  Owned<Queue> queue_;
+  const core::DiskCache cache_{"opencl"};
+  std::atomic<bool> busy_{false};
+  std::mutex mutex_;
+  Owned<Event> overdue_;
+  std::unique_ptr<StopWord> overdue_stop_;
+  std::string culprit_;
+};
+
+class ClBuffer final : public hal::Buffer {
+ public:
+  ClBuffer(std::shared_ptr<Session> session, uint64_t bytes);
+  uint64_t size() const override { return bytes_; }
+  std::byte* host() override { return nullptr; }
+  Memory* memory() const { return memory_.get(); }
+
+ private:
+  std::shared_ptr<Session> session_;
+  uint64_t bytes_;
+  Owned<Memory> memory_;
+};
+
+// A part of a launch: these of its workgroups, numbered as dialects::Argument says.
+struct Part {
+  uint64_t first = 0, end = 0;
+  uint64_t budget = UINT64_MAX;  // rounds of a loop
+  Memory* stop = nullptr;
+};
+
+// ProgramNotCompiled, with the first lines of what the compiler says; `name` is that of the
+// program.
+Owned<ProgramObject> build(const Session& session, const std::string& name, const std::string& text,
+                           const std::string& flags);
+
+class ClProgram final : public hal::Executable {
+ public:
+  ClProgram(std::shared_ptr<Session> session, const program::Program& program);
+
+  const std::string& name() const { return name_; }
+  uint32_t groups() const { return printed_.groups; }  // that a block works on at a time
+  uint32_t group_lanes() const { return group_lanes_; }
+  bool may_go_on() const { return may_go_on_; }  // it has loops that need a StopWord
+  Owned<Event> enqueue(const hal::Launch& launch, const Part& part) const;
+
+ private:
+  Owned<ProgramObject> from_cache(const std::string& key, const std::string& flags);
+  void keep(const std::string& key, ProgramObject* program) const;
+  Owned<Kernel> kernel_of(ProgramObject* program) const;
+  void set(uint32_t place, const dialects::Argument& argument, const hal::Launch& launch,
+           const Part& part) const;
+
+  std::shared_ptr<Session> session_;
+  std::string name_;
+  dialects::Printed printed_;
+  std::vector<DType> elements_;  // of each buffer
+  uint32_t group_lanes_;
+  bool may_go_on_ = false;
+  Owned<ProgramObject> program_;
+  Owned<Kernel> kernel_;
+  mutable std::mutex mutex_;  // a kernel holds the arguments of one launch at a time
+};
+
+class ClStream final : public hal::Stream {
+ public:
+  explicit ClStream(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  ~ClStream() override;
+  ClStream(const ClStream&) = delete;
+  ClStream& operator=(const ClStream&) = delete;
+
+  void launch(const hal::Launch& launch) override;
+  void call(const hal::LibraryPlan&, std::span<const hal::Binding>, hal::Binding) override {}
+  void copy(hal::Binding to, hal::Binding from) override;
+  void fill(hal::Binding where, uint32_t pattern) override;
+  hal::Point submit() override;
+  hal::State wait(hal::Point point, hal::Deadline deadline) override;
+
+ private:
+  struct Pending {
+    uint64_t value;
+    Owned<Event> event;
+  };
+  void watch(const ClProgram& program, const hal::Launch& launch, uint64_t total);
+  bool finish(const Owned<Event>& event, const hal::Deadline& deadline, const Progress* progress);
+  void note(Event* event);
+  StopWord& stop_word();
+
+  std::shared_ptr<Session> session_;
+  std::vector<Pending> pending_;  // what has been started and not been seen to end
+  std::unique_ptr<StopWord> stop_;
+  std::exception_ptr failure_;
+  uint64_t value_ = 0;
+};
+
+}  // namespace hologram::backends::opencl

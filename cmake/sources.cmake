@@ -108,6 +108,7 @@ set(HOLOGRAM_SOURCES
     src/dialects/helpers.cpp
     src/dialects/language.cpp
     src/dialects/operations.cpp
+    src/dialects/polls.cpp
     src/dialects/print.cpp
     src/dialects/uses.cpp
 

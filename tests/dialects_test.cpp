@@ -1,12 +1,20 @@
 // Printed programs: what they say, that compilers take them, and that they compute what the
-// interpreter computes, to the bit.
+// interpreter computes, to the bit. What needs a compiler or device that is not here is skipped
+// with the reason.
+//
+// HOLOGRAM_TEST_PROGRAMS=100 sets how many random programs each test runs, HOLOGRAM_TEST_FIRST=7
+// the seed of the first.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "dialects/dialect.hpp"
+#include "dialects/host_device.hpp"
+#include "dialects/instruction_programs.hpp"
 #include "dialects/nvrtc.hpp"
 #include "dialects/opencl.hpp"
+#include "hologram/error.hpp"
 #include "oracle/random_program.hpp"
 #include "oracle/scalar_model.hpp"
 #include "program/ir.hpp"
@@ -14,8 +22,30 @@
 namespace hologram::dialects {
 namespace {
 
-std::string first_difference(const oracle::RandomCase& c, const std::vector<oracle::Memory>& want,
-                             const std::vector<oracle::Memory>& got) {
+using oracle::Memory;
+
+constexpr DType kTypes[] = {DType::Bool, DType::I32, DType::U32, DType::I64,
+                            DType::U64,  DType::F32, DType::F64};
+
+uint64_t number_from(const char* variable, uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+// Calls `check` with the seed and the case of so many random programs.
+template <class Check>
+void for_random_programs(uint64_t count, const Check& check) {
+  const uint64_t first = number_from("HOLOGRAM_TEST_FIRST", 1);
+  for (uint64_t seed = first; seed < first + number_from("HOLOGRAM_TEST_PROGRAMS", count); seed++) {
+    oracle::Choices choices(seed);
+    const oracle::RandomCase c = oracle::random_case(choices);
+    check(seed, c);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+std::string first_difference(const oracle::RandomCase& c, const std::vector<Memory>& want,
+                             const std::vector<Memory>& got) {
   for (size_t b = 0; b < want.size(); b++) {
     const program::BufferParam& buffer = c.module.buffers[b];
     const size_t size = size_of(buffer.type);
@@ -25,7 +55,7 @@ std::string first_difference(const oracle::RandomCase& c, const std::vector<orac
       std::memcpy(&y, &want[b][i], size);
       if (oracle::same(buffer.type, x, y)) continue;
       char text[120];
-      std::snprintf(text, sizeof text, ": %s[%zu] is %#llx, not %#llx", buffer.name.c_str(),
+      std::snprintf(text, sizeof text, "%s[%zu] is %#llx, not %#llx\n", buffer.name.c_str(),
                     i / size, static_cast<unsigned long long>(x),
                     static_cast<unsigned long long>(y));
       return text;
@@ -34,50 +64,194 @@ std::string first_difference(const oracle::RandomCase& c, const std::vector<orac
   return {};
 }
 
-TEST(OpenClRuns, RandomPrograms) {
-  std::string reason;
-  OpenCl* device = OpenCl::get(reason);
-  if (device == nullptr) GTEST_SKIP() << reason;
-  const char* count = std::getenv("HOLOGRAM_TEST_PROGRAMS");
-  const char* first = std::getenv("HOLOGRAM_TEST_FIRST");
-  const uint64_t from = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
-  for (uint64_t seed = from;
-       seed < from + (count == nullptr ? 10 : std::strtoull(count, nullptr, 10)); seed++) {
-    oracle::Choices choices(seed);
-    const oracle::RandomCase c = oracle::random_case(choices);
-    const Program program = Program::from(c.module);
-    std::vector<oracle::Memory> want = c.buffers, got = c.buffers;
-    oracle::run_naively(c.module, c.grid, c.scalars, want);
-    const Printed printed = print(program, Language::OpenCl, {.f64 = device->has_f64()});
-    RunRequest request;
-    request.printed = &printed;
-    request.grid = c.grid;
-    request.scalars = c.scalars;
-    for (size_t b = 0; b < c.buffers.size(); b++)
-      request.lengths.push_back(c.buffers[b].size() / size_of(c.module.buffers[b].type));
-    ASSERT_EQ(device->run(request, got), "") << seed;
-    ASSERT_EQ(first_difference(c, want, got), "") << seed << program.text() << printed.text;
+RunRequest request_for(const Printed& printed, std::span<const program::BufferParam> params,
+                       const std::vector<Memory>& buffers) {
+  RunRequest request;
+  request.printed = &printed;
+  for (size_t b = 0; b < buffers.size(); b++)
+    request.lengths.push_back(buffers[b].size() / size_of(params[b].type));
+  return request;
+}
+
+// Empty where the language has f64 or the program does without.
+bool lacks(Language language, const Program& program) {
+  try {
+    print(program, language, {});
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::UnsupportedOperation);
+    return true;
+  }
+  return false;
+}
+
+// The text of each language on what runs it here: OpenCL on its device, the others on the host.
+class Computes : public ::testing::TestWithParam<Language> {
+ protected:
+  void SetUp() override {
+    std::string reason;
+    if (GetParam() == Language::OpenCl) device_ = OpenCl::get(reason);
+    else reason = why_not(GetParam());
+    if (!reason.empty()) GTEST_SKIP() << reason;
+  }
+
+  std::string run(const RunRequest& request, std::vector<Memory>& buffers,
+                  uint32_t* ran_out = nullptr) {
+    if (device_ != nullptr) return device_->run(request, buffers, ran_out);
+    return run_on_host(GetParam(), request, buffers, ran_out);
+  }
+
+  void check(const InstructionProgram& c, const Options& options = {}) {
+    const Printed printed = print(c.program, GetParam(), options);
+    RunRequest request = request_for(printed, c.program.buffers(), c.buffers);
+    request.grid = {c.groups, 1, 1};
+    std::vector<Memory> got = c.buffers;
+    ASSERT_EQ(run(request, got), "") << c.name;
+    EXPECT_EQ(difference(c, got), "") << printed.text;
+  }
+
+  // Whether what runs the text here has the language's own conversion; PTX needs a GPU.
+  bool converts_f16() const {
+    return GetParam() == Language::OpenCl ||
+           (GetParam() == Language::Metal && __builtin_cpu_supports("f16c"));
+  }
+
+  OpenCl* device_ = nullptr;
+};
+
+INSTANTIATE_TEST_SUITE_P(Dialects, Computes, ::testing::ValuesIn(kLanguages),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(Computes, EveryPureInstruction) {
+  for (const DType from : kTypes) {
+    if (GetParam() == Language::Metal && from == DType::F64) continue;
+    check(pure_instructions(from, GetParam() != Language::Metal));
   }
 }
 
-TEST(CudaCompiles, RandomPrograms) {
-  std::string reason;
+TEST_P(Computes, EveryTypeOfElements) {
+  for (const DType compute : kTypes) {
+    const InstructionProgram c = conversions_of_storage(compute);
+    if (lacks(GetParam(), c.program)) continue;
+    check(c);
+    if (compute == DType::F32 && converts_f16()) check(c, {.f16 = true});
+  }
+}
+
+TEST_P(Computes, RandomPrograms) {
+  for_random_programs(6, [&](uint64_t seed, const oracle::RandomCase& c) {
+    const Program program = Program::from(c.module);
+    if (lacks(GetParam(), program)) return;
+    std::vector<Memory> want = c.buffers, got = c.buffers;
+    oracle::run_naively(c.module, c.grid, c.scalars, want);
+    const Printed printed = print(program, GetParam(), {});
+    RunRequest request = request_for(printed, c.module.buffers, c.buffers);
+    request.grid = c.grid;
+    request.scalars = c.scalars;
+    request.blocks = seed % 3;  // few blocks do all groups
+    request.offset = seed % 4;
+    ASSERT_EQ(run(request, got), "") << seed;
+    ASSERT_EQ(first_difference(c, want, got), "") << seed << "\n" << program.text() << printed.text;
+  });
+}
+
+// Stops that do not happen change nothing.
+TEST_P(Computes, RandomProgramsThatCouldBeStopped) {
+  for_random_programs(4, [&](uint64_t seed, const oracle::RandomCase& c) {
+    const Program program = Program::from(c.module);
+    if (lacks(GetParam(), program)) return;
+    std::vector<Memory> want = c.buffers, got = c.buffers;
+    oracle::run_naively(c.module, c.grid, c.scalars, want);
+    const Printed printed =
+        print(program, GetParam(), {.stop = seed % 2 == 0 ? Stop::Flag : Stop::Budget});
+    RunRequest request = request_for(printed, c.module.buffers, c.buffers);
+    request.grid = c.grid;
+    request.scalars = c.scalars;
+    request.budget = 1'000'000;
+    uint32_t ran_out = 0;
+    ASSERT_EQ(run(request, got, &ran_out), "") << seed;
+    EXPECT_EQ(ran_out, 0u);
+    ASSERT_EQ(first_difference(c, want, got), "") << seed << "\n" << program.text() << printed.text;
+  });
+}
+
+// Loops that never end, alone and between barriers, where all lanes have to come by.
+TEST_P(Computes, EndlessLoopsAreStopped) {
+  constexpr const char* kTexts[] = {
+      "program p(out y: i32[n]) lanes(n) { var i = 0; loop { i += 1; y[global_id.x] = i } }",
+      "program p(out y: i32[n]) lanes(n) { for i in 0i64..9000000000000000000i64 {\n"
+      "  y[global_id.x] = i32(i) } }",
+      "program p(out y: i32[n]) workgroup(32) lanes(n) { var i = 0\n"
+      "  loop { y[global_id.x] = i; barrier(); i += group_reduce_add(1) } }",
+      "program p(out y: i32[n]) workgroup(32) lanes(n) { shared t: i32[32]; var i = lane_id.x\n"
+      "  loop { i = i * 3 | 1; if i == 2 { break } loop { i += 2; if i == lane_id.x { break } } }\n"
+      "  t[lane_id.x] = i; barrier(); y[global_id.x] = t[31 - lane_id.x] }",
+  };
+  for (const char* text : kTexts) {
+    const Program program = Program::parse(text);
+    for (const Stop stop : {Stop::Flag, Stop::Budget}) {
+      const Printed printed = print(program, GetParam(), {.stop = stop});
+      std::vector<Memory> buffers = {Memory(4 * 32)};
+      RunRequest request = request_for(printed, program.buffers(), buffers);
+      request.scalars = {32};
+      request.stop = true;
+      request.budget = 5000;
+      uint32_t ran_out = 0;
+      if (stop == Stop::Budget) request.stop = false;
+      ASSERT_EQ(run(request, buffers, &ran_out), "") << text;
+      EXPECT_EQ(ran_out, 1u) << text;
+    }
+  }
+}
+
+// Functions are printed as the arithmetic that they expand to, so that one language is enough.
+using ComputesFunctions = Computes;
+INSTANTIATE_TEST_SUITE_P(Dialects, ComputesFunctions, ::testing::Values(Language::OpenCl),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(ComputesFunctions, OfF32) {
+  for (const InstructionProgram& c : functions(DType::F32)) check(c);
+}
+
+TEST_P(ComputesFunctions, OfF64) {
+  for (const InstructionProgram& c : functions(DType::F64)) check(c);
+}
+
+// Compilers of GPU code that work without a GPU.
+TEST(CudaCompiles, ForEachArchitecture) {
+  std::string reason, report;
   Nvrtc* compiler = Nvrtc::get(reason);
   if (compiler == nullptr) GTEST_SKIP() << reason;
-  const char* count = std::getenv("HOLOGRAM_TEST_PROGRAMS");
-  const char* first = std::getenv("HOLOGRAM_TEST_FIRST");
-  const uint64_t from = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
-  for (uint64_t seed = from;
-       seed < from + (count == nullptr ? 10 : std::strtoull(count, nullptr, 10)); seed++) {
-    oracle::Choices choices(seed);
-    const oracle::RandomCase c = oracle::random_case(choices);
-    const Program program = Program::from(c.module);
-    std::string report;
-    ASSERT_EQ(
-        compiler->compile(print(program, Language::Cuda, {.f16 = seed % 2 == 0}), "sm_80", report),
-        "");
-    std::printf("%s\n", report.c_str());
+  for (const std::string_view architecture : {"sm_75", "sm_80", "sm_90"}) {
+    for (const DType from : kTypes)
+      EXPECT_EQ(compiler->compile(print(pure_instructions(from, true).program, Language::Cuda, {}),
+                                  architecture, report),
+                "");
+    EXPECT_EQ(compiler->compile(
+                  print(conversions_of_storage(DType::F32).program, Language::Cuda, {.f16 = true}),
+                  architecture, report),
+              "");
+    for_random_programs(2, [&](uint64_t seed, const oracle::RandomCase& c) {
+      const Printed printed = print(Program::from(c.module), Language::Cuda, {.f16 = true});
+      ASSERT_EQ(compiler->compile(printed, architecture, report), "") << seed;
+      EXPECT_NE(report.find(" 0 bytes spill stores"), std::string::npos) << report << printed.text;
+    });
   }
+}
+
+TEST(HipCompiles, ForGfx90a) {
+  if (const std::string reason = why_not(Language::Hip); !reason.empty()) GTEST_SKIP() << reason;
+  for (const DType from : kTypes)
+    EXPECT_EQ(compile_for_amd(print(pure_instructions(from, true).program, Language::Hip, {})), "");
+  for_random_programs(4, [&](uint64_t seed, const oracle::RandomCase& c) {
+    ASSERT_EQ(compile_for_amd(print(Program::from(c.module), Language::Hip, {.f16 = true})), "")
+        << seed;
+  });
+}
+
+TEST(OpenClCompiles, WithAnAmdTarget) {
+  if (const std::string reason = why_not(Language::Hip); !reason.empty()) GTEST_SKIP() << reason;
+  const Program program = conversions_of_storage(DType::F32).program;
+  EXPECT_EQ(compile_opencl_by_clang(print(program, Language::OpenCl, {.f16 = true})), "");
 }
 
 }  // namespace

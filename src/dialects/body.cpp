@@ -24,6 +24,7 @@ class Body {
 
   std::string print() {
     lane_ids();
+    declare_counts();
     for (at_ = 0; at_ < module_.body.insts.size(); at_++) statement(module_.body.insts[at_]);
     return std::move(text_);
   }
@@ -46,6 +47,43 @@ class Body {
       }
       before *= size;
     }
+  }
+
+  // What the polls of the program need.
+  void declare_counts() {
+    const std::string_view type = options_.stop == Stop::Budget ? "u64" : "u32";
+    if (uses_.polls(Poll::Lane)) line(fmt::format("{} rounds = 0;", type));
+    if (uses_.polls(Poll::Lane) && uses_.cooperative) line("bool stopped = false;");
+    if (uses_.polls(Poll::Group)) line(fmt::format("{} group_rounds = 0;", type));
+  }
+
+  // The first statement of a loop. Where others wait at barriers for this lane, it leaves this and
+  // all later loops but does not return.
+  void poll() {
+    const Poll how = uses_.poll[at_];
+    const bool budget = options_.stop == Stop::Budget;
+    if (how == Poll::Group)
+      line(budget ? "if (group_rounds++ >= budget) { *stop = 1; return; }"
+                  : "if (++group_rounds >= 1024u) { group_rounds = 0; "
+                    "if (group_stopped(stop, stop_seen, lane)) return; }");
+    if (how != Poll::Lane) return;
+    if (!uses_.cooperative)
+      line(budget ? "if (rounds++ >= budget) { *stop = 1; return; }"
+                  : "if (++rounds >= 1024u) { rounds = 0; if (*stop != 0) return; }");
+    else
+      line(budget ? "if (stopped || rounds++ >= budget) { stopped = true; *stop = 1; break; }"
+                  : "if (++rounds >= 1024u) { rounds = 0; stopped = stopped || *stop != 0; } "
+                    "if (stopped) break;");
+  }
+
+  // In front of a loop that does not poll inside one that does.
+  void count_rounds(const Inst& inst) {
+    const Poll how = uses_.poll[at_];
+    if (options_.stop != Stop::Flag || (how != Poll::Counted && how != Poll::GroupCounted)) return;
+    const std::string_view counter = how == Poll::Counted ? "rounds" : "group_rounds";
+    if (!uses_.polls(how == Poll::Counted ? Poll::Lane : Poll::Group)) return;
+    line(fmt::format("{0} += {1} < {2} ? (u32){2} - (u32){1} : 0;", counter, value(inst, 0),
+                     value(inst, 1)));
   }
 
   const std::string& value(const Inst& inst, size_t k) const { return values_[inst.args[k]]; }
@@ -167,7 +205,10 @@ class Body {
         open("} else {");
         break;
       case Op::For: counted_loop(inst); break;
-      case Op::Loop: open("for (;;) {"); break;
+      case Op::Loop:
+        open("for (;;) {");
+        poll();
+        break;
       case Op::End:
         depth_--;
         line("}");
@@ -185,9 +226,12 @@ class Body {
     const std::string type(name_of(inst.type)), wide(name_of(unsigned_of(inst.type)));
     const std::string counter = fmt::format("v{}", inst.id);
     values_[inst.id] = counter;
-    if (inst.imm == 1)
-      return open(fmt::format("for ({0} {1} = {2}; {1} < {3}; {1}++) {{", type, counter,
-                              value(inst, 0), value(inst, 1)));
+    count_rounds(inst);
+    if (inst.imm == 1) {
+      open(fmt::format("for ({0} {1} = {2}; {1} < {3}; {1}++) {{", type, counter, value(inst, 0),
+                       value(inst, 1)));
+      return poll();
+    }
     const std::string step = literal(unsigned_of(inst.type), inst.imm, language_);
     line(fmt::format("const {0} {1}_rounds = {2} < {3} ? (({0}){3} - ({0}){2} - 1) / {4} + 1 : 0;",
                      wide, counter, value(inst, 0), value(inst, 1), step));
@@ -195,12 +239,13 @@ class Body {
                      counter));
     line(fmt::format("const {0} {1} = ({0})(({2}){3} + {1}_round * {4});", type, counter, wide,
                      value(inst, 0), step));
+    poll();
   }
 
   const Module& module_;
   const Uses& uses_;
   const Spelling& language_;
-  [[maybe_unused]] const Options& options_;
+  const Options& options_;
   std::vector<std::string> values_;  // by id: what stands for it
   std::string text_;
   size_t at_ = 0;

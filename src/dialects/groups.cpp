@@ -62,6 +62,15 @@ constexpr std::string_view kUniform = R"($q $T $N($s$W* group_values, u32 lane, 
 }
 )";
 
+constexpr std::string_view kStopped =
+    R"($q bool group_stopped($gconst volatile u32* stop, $su32* stop_seen, u32 lane) {
+  $B;
+  if (lane == 0) stop_seen[0] = *stop;
+  $B;
+  return stop_seen[0] != 0;
+}
+)";
+
 std::string name_of_call(const Inst& inst) {
   const std::string_view type = hologram::name_of(inst.type);
   if (inst.op == Op::GroupUniform) return fmt::format("group_uniform_{}", type);
@@ -105,6 +114,13 @@ std::string group_functions(const program::Module& module, const Spelling& langu
       if (done.insert(name_of_call(inst)).second)
         text += group_function(inst, module.lanes(), language);
   return text;
+}
+
+std::string stop_function(const Spelling& language) {
+  return substitute(kStopped, {{'q', std::string(language.function)},
+                               {'g', std::string(language.global)},
+                               {'s', std::string(language.local)},
+                               {'B', std::string(language.barrier)}});
 }
 
 std::string group_call(const Inst& inst, const std::string& value) {

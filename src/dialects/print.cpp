@@ -28,7 +28,7 @@ class Unit {
       : module_(std::move(module)),
         language_(spelling(language)),
         options_(options),
-        uses_(module_) {}
+        uses_(module_, options.stop) {}
 
   Printed print() {
     const bool f64 = uses_f64();
@@ -38,7 +38,8 @@ class Unit {
     printed_.entry = "atlas_" + module_.name;
     printed_.lanes = module_.lanes();
     list_arguments();
-    const std::string groups = group_functions(module_, language_);
+    std::string groups = group_functions(module_, language_);
+    if (looks_together()) groups += stop_function(language_);
     const std::string functions = groups + lane_function();
     const std::string kernel = kernel_function();
     printed_.text = fmt::format("// The Atlas program {} in {}.\n", module_.name, language_.title);
@@ -77,6 +78,9 @@ class Unit {
     }
     list.push_back({Kind::FirstGroup, 0, DType::U64});
     list.push_back({Kind::EndGroup, 0, DType::U64});
+    if (!uses_.polls(Poll::Lane) && !uses_.polls(Poll::Group)) return;
+    list.push_back({Kind::Stop, 0, DType::U32});
+    if (options_.stop == Stop::Budget) list.push_back({Kind::Budget, 0, DType::U64});
   }
 
   std::string buffer_type(uint32_t slot) const {
@@ -100,9 +104,17 @@ class Unit {
       case Kind::Groups: return fmt::format("groups_{}", kAxes[argument.slot]);
       case Kind::FirstGroup: return "first_group";
       case Kind::EndGroup: return "end_group";
-      default: return {};
+      case Kind::Stop: return "stop";
+      case Kind::Budget: return "budget";
     }
+    return {};
   }
+
+  std::string stop_type() const {
+    return fmt::format("{}{}u32*", language_.global,
+                       options_.stop == Stop::Flag ? "const volatile " : "");
+  }
+  bool looks_together() const { return options_.stop == Stop::Flag && uses_.polls(Poll::Group); }
 
   // What the kernel calls it, and the function of a lane is given.
   std::string passed(const Argument& argument) const {
@@ -146,6 +158,8 @@ class Unit {
         case Kind::Groups:
           if (uses_.group_counts[argument.slot]) add("u64", name, passed(argument));
           break;
+        case Kind::Stop: add(stop_type(), name, name); break;
+        case Kind::Budget: add("u64", name, passed(argument)); break;
         default: break;
       }
     }
@@ -156,6 +170,7 @@ class Unit {
       add(fmt::format("{}u32*", language_.local), "group_values32", "group_values32");
     if (uses_.scratch64)
       add(fmt::format("{}u64*", language_.local), "group_values64", "group_values64");
+    if (looks_together()) add(fmt::format("{}u32*", language_.local), "stop_seen", "stop_seen");
     const std::string index(hologram::name_of(module_.index));
     for (uint32_t axis = 0; axis < 3; axis++)
       if (uses_.group_ids[axis])
@@ -171,8 +186,9 @@ class Unit {
     std::vector<std::string> items;
     for (const Argument& argument : printed_.arguments) {
       const std::string name = name_of_argument(argument);
-      if (argument.kind == Kind::Buffer) {
-        items.push_back(buffer_type(argument.slot) + " " + name);
+      if (argument.kind == Kind::Buffer || argument.kind == Kind::Stop) {
+        const bool stop = argument.kind == Kind::Stop;
+        items.push_back((stop ? stop_type() : buffer_type(argument.slot)) + " " + name);
         if (language_.structure) items.back() += fmt::format(" [[buffer({})]]", items.size() - 1);
         continue;
       }
@@ -200,6 +216,7 @@ class Unit {
       local(shared_type(module_.shared[s]), shared_name(module_, s), module_.shared[s].count);
     if (uses_.scratch32) local("u32", "group_values32", module_.lanes());
     if (uses_.scratch64) local("u64", "group_values64", module_.lanes());
+    if (looks_together()) local("u32", "stop_seen", 1);
     const std::string prefix = language_.structure ? "arguments." : "";
     text += fmt::format("  const u32 lane = (u32){};\n", language_.thread);
     text += fmt::format(

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hologram::dialects {
 
 using program::Inst;
 using program::Module;
 using program::Op;
 
-Uses::Uses(const Module& module)
+Uses::Uses(const Module& module, Stop stop)
     : lengths(module.buffers.size()),
       scalars(module.scalars.size()),
       cooperative(!module.shared.empty()) {
@@ -33,7 +35,11 @@ Uses::Uses(const Module& module)
     }
   }
   cooperative = cooperative || scratch32 || scratch64;
+  poll = stop == Stop::None ? std::vector<Poll>(module.body.insts.size(), Poll::None)
+                            : find_polls(module, cooperative);
 }
+
+bool Uses::polls(Poll how) const { return std::find(poll.begin(), poll.end(), how) != poll.end(); }
 
 namespace {
 

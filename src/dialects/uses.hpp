@@ -5,18 +5,22 @@
 #include <string>
 #include <vector>
 
+#include "dialects/dialect.hpp"
+#include "dialects/polls.hpp"
 #include "program/ir.hpp"
 
 namespace hologram::dialects {
 
 struct Uses {
-  explicit Uses(const program::Module& module);
+  Uses(const program::Module& module, Stop stop);
+  bool polls(Poll how) const;
 
   std::vector<bool> lengths;  // by buffer
   std::vector<bool> scalars;
   std::array<bool, 3> group_ids = {}, group_counts = {}, lane_ids = {};
   bool scratch32 = false, scratch64 = false;  // group operations of that size
   bool cooperative = false;                   // lanes of a group talk to each other
+  std::vector<Poll> poll;                     // by instruction; none where nothing stops loops
 };
 
 // Names end in what they are and a number, so that none is a word of any language.

@@ -135,7 +135,6 @@ std::string OpenCl::run(const RunRequest& request, std::vector<oracle::Memory>& 
   const auto scalar = [&](uint64_t bits, DType type) {
     return api_->argument(kernel, number++, size_of(type), &bits);
   };
-  const uint64_t total = request.grid[0] * request.grid[1] * request.grid[2];
   std::vector<std::vector<uint8_t>> images(buffers.size());
   for (const Argument& a : printed.arguments) {
     switch (a.kind) {
@@ -154,12 +153,6 @@ std::string OpenCl::run(const RunRequest& request, std::vector<oracle::Memory>& 
         error = scalar(kGuardBytes / size_of(printed.arguments[number - 1].type) + request.offset,
                        a.type);
         break;
-      case Argument::Kind::Length: error = scalar(request.lengths[a.slot], a.type); break;
-      case Argument::Kind::Scalar: error = scalar(request.scalars[a.slot], a.type); break;
-      case Argument::Kind::Groups: error = scalar(request.grid[a.slot], a.type); break;
-      case Argument::Kind::FirstGroup: error = scalar(0, a.type); break;
-      case Argument::Kind::EndGroup: error = scalar(total, a.type); break;
-      case Argument::Kind::Budget: error = scalar(request.budget, a.type); break;
       case Argument::Kind::Stop: {
         const uint32_t up = request.stop ? 1 : 0;
         flag = make(sizeof up);
@@ -167,12 +160,11 @@ std::string OpenCl::run(const RunRequest& request, std::vector<oracle::Memory>& 
         error = api_->argument(kernel, number++, sizeof(Handle), &flag);
         break;
       }
+      default: error = scalar(bits_of(a, request), a.type);
     }
     if (error != 0) return "argument " + std::to_string(number - 1) + " is not taken";
   }
-  const uint64_t needed = (total + printed.groups - 1) / printed.groups;
-  const Size local = printed.lanes;
-  const Size global = local * std::max<uint64_t>(1, request.blocks != 0 ? request.blocks : needed);
+  const Size local = printed.lanes, global = local * blocks_of(request);
   error = api_->launch(queue_, kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr);
   if (error == 0) error = api_->finish(queue_);
   for (size_t b = 0; b < buffers.size(); b++) {

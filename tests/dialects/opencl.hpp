@@ -1,27 +1,14 @@
 // Runs printed OpenCL on a device of this machine, if it has one: PoCL does.
 #pragma once
 
-#include <array>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "dialects/dialect.hpp"
+#include "dialects/run_request.hpp"
 #include "oracle/naive_interpreter.hpp"
 
 namespace hologram::dialects {
-
-struct RunRequest {
-  const Printed* printed = nullptr;
-  std::array<uint64_t, 3> grid = {1, 1, 1};
-  std::vector<uint64_t> scalars;  // bits
-  std::vector<uint64_t> lengths;  // elements, by buffer
-  uint64_t blocks = 0;            // of threads; 0: as many as have something to do
-  uint64_t offset = 0;            // of each buffer in its memory, elements
-  uint64_t budget = 0;
-  bool stop = false;  // what the host's flag says
-};
 
 class OpenCl {
  public:

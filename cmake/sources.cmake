@@ -106,6 +106,7 @@ set(HOLOGRAM_SOURCES
     src/dialects/body.cpp
     src/dialects/groups.cpp
     src/dialects/helpers.cpp
+    src/dialects/lanes.cpp
     src/dialects/language.cpp
     src/dialects/operations.cpp
     src/dialects/polls.cpp

@@ -15,7 +15,9 @@
 #include "dialects/nvrtc.hpp"
 #include "dialects/opencl.hpp"
 #include "hologram/error.hpp"
+#include "jit_programs.hpp"
 #include "oracle/random_program.hpp"
+#include "oracle/random_values.hpp"
 #include "oracle/scalar_model.hpp"
 #include "program/ir.hpp"
 
@@ -133,7 +135,7 @@ TEST_P(Computes, EveryTypeOfElements) {
     const InstructionProgram c = conversions_of_storage(compute);
     if (lacks(GetParam(), c.program)) continue;
     check(c);
-    if (compute == DType::F32 && converts_f16()) check(c, {.f16 = true});
+    check(c, {.f16 = converts_f16(), .lanes_a_thread = 8});
   }
 }
 
@@ -143,7 +145,7 @@ TEST_P(Computes, RandomPrograms) {
     if (lacks(GetParam(), program)) return;
     std::vector<Memory> want = c.buffers, got = c.buffers;
     oracle::run_naively(c.module, c.grid, c.scalars, want);
-    const Printed printed = print(program, GetParam(), {});
+    const Printed printed = print(program, GetParam(), {.lanes_a_thread = seed % 2 == 0 ? 8u : 1u});
     RunRequest request = request_for(printed, c.module.buffers, c.buffers);
     request.grid = c.grid;
     request.scalars = c.scalars;
@@ -203,6 +205,71 @@ TEST_P(Computes, EndlessLoopsAreStopped) {
   }
 }
 
+// The programs of the compiler's test: all that lanes side by side can do, and cannot.
+oracle::RandomCase case_of(const Program& program, uint64_t seed) {
+  const int64_t n = 900 + static_cast<int64_t>(seed % 200);
+  const auto dimension = [&](const std::string& name) -> int64_t {
+    return name == "n" ? n : name == "m" ? 2 * n + 5 : name == "h" ? 3 : name == "d" ? 2 : 0;
+  };
+  oracle::Choices choices(seed);
+  oracle::RandomCase c;
+  c.module = program.source();
+  for (const program::BufferParam& buffer : c.module.buffers) {
+    int64_t count = 1;
+    for (const program::Dim& dim : buffer.dims)
+      count *= dim.name.empty() ? dim.length : dimension(dim.name);
+    const size_t size = size_of(buffer.type);
+    Memory memory(static_cast<size_t>(count) * size);
+    for (size_t at = 0; at < memory.size(); at += size) {
+      uint64_t bits = compute_type(buffer.type) == buffer.type
+                          ? oracle::random_value(buffer.type, choices)
+                          : choices.bits();
+      if (buffer.name == "index") bits = choices.below(static_cast<uint32_t>(n) + 7) - 3;
+      std::memcpy(&memory[at], &bits, size);
+    }
+    c.buffers.push_back(std::move(memory));
+  }
+  for (const program::ScalarParam& scalar : c.module.scalars)
+    c.scalars.push_back(scalar.otherwise       ? *scalar.otherwise
+                        : scalar.name == "far" ? 2147483640
+                                               : static_cast<uint64_t>(dimension(scalar.name)));
+  std::vector<uint64_t> lengths;
+  for (size_t b = 0; b < c.buffers.size(); b++)
+    lengths.push_back(c.buffers[b].size() / size_of(c.module.buffers[b].type));
+  const auto host = program::evaluate_host(c.module, c.scalars, lengths);
+  for (const program::Inst& inst : c.module.host.insts)
+    if (inst.op == program::Op::Lanes) {
+      const uint64_t size = c.module.workgroup[inst.aux];
+      c.grid[inst.aux] = (host[inst.args[0]] + size - 1) / size;
+    }
+  return c;
+}
+
+TEST_P(Computes, LanesSideBySide) {
+  size_t number = 0, together = 0;
+  // Some of them; all where more was asked for.
+  const size_t step = number_from("HOLOGRAM_TEST_PROGRAMS", 1) > 59 ? 1 : 6;
+  for (const jit::Text& text : jit::kTexts) {
+    const Program program = Program::parse(text.text);
+    if (number++ % step != 0 || lacks(GetParam(), program)) continue;
+    const oracle::RandomCase c = case_of(program, number);
+    std::vector<Memory> want = c.buffers, got = c.buffers;
+    oracle::run_naively(c.module, c.grid, c.scalars, want);
+    const Printed printed = print(
+        program, GetParam(), {.stop = Stop::Flag, .lanes_a_thread = number % 2 == 0 ? 8u : 4u});
+    together += printed.groups > 1 ? 1 : 0;
+    RunRequest request = request_for(printed, c.module.buffers, c.buffers);
+    request.grid = c.grid;
+    request.scalars = c.scalars;
+    request.offset = number % 5 == 0 ? 1 : 0;
+    ASSERT_EQ(run(request, got), "") << text.name;
+    ASSERT_EQ(first_difference(c, want, got), "") << text.name << "\n" << printed.text;
+  }
+  if (GetParam() != Language::Metal) {
+    EXPECT_GT(together, number / step / 2);
+  }
+}
+
 // Functions are printed as the arithmetic that they expand to, so that one language is enough.
 using ComputesFunctions = Computes;
 INSTANTIATE_TEST_SUITE_P(Dialects, ComputesFunctions, ::testing::Values(Language::OpenCl),
@@ -243,7 +310,9 @@ TEST(HipCompiles, ForGfx90a) {
   for (const DType from : kTypes)
     EXPECT_EQ(compile_for_amd(print(pure_instructions(from, true).program, Language::Hip, {})), "");
   for_random_programs(4, [&](uint64_t seed, const oracle::RandomCase& c) {
-    ASSERT_EQ(compile_for_amd(print(Program::from(c.module), Language::Hip, {.f16 = true})), "")
+    ASSERT_EQ(compile_for_amd(print(Program::from(c.module), Language::Hip,
+                                    {.f16 = true, .stop = Stop::Flag, .lanes_a_thread = 8})),
+              "")
         << seed;
   });
 }

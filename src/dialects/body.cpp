@@ -13,23 +13,189 @@ using program::Op;
 
 // One statement an instruction. A value is a constant of the block that it is computed in, which is
 // where it may be used; numbers, scalars and lengths are written where they are used.
+//
+// Where a thread has several lanes, what differs between them has a statement a lane (`lane_`) and
+// names that end in its number; a block that only some of them run stands there once a lane.
 class Body {
  public:
-  Body(const Module& module, const Uses& uses, const Spelling& language, const Options& options)
+  Body(const Module& module, const Uses& uses, const Lanes& lanes, const std::string& one,
+       const Spelling& language, const Options& options)
       : module_(module),
         uses_(uses),
+        lanes_(lanes),
+        one_(one),
         language_(language),
         options_(options),
-        values_(module.body.values.size()) {}
+        together_(lanes.count > 1),
+        values_(lanes.count, std::vector<std::string>(module.body.values.size())) {}
 
   std::string print() {
     lane_ids();
     declare_counts();
-    for (at_ = 0; at_ < module_.body.insts.size(); at_++) statement(module_.body.insts[at_]);
+    for (at_ = 0; at_ < module_.body.insts.size(); at_++) {
+      if (together_) lanes_statement(module_.body.insts[at_]);
+      else statement(module_.body.insts[at_]);
+    }
     return std::move(text_);
   }
 
  private:
+  // ---- All lanes of the thread.
+
+  bool differs(const Inst& inst) const {
+    if (inst.op == Op::Var || inst.op == Op::Set) return lanes_.variables[inst.slot];
+    return inst.id == program::kNone || lanes_.values[inst.id] != Form::Uniform;
+  }
+
+  void lanes_statement(const Inst& inst) {
+    if (program::info(inst.op).category == program::Category::Control) return lanes_control(inst);
+    if (inst.op == Op::Load || inst.op == Op::Store) {
+      const size_t bytes = lanes_.count * size_of(module_.buffers[inst.slot].type);
+      if (lanes_.values[inst.args[0]] == Form::Consecutive && bytes >= 4)
+        return inst.op == Op::Load ? load_words(inst, bytes / 4) : store_words(inst, bytes / 4);
+    }
+    for_lanes(differs(inst), [&] { statement(inst); });
+  }
+
+  // Once for each lane, or once for all.
+  template <class Print>
+  void for_lanes(bool each, const Print& print) {
+    together_ = !each;
+    for (lane_ = 0; lane_ < (each ? lanes_.count : 1); lane_++) print();
+    lane_ = 0;
+    together_ = true;
+  }
+
+  void lanes_control(const Inst& inst) {
+    if (inst.op != Op::If || lanes_.values[inst.args[0]] == Form::Uniform) return control(inst);
+    const size_t begin = at_, end = end_of(at_);
+    if (lanes_.guards[begin]) {
+      std::string all;
+      for (lane_ = 0; lane_ < lanes_.count; lane_++)
+        all += (all.empty() ? "" : " & ") + value(inst, 0);
+      lane_ = 0;
+      open(fmt::format("if (!({})) {{", all));
+      line(fmt::format("for (u32 k = 0; k < {}u; k++) {};", lanes_.count, one_));
+      line("return;");
+      depth_--;
+      line("}");
+      for (at_++; at_ < end && !(module_.body.insts[at_].op == Op::Else && is_else_of(begin));
+           at_++)
+        lanes_statement(module_.body.insts[at_]);
+    } else {
+      for_lanes(true, [&] {
+        for (at_ = begin; at_ <= end; at_++) statement(module_.body.insts[at_]);
+      });
+    }
+    at_ = end;
+  }
+
+  size_t end_of(size_t opening) const {
+    size_t depth = 0;
+    for (size_t i = opening;; i++) {
+      const Op op = module_.body.insts[i].op;
+      if (op == Op::If || op == Op::For || op == Op::Loop) depth++;
+      if (op == Op::End && --depth == 0) return i;
+    }
+  }
+  // Whether at_ stands directly in the block.
+  bool is_else_of(size_t opening) const {
+    size_t depth = 0;
+    for (size_t i = opening; i < at_; i++) {
+      const Op op = module_.body.insts[i].op;
+      if (op == Op::If || op == Op::For || op == Op::Loop) depth++;
+      if (op == Op::End) depth--;
+    }
+    return depth == 1;
+  }
+
+  // Where the words of all lanes begin, and when they are one access.
+  std::string lanes_inside(const Inst& inst, size_t words) const {
+    const Place at = place(inst);
+    std::string test =
+        fmt::format("((u64)({} + {}) & {}u) == 0", at.memory, at.index, words * 4 - 1);
+    if (!at.inside.empty())
+      test = fmt::format("{} && {} + {}u < {} && {}", at.inside, wrapping(at.index),
+                         lanes_.count - 1, at.length, test);
+    return test;
+  }
+
+  std::string_view words_type(size_t words) const {
+    return language_.words[words == 4 ? 2 : words - 1];
+  }
+  static std::string word(size_t words, size_t number) {
+    return words == 1 ? "w" : fmt::format("w.{}", "xyzw"[number]);
+  }
+
+  // The element of a lane, taken out of the words.
+  std::string element(DType type, size_t words) const {
+    const size_t size = size_of(type), bit = lane_ * size * 8;
+    const std::string low = word(words, bit / 32);
+    if (size == 8) {
+      const std::string both = fmt::format("((u64){} << 32 | {})", word(words, bit / 32 + 1), low);
+      return type == DType::F64 ? "as_f64(" + both + ")"
+                                : fmt::format("({}){}", name_of(type), both);
+    }
+    if (type == DType::F32) return "as_f32(" + low + ")";
+    return fmt::format("({})({} >> {}u)", element_name(type), low, bit % 32);
+  }
+
+  void load_words(const Inst& inst, size_t words) {
+    const DType type = module_.buffers[inst.slot].type;
+    std::string names;
+    for_lanes(true,
+              [&] { names += fmt::format("{}{}", lane_ == 0 ? "" : ", ", value_name(inst)); });
+    line(fmt::format("{} {};", name_of(inst.type), names));
+    open(fmt::format("if ({}) {{", lanes_inside(inst, words)));
+    const Place at = place(inst);
+    line(fmt::format("const {0} w = *({1}const {0}*)({2} + {3});", words_type(words),
+                     language_.global, at.memory, at.index));
+    for_lanes(true, [&] {
+      line(fmt::format("{} = {};", value_name(inst),
+                       substitute(load_pattern(type), {{'e', element(type, words)}})));
+    });
+    depth_--;
+    open("} else {");
+    for_lanes(true, [&] { line(fmt::format("{} = {};", value_name(inst), loaded(inst))); });
+    depth_--;
+    line("}");
+    for_lanes(true, [&] { values_[lane_][inst.id] = value_name(inst); });
+  }
+
+  void store_words(const Inst& inst, size_t words) {
+    const DType type = module_.buffers[inst.slot].type;
+    const size_t size = size_of(type);
+    std::vector<std::string> parts(words);
+    open(fmt::format("if ({}) {{", lanes_inside(inst, words)));
+    line(fmt::format("{} w;", words_type(words)));
+    for_lanes(true, [&] {
+      const std::string one = substitute(store_pattern(type), {{'a', value(inst, 1)}});
+      const size_t bit = lane_ * size * 8;
+      std::string& part = parts[bit / 32];
+      if (size == 8) {
+        const std::string bits = type == DType::F64 ? "bits_f64(" + one + ")" : "(u64)" + one;
+        part = fmt::format("(u32)({})", bits);
+        parts[bit / 32 + 1] = fmt::format("(u32)({} >> 32)", bits);
+      } else if (size == 4) {
+        part = type == DType::F32 ? "bits_f32(" + one + ")" : "(u32)" + one;
+      } else {
+        part += fmt::format("{}(u32)({}){} << {}u", part.empty() ? "" : " | ",
+                            size == 2 ? "u16" : "u8", one, bit % 32);
+      }
+    });
+    for (size_t k = 0; k < words; k++) line(fmt::format("{} = {};", word(words, k), parts[k]));
+    const Place at = place(inst);
+    line(fmt::format("*({}{}*)({} + {}) = w;", language_.global, words_type(words), at.memory,
+                     at.index));
+    depth_--;
+    open("} else {");
+    for_lanes(true, [&] { store(inst); });
+    depth_--;
+    line("}");
+  }
+
+  // ---- One lane, or what is the same in all.
+
   void line(std::string_view text) { text_.append(2 * depth_, ' ').append(text).append("\n"); }
 
   std::string index_type() const { return std::string(name_of(module_.index)); }
@@ -86,33 +252,54 @@ class Body {
                      value(inst, 1)));
   }
 
-  const std::string& value(const Inst& inst, size_t k) const { return values_[inst.args[k]]; }
+  const std::string& value(const Inst& inst, size_t k) const {
+    return values_[lane_][inst.args[k]];
+  }
+
+  std::string value_name(const Inst& inst) const {
+    return lanes_.count == 1 || lanes_.values[inst.id] == Form::Uniform
+               ? fmt::format("v{}", inst.id)
+               : fmt::format("v{}_{}", inst.id, lane_);
+  }
+  std::string variable(const Inst& inst) const {
+    const std::string name = variable_name(module_, inst.slot);
+    return lanes_.variables[inst.slot] ? fmt::format("{}_{}", name, lane_) : name;
+  }
+
+  void set(const Inst& inst, const std::string& text) {
+    if (!together_) values_[lane_][inst.id] = text;
+    else
+      for (auto& values : values_) values[inst.id] = text;
+  }
 
   void define(const Inst& inst, std::string_view expression) {
-    values_[inst.id] = fmt::format("v{}", inst.id);
-    line(fmt::format("const {} v{} = {};", name_of(inst.type), inst.id, expression));
+    set(inst, value_name(inst));
+    line(fmt::format("const {} {} = {};", name_of(inst.type), value_name(inst), expression));
+  }
+
+  // The number of the lane along an axis.
+  std::string lane_number(uint32_t axis) const {
+    return axis == 0 && lane_ != 0 ? fmt::format("(lane_x + {})", lane_)
+                                   : fmt::format("lane_{}", kAxes[axis]);
   }
 
   void statement(const Inst& inst) {
     if (is_pure(inst.op)) return pure(inst);
     switch (inst.op) {
-      case Op::Const: values_[inst.id] = literal(inst.type, inst.imm, language_); break;
-      case Op::Scalar: values_[inst.id] = scalar_name(module_, inst.slot); break;
-      case Op::Length: values_[inst.id] = length_name(module_, inst.slot); break;
-      case Op::LaneId: values_[inst.id] = fmt::format("lane_{}", kAxes[inst.aux]); break;
-      case Op::GroupId: values_[inst.id] = fmt::format("group_{}", kAxes[inst.aux]); break;
+      case Op::Const: set(inst, literal(inst.type, inst.imm, language_)); break;
+      case Op::Scalar: set(inst, scalar_name(module_, inst.slot)); break;
+      case Op::Length: set(inst, length_name(module_, inst.slot)); break;
+      case Op::LaneId: set(inst, lane_number(inst.aux)); break;
+      case Op::GroupId: set(inst, fmt::format("group_{}", kAxes[inst.aux])); break;
       case Op::GroupCount:
-        values_[inst.id] = fmt::format("(({})groups_{})", index_type(), kAxes[inst.aux]);
+        set(inst, fmt::format("(({})groups_{})", index_type(), kAxes[inst.aux]));
         break;
       case Op::GlobalId: global_id(inst); break;
       case Op::Var:
-        line(fmt::format("{} {} = {};", name_of(inst.type), variable_name(module_, inst.slot),
-                         value(inst, 0)));
+        line(fmt::format("{} {} = {};", name_of(inst.type), variable(inst), value(inst, 0)));
         break;
-      case Op::Get: define(inst, variable_name(module_, inst.slot)); break;
-      case Op::Set:
-        line(fmt::format("{} = {};", variable_name(module_, inst.slot), value(inst, 0)));
-        break;
+      case Op::Get: define(inst, variable(inst)); break;
+      case Op::Set: line(fmt::format("{} = {};", variable(inst), value(inst, 0))); break;
       case Op::Load:
       case Op::SharedLoad: load(inst); break;
       case Op::Store:
@@ -142,12 +329,12 @@ class Body {
     const char axis = kAxes[inst.aux];
     define(inst,
            fmt::format("({})({} * {}u + {})", index_type(), wrapping(fmt::format("group_{}", axis)),
-                       module_.workgroup[inst.aux], wrapping(fmt::format("lane_{}", axis))));
+                       module_.workgroup[inst.aux], wrapping(lane_number(inst.aux))));
   }
 
   // Where an access goes: the memory, its elements, and when it lies inside (empty: always).
   struct Place {
-    std::string memory, index, inside;
+    std::string memory, index, inside, length;
     DType type;
   };
   Place place(const Inst& inst) const {
@@ -157,28 +344,31 @@ class Body {
     if (shared) {
       const program::SharedArray& array = module_.shared[inst.slot];
       return {shared_name(module_, inst.slot), index,
-              inst.proved ? "" : fmt::format("{} < {}u", wrapping(index), array.count), array.type};
+              inst.proved ? "" : fmt::format("{} < {}u", wrapping(index), array.count), "",
+              array.type};
     }
     const std::string length =
         inst.proved ? std::string() : wrapping(length_name(module_, inst.slot));
     return {buffer_name(module_, inst.slot), index,
-            inst.proved ? "" : fmt::format("{} < {}", wrapping(index), length),
+            inst.proved ? "" : fmt::format("{} < {}", wrapping(index), length), length,
             module_.buffers[inst.slot].type};
   }
 
-  void load(const Inst& inst) {
+  std::string loaded(const Inst& inst) const {
     const Place at = place(inst);
-    const std::string loaded =
-        substitute(load_pattern(at.type), {{'p', at.memory}, {'i', at.index}});
-    if (at.inside.empty()) return define(inst, loaded);
-    define(inst, fmt::format("{} ? {} : ({})0", at.inside, loaded, name_of(inst.type)));
+    const std::string value =
+        substitute(load_pattern(at.type), {{'e', fmt::format("{}[{}]", at.memory, at.index)}});
+    if (at.inside.empty()) return value;
+    return fmt::format("{} ? {} : ({})0", at.inside, value, name_of(inst.type));
   }
+  void load(const Inst& inst) { define(inst, loaded(inst)); }
 
   void store(const Inst& inst) {
     const Place at = place(inst);
-    const std::string stored = substitute(
-        store_pattern(at.type), {{'p', at.memory}, {'i', at.index}, {'a', value(inst, 1)}});
-    line(at.inside.empty() ? stored + ";" : fmt::format("if ({}) {};", at.inside, stored));
+    const std::string stored =
+        fmt::format("{}[{}] = {};", at.memory, at.index,
+                    substitute(store_pattern(at.type), {{'a', value(inst, 1)}}));
+    line(at.inside.empty() ? stored : fmt::format("if ({}) {}", at.inside, stored));
   }
 
   void atomic(const Inst& inst) {
@@ -224,8 +414,8 @@ class Body {
   // counter may wrap around.
   void counted_loop(const Inst& inst) {
     const std::string type(name_of(inst.type)), wide(name_of(unsigned_of(inst.type)));
-    const std::string counter = fmt::format("v{}", inst.id);
-    values_[inst.id] = counter;
+    const std::string counter = value_name(inst);
+    set(inst, counter);
     count_rounds(inst);
     if (inst.imm == 1) {
       open(fmt::format("for ({0} {1} = {2}; {1} < {3}; {1}++) {{", type, counter, value(inst, 0),
@@ -244,9 +434,13 @@ class Body {
 
   const Module& module_;
   const Uses& uses_;
+  const Lanes& lanes_;
+  const std::string& one_;
   const Spelling& language_;
   const Options& options_;
-  std::vector<std::string> values_;  // by id: what stands for it
+  bool together_;      // what is printed is the same in all lanes of the thread
+  uint32_t lane_ = 0;  // of the thread; the one that is printed
+  std::vector<std::vector<std::string>> values_;  // by lane and id: what stands for it
   std::string text_;
   size_t at_ = 0;
   size_t depth_ = 1;
@@ -254,9 +448,9 @@ class Body {
 
 }  // namespace
 
-std::string print_body(const Module& module, const Uses& uses, const Spelling& language,
-                       const Options& options) {
-  return Body(module, uses, language, options).print();
+std::string print_body(const Module& module, const Uses& uses, const Lanes& lanes,
+                       const std::string& one, const Spelling& language, const Options& options) {
+  return Body(module, uses, lanes, one, language, options).print();
 }
 
 }  // namespace hologram::dialects

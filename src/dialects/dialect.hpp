@@ -33,6 +33,10 @@ struct Options {
   bool f64 = true;   // the device has f64
   bool f16 = false;  // the device converts f16 itself; otherwise bits are taken apart
   Stop stop = Stop::None;
+  // A thread may do so many lanes that are neighbours, and then loads and stores 16 bytes at once:
+  // 1 to 8. The results stay the same. Programs whose lanes work together, Stop::Budget and Metal
+  // keep to one.
+  uint32_t lanes_a_thread = 1;
 };
 
 // One argument of the kernel. Scalar arguments are passed in the size and form of `type`; a bool is

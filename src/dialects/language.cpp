@@ -54,6 +54,7 @@ Spelling cuda() {
       .long_suffix = "LL",
       .offsets = false,
       .structure = false,
+      .words = {"u32", "uint2", "uint4"},
       .flags = {"--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"},
   };
 }
@@ -92,6 +93,7 @@ Spelling opencl() {
       .long_suffix = "L",
       .offsets = true,
       .structure = false,
+      .words = {"u32", "uint2", "uint4"},
       .flags = {"-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt"},
   };
 }
@@ -125,6 +127,7 @@ Spelling metal() {
       .long_suffix = "L",
       .offsets = false,
       .structure = true,
+      .words = {},
       .flags = {"-fno-fast-math", "-ffp-contract=off"},
   };
 }

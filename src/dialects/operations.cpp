@@ -195,27 +195,27 @@ Op operation_of(Combine combine) {
 
 std::string_view load_pattern(DType storage) {
   switch (storage) {
-    case DType::Bool: return "$p[$i] != 0";
+    case DType::Bool: return "$e != 0";
     case DType::I8:
-    case DType::I16: return "(i32)$p[$i]";
+    case DType::I16: return "(i32)$e";
     case DType::U8:
-    case DType::U16: return "(u32)$p[$i]";
-    case DType::F16: return "f16_to_f32($p[$i])";
-    case DType::BF16: return "bf16_to_f32($p[$i])";
-    default: return "$p[$i]";
+    case DType::U16: return "(u32)$e";
+    case DType::F16: return "f16_to_f32($e)";
+    case DType::BF16: return "bf16_to_f32($e)";
+    default: return "$e";
   }
 }
 
 std::string_view store_pattern(DType storage) {
   switch (storage) {
-    case DType::Bool: return "$p[$i] = (u8)$a";
-    case DType::I8: return "$p[$i] = (i8)$a";
-    case DType::I16: return "$p[$i] = (i16)$a";
-    case DType::U8: return "$p[$i] = (u8)$a";
-    case DType::U16: return "$p[$i] = (u16)$a";
-    case DType::F16: return "$p[$i] = f32_to_f16($a)";
-    case DType::BF16: return "$p[$i] = f32_to_bf16($a)";
-    default: return "$p[$i] = $a";
+    case DType::Bool:
+    case DType::U8: return "(u8)$a";
+    case DType::I8: return "(i8)$a";
+    case DType::I16: return "(i16)$a";
+    case DType::U16: return "(u16)$a";
+    case DType::F16: return "f32_to_f16($a)";
+    case DType::BF16: return "f32_to_bf16($a)";
+    default: return "$a";
   }
 }
 

@@ -28,7 +28,8 @@ class Unit {
       : module_(std::move(module)),
         language_(spelling(language)),
         options_(options),
-        uses_(module_, options.stop) {}
+        uses_(module_, options.stop),
+        lanes_(lanes_of(module_, uses_.cooperative, most_lanes())) {}
 
   Printed print() {
     const bool f64 = uses_f64();
@@ -37,6 +38,7 @@ class Unit {
                         language_.f64.empty() ? language_.title : "this device");
     printed_.entry = "atlas_" + module_.name;
     printed_.lanes = module_.lanes();
+    printed_.groups = lanes_.count;
     list_arguments();
     std::string groups = group_functions(module_, language_);
     if (looks_together()) groups += stop_function(language_);
@@ -140,8 +142,9 @@ class Unit {
   }
 
   std::string lane_function() {
-    std::vector<std::string> parameters;
+    std::vector<std::string> parameters, names;
     const auto add = [&](std::string type, const std::string& name, std::string value) {
+      names.push_back(name);
       parameters.push_back(fmt::format("{} {}", type, name));
       values_.push_back(std::move(value));
     };
@@ -176,9 +179,15 @@ class Unit {
       if (uses_.group_ids[axis])
         add(index, fmt::format("group_{}", kAxes[axis]), fmt::format("group_{}", kAxes[axis]));
     add("u32", "lane", "lane");
-    return fmt::format("{} void run_lane({}) {{\n{}}}\n", language_.function,
-                       joined(parameters, ",\n    "),
-                       print_body(module_, uses_, language_, options_));
+    const auto function = [&](std::string_view name, const Lanes& lanes, const std::string& one) {
+      return fmt::format("{} void {}({}) {{\n{}}}\n\n", language_.function, name,
+                         joined(parameters, ",\n    "),
+                         print_body(module_, uses_, lanes, one, language_, options_));
+    };
+    std::string text = function("run_lane", lanes_of(module_, true, 1), "");
+    if (lanes_.count == 1) return text;
+    names.back() = "lane + k";
+    return text + function("run_lanes", lanes_, fmt::format("run_lane({})", joined(names, ", ")));
   }
 
   // The parameters of the kernel; where a language wants them in a structure, that one too.
@@ -218,15 +227,42 @@ class Unit {
     if (uses_.scratch64) local("u64", "group_values64", module_.lanes());
     if (looks_together()) local("u32", "stop_seen", 1);
     const std::string prefix = language_.structure ? "arguments." : "";
-    text += fmt::format("  const u32 lane = (u32){};\n", language_.thread);
-    text += fmt::format(
-        "  for (u64 group = {0}first_group + {1}; group < {0}end_group; group += {2}) {{\n", prefix,
-        language_.block, language_.blocks);
+    text += group_loop(prefix);
     text += group_ids(prefix);
-    text += fmt::format("    run_lane({});\n", joined(values_, ", "));
+    text += fmt::format("    {}({});\n", lanes_.count == 1 ? "run_lane" : "run_lanes",
+                        joined(values_, ", "));
     // Nobody writes to workgroup memory while others still read what the last group left there.
     if (uses_.cooperative) text += fmt::format("    {};\n", language_.barrier);
     return text + "  }\n}\n";
+  }
+
+  // The groups of the block, and the lane (or the first one) of the thread in each.
+  std::string group_loop(const std::string& prefix) const {
+    std::string loop =
+        "  for (u64 {0} = {1}first_group + {2}; {0} < {1}end_group; {0} += {3}) {{\n";
+    const auto printed = [&](std::string_view name, const std::string& block,
+                             const std::string& blocks) {
+      return fmt::format(fmt::runtime(loop), name, prefix, block, blocks);
+    };
+    const uint32_t count = lanes_.count;
+    if (count == 1)
+      return fmt::format("  const u32 lane = (u32){};\n", language_.thread) +
+             printed("group", std::string(language_.block), std::string(language_.blocks));
+    const auto times = [&](std::string_view number) {
+      return fmt::format("(u64){} * {}u", number, count);
+    };
+    const uint32_t threads = module_.lanes() / count;  // of one group
+    return fmt::format("  const u32 lane = (u32){} % {}u * {}u;\n", language_.thread, threads,
+                       count) +
+           printed("first", times(language_.block), times(language_.blocks)) +
+           fmt::format("    const u64 group = first + (u32){} / {}u;\n", language_.thread,
+                       threads) +
+           fmt::format("    if (group >= {}end_group) break;\n", prefix);
+  }
+
+  uint32_t most_lanes() const {
+    return language_.words[0].empty() || options_.stop == Stop::Budget ? 1
+                                                                       : options_.lanes_a_thread;
   }
 
   // The number of the group, taken apart along the axes that the program looks at.
@@ -256,6 +292,7 @@ class Unit {
   const Spelling& language_;
   const Options& options_;
   const Uses uses_;
+  const Lanes lanes_;
   Printed printed_;
   std::vector<std::string> values_;  // what the kernel passes to the function of a lane
 };

@@ -33,6 +33,7 @@ struct Spelling {
   std::string_view long_suffix;      // of a 64-bit literal
   bool offsets;                      // a buffer's start is an argument of its own
   bool structure;                    // arguments other than buffers stand in a structure
+  std::string_view words[3];  // unsigned words of 32 bits that are one access: 1, 2, 4 (or none)
   std::vector<std::string_view> flags;
 };
 
@@ -63,7 +64,7 @@ std::string expression(program::Op op, DType type, DType from,
                        const std::vector<std::string>& operands, const Spelling& language);
 program::Op operation_of(program::Combine combine);
 
-// Loading from "$p[$i]" and storing "$a" into it.
+// The value of the element $e, and the element that the value $a becomes.
 std::string_view load_pattern(DType storage);
 std::string_view store_pattern(DType storage);
 

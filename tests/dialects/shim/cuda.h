@@ -18,6 +18,12 @@ double fma(double, double, double), copysign(double, double);
 struct Place {
   unsigned x;
 };
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
 static Place threadIdx, blockIdx, gridDim;
 extern "C" {
 void (*wait_for_all)();

@@ -7,6 +7,12 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(lanes) __attribute__((amdgpu_flat_work_group_size(1, lanes)))
 
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
 struct ThreadNumber {
   __device__ operator unsigned() const { return __builtin_amdgcn_workitem_id_x(); }
 };

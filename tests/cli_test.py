@@ -166,6 +166,24 @@ class Works(Case):
                 again = json.loads(self.hologram("show", self.file("again.atlas", text), "--json").out)
                 self.assertEqual(again["buffers"], described["buffers"])
 
+    def test_show_in_dialects(self):
+        for path in ATLAS.glob("*.atlas"):
+            one = json.loads(self.hologram("show", path, "--json", "--dialect", "all").out)["dialects"]
+            self.assertEqual(list(one), ["cuda", "opencl", "hip", "metal"])
+            for name, text in one.items():
+                self.assertIn(f"atlas_{path.stem}(", text)
+                self.assertEqual(self.hologram("show", path, "--dialect", name).out, text)
+            self.assertEqual(self.hologram("show", path, "--dialect", "all").out,
+                             "\n".join(one.values()))
+        kernel = self.hologram("show", "--expr", "exp(a) + b", "a:f32[9]", "b:f32[9]",
+                               "--dialect", "opencl").out
+        self.assertIn("__kernel", kernel)
+        doubles = self.file("d.atlas", "program d(inout x: f64[n]) lanes(n) { x[global_id.x] *= 2.0 }")
+        self.assertIn("// Not in metal: program 'd' computes with f64, which Metal does not have.",
+                      self.hologram("show", doubles, "--dialect", "all").out)
+        self.refused(WRONG, "f64", "show", doubles, "--dialect", "metal")
+        self.refused(USAGE, "glsl", "show", doubles, "--dialect", "glsl")
+
     def test_devices(self):
         self.assertRegex(self.hologram("devices").out, r"✓ cpu ")
         found = json.loads(self.hologram("devices", "--json").out)

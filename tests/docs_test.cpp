@@ -6,7 +6,9 @@
 #include <sstream>
 #include <vector>
 
+#include "dialects/dialect.hpp"
 #include "expression/reference.hpp"
+#include "hologram/dialects.hpp"
 #include "hologram/error.hpp"
 #include "hologram/expression.hpp"
 #include "hologram/ops.hpp"
@@ -73,6 +75,24 @@ TEST(Docs, ThePromotionTableIsRight) {
 TEST(Docs, FunctionsOfExpressionsAreFresh) {
   const std::string text = contents(kRoot / "docs/expressions.md");
   EXPECT_EQ(expression::with_function_reference(text), text) << "run `scripts/generate`";
+}
+
+// What docs/dialects.md shows of its program, and the flags of each language.
+TEST(Docs, DialectsAreRight) {
+  const std::string text = contents(kRoot / "docs/dialects.md");
+  const auto block = [&](const std::string& language) {
+    const std::string opening = "```" + language + "\n";
+    const size_t at = text.find(opening) + opening.size();
+    return text.substr(at, text.find("```", at) - at);
+  };
+  EXPECT_EQ(block("c++"), in_dialect(Program::parse(block("atlas")), "cuda"));
+  for (const dialects::Language language : dialects::kLanguages) {
+    std::string flags;
+    for (const std::string& flag : dialects::compiler_flags(language))
+      flags += (flags.empty() ? "" : " ") + flag;
+    const std::string row = "| `" + std::string(name_of(language)) + "` | `" + flags + "`";
+    EXPECT_NE(text.find(row), std::string::npos) << row;
+  }
 }
 
 // All of them take x, a matrix of three rows.

@@ -112,7 +112,7 @@ std::string group_functions(const program::Module& module, const Spelling& langu
   for (const Inst& inst : module.body.insts)
     if (inst.op == Op::GroupReduce || inst.op == Op::GroupScan || inst.op == Op::GroupUniform)
       if (done.insert(name_of_call(inst)).second)
-        text += group_function(inst, module.lanes(), language);
+        text += group_function(inst, module.lanes(), language) + "\n";
   return text;
 }
 

@@ -44,15 +44,35 @@ class Unit {
     if (looks_together()) groups += stop_function(language_);
     const std::string functions = groups + lane_function();
     const std::string kernel = kernel_function();
-    printed_.text = fmt::format("// The Atlas program {} in {}.\n", module_.name, language_.title);
-    printed_.text += language_.prelude;
-    if (f64) printed_.text += language_.f64;
-    printed_.text += "\n" + helpers_for(functions + kernel, language_, options_);
-    printed_.text += functions + kernel;
+    std::string code = helpers_for(functions + kernel, language_, options_);
+    if (!code.empty()) code += "\n";
+    code += functions + kernel;
+    printed_.text =
+        heading() + used_types(code) + std::string(f64 ? language_.f64 : "") + "\n" + code;
     return std::move(printed_);
   }
 
  private:
+  std::string heading() const {
+    return fmt::format(
+        "// The Atlas program {} in {}: one-dimensional blocks of {} threads.\n// Compile with "
+        "{}\n",
+        module_.name, language_.title, printed_.lanes, fmt::join(language_.flags, " "));
+  }
+
+  // The prelude without the names of types that the code does not use.
+  std::string used_types(const std::string& code) const {
+    std::string text;
+    for (std::string_view rest = language_.prelude; !rest.empty();) {
+      const size_t end = rest.find('\n') + 1;
+      const std::string_view line = rest.substr(0, end), name = line.substr(line.rfind(' ') + 1);
+      const bool type = line.starts_with("typedef");
+      if (!type || code.find(name.substr(0, name.size() - 2)) != std::string::npos) text += line;
+      rest.remove_prefix(end);
+    }
+    return text;
+  }
+
   bool uses_f64() const {
     for (const program::BufferParam& buffer : module_.buffers)
       if (buffer.type == DType::F64) return true;
@@ -180,7 +200,7 @@ class Unit {
         add(index, fmt::format("group_{}", kAxes[axis]), fmt::format("group_{}", kAxes[axis]));
     add("u32", "lane", "lane");
     const auto function = [&](std::string_view name, const Lanes& lanes, const std::string& one) {
-      return fmt::format("{} void {}({}) {{\n{}}}\n\n", language_.function, name,
+      return fmt::format("{} void {}(\n    {}) {{\n{}}}\n\n", language_.function, name,
                          joined(parameters, ",\n    "),
                          print_body(module_, uses_, lanes, one, language_, options_));
     };
@@ -217,7 +237,7 @@ class Unit {
     std::string structure;
     const std::string list = parameters(structure);
     const std::string head = substitute(language_.kernel, {{'n', std::to_string(printed_.lanes)}});
-    std::string text = fmt::format("{}{} {}({}) {{\n", structure, head, printed_.entry, list);
+    std::string text = fmt::format("{}{} {}(\n    {}) {{\n", structure, head, printed_.entry, list);
     const auto local = [&](const std::string& type, const std::string& name, uint32_t count) {
       text += fmt::format("  {} {} {}[{}];\n", language_.declare_local, type, name, count);
     };

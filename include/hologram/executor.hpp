@@ -120,6 +120,10 @@ class HOLOGRAM_API Executor {
   void run_by_strips(const program::Program& program, const std::vector<Argument>& arguments,
                      const OutputSink& sink, const RunOptions& options = {}) const;
 
+  // Returns when the device has done all that was asked of it; throws what went wrong. Reading a
+  // tensor waits by itself.
+  void synchronize() const;
+
   PoolStatistics pool_statistics() const;
   // Gives memory that is not in use back to the device; returns how many bytes.
   uint64_t trim() const;

@@ -43,7 +43,7 @@ void let_go(const PlannedStep& step, const std::vector<Node*>& nodes, const Node
 
 }  // namespace
 
-Context::Context(Executor::State& state) : state_(state), stream_(state.device->stream()) {}
+Context::Context(Executor::State& state) : state_(state) {}
 
 std::shared_ptr<Context> Context::of(const Executor& executor) {
   const std::shared_ptr<Executor::State>& state = executor.state();
@@ -61,12 +61,12 @@ ScheduleOptions Context::options() const {
 }
 
 void Context::evaluate(std::span<Node* const> roots) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   compute_lazy(roots);
 }
 
 void Context::evaluate_into(Node& node, Node& donor) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   Node* const root = &node;
   // Written by one launch, which cannot end halfway: whatever fails does so before it.
   const bool whole = node.kind == Kind::Elementwise || node.kind == Kind::Reduce;
@@ -152,7 +152,7 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
   if (step.opaque) {
     Node& node = *nodes[step.made.front().place];
     if (element_count(node.shape) > 0) node.work->run(*this, node, node.result);
-    return wait();
+    return settle();
   }
   if (!step.ready) prepare(step, fresh->kernel);
   if (!step.program) return;
@@ -170,7 +170,7 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
           .budget = 0,
           .progress = nullptr},
          *step.program, step.work);
-  wait();
+  settle();
 }
 
 void Context::prepare(PlannedStep& step, const Kernel& kernel) {
@@ -194,7 +194,7 @@ void Context::prepare(PlannedStep& step, const Kernel& kernel) {
 }
 
 Context::Recording Context::record(std::span<Node* const> roots) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   ScheduleOptions how = options();
   how.tracing = true;
   structure_.walk(roots, true);
@@ -207,7 +207,7 @@ Context::Recording Context::record(std::span<Node* const> roots) {
 std::vector<Storage> Context::replay(Recording& recording, const std::vector<NodeRef>& given,
                                      const std::vector<Storage>& inputs,
                                      const std::vector<NodeRef>& roots) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   // Whatever happens, the graph holds nothing of this launch afterwards.
   struct Clean {
     const Recording& recording;
@@ -241,7 +241,7 @@ const Program& Context::keep(std::string key, Program program) {
 void Context::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> operands,
                    hal::Binding workspace) {
   state_.library_calls++;
-  stream_->call(plan, operands, workspace);
+  stream().call(plan, operands, workspace);
 }
 
 Storage Context::allocate(uint64_t bytes) {
@@ -268,23 +268,27 @@ void Context::launch(hal::Launch launch, const Program& program, runtime::Work w
   if (config().timeout_ms > 0)
     launch.deadline = hal::Clock::now() + std::chrono::milliseconds(config().timeout_ms);
   state_.launches++;
-  if (state_.profiler == nullptr) return stream_->launch(launch);
+  if (state_.profiler == nullptr) return stream().launch(launch);
   // Timed alone: what is measured is the kernel and not what waits behind it.
   if (work.bytes == 0)
     for (const hal::Binding& binding : launch.bindings)
       work.bytes += static_cast<double>(binding.size);
   const auto start = hal::Clock::now();
-  stream_->launch(launch);
+  stream().launch(launch);
   wait();
   state_.profiler->record(program.name(), start, hal::Clock::now(), work);
 }
 
-void Context::wait() { stream_->wait(stream_->submit(), {}); }
+void Context::settle() {
+  if (!state_.device->asynchronous() || config().timeout_ms > 0) wait();
+}
+
+void Context::wait() { stream().wait(stream().submit(), {}); }
 
 void Context::copy_to_host(const Storage& from, std::byte* to, uint64_t bytes) {
   if (bytes == 0) return;
   hal::HostBuffer host(to, bytes);
-  stream_->copy({&host, 0, bytes}, {from.where.buffer, from.where.offset, bytes});
+  stream().copy({&host, 0, bytes}, {from.where.buffer, from.where.offset, bytes});
   wait();
 }
 
@@ -292,8 +296,8 @@ void Context::copy_from_host(const std::byte* from, const Storage& to, uint64_t 
   if (bytes == 0) return;
   // A source is only read.
   hal::HostBuffer host(const_cast<std::byte*>(from), bytes);
-  stream_->copy({to.where.buffer, to.where.offset, bytes}, {&host, 0, bytes});
-  wait();
+  stream().copy({to.where.buffer, to.where.offset, bytes}, {&host, 0, bytes});
+  settle();
 }
 
 Storage Context::adopt(const Array& array) {
@@ -306,30 +310,35 @@ Storage Context::adopt(const Array& array) {
     return {std::move(both), where};
   }
   Storage storage = allocate(array.bytes());
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   copy_from_host(memory, storage, array.bytes());
   return storage;
 }
 
 Array Context::read(const Node& node) {
   const Storage& from = node.result;
-  if (std::byte* host = from.where.buffer->host())
+  if (std::byte* host = from.where.buffer->host()) {
+    if (state_.device->asynchronous()) {
+      const std::lock_guard lock(mutex());
+      wait();
+    }
     return Array::borrow(node.dtype, node.shape, static_cast<const void*>(host + from.where.offset),
                          from.owner);
+  }
   Array array(node.dtype, node.shape);
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   copy_to_host(from, array.mutable_data(), array.bytes());
   return array;
 }
 
 void Context::seed(uint64_t key) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   seed_ = key;
   ordinal_ = 0;
 }
 
 std::pair<uint64_t, uint64_t> Context::next_random() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   return {seed_, ordinal_++};
 }
 

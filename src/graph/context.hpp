@@ -73,10 +73,13 @@ class Context {
   }
   void copy_to_host(const Storage& from, std::byte* to, uint64_t bytes);
   void copy_from_host(const std::byte* from, const Storage& to, uint64_t bytes);
-  hal::Stream& stream() { return *stream_; }
+  hal::Stream& stream() { return *state_.stream; }
   void wait();
+  // After a step. What fails on a device that works by itself is told when its results are read,
+  // unless there is a time limit, which is that of each step.
+  void settle();
 
-  std::mutex& mutex() { return mutex_; }
+  std::mutex& mutex() { return state_.stream_mutex; }
 
  private:
   // The plan of the structure that has been walked, or null.
@@ -96,8 +99,6 @@ class Context {
   const Program& program_of(const Kernel& kernel, const struct Layout& layout);
 
   Executor::State& state_;
-  std::unique_ptr<hal::Stream> stream_;
-  std::mutex mutex_;
   std::unordered_map<std::string, Program> kernels_;  // by key_of
   std::unordered_map<uint64_t, Plan> plans_;          // by the hash of their structure
   size_t plan_words_ = 0;                             // of all plans' structures

@@ -46,7 +46,7 @@ double operations(const Kernel& kernel, const Layout& how, const Program& progra
 }
 
 std::string Context::explain(const std::vector<Node*>& roots) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   std::vector<Node*> lazy;
   for (Node* root : roots)
     if (root->state.load(std::memory_order_acquire) == NodeState::Lazy) lazy.push_back(root);

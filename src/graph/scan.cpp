@@ -97,7 +97,7 @@ void scan(Context& context, Combine combine, DType dtype, const std::array<int64
   launch(true, none, totals);
   scan(context, combine, dtype, {outer, pieces, inner}, totals, before);
   launch(false, before, to);
-  context.wait();
+  context.settle();
 }
 
 std::unique_ptr<const Work> scan_work(Combine combine) {

@@ -221,7 +221,7 @@ class FirstWork : public Work {
             context.kept("select_choose", key, [&] { return Maker("topk_choose", key).choose(); }),
             key.index, rows, {rows, cut.pieces, k}, {sums.where, thresholds.where, wanted.where});
       }
-      context.wait();
+      context.settle();
     }
     const Storage before = room(lanes, key.index), equal = room(lanes, key.index);
     const Storage before_sums = room(lanes, key.index), equal_sums = room(lanes, key.index);
@@ -238,7 +238,7 @@ class FirstWork : public Work {
         context.kept("select_write", key, [&] { return Maker("topk_write", key).write(); }),
         key.index, lanes, and_k,
         {x, thresholds.where, wanted.where, before_sums.where, equal_sums.where, result});
-    context.wait();
+    context.settle();
   }
 
   const bool descending_;

@@ -167,7 +167,7 @@ class SortWork : public Work {
                       room(context, cut.counts(), key.index)};
       if (form_ == Form::Elements) sort.elements(from, to);
       else sort.positions(from, to);
-      context.wait();
+      context.settle();
     }
   }
 

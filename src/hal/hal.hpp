@@ -29,7 +29,7 @@ using Expected = std::variant<T, Refusal>;
 
 class Buffer {
  public:
-  virtual ~Buffer() = default;
+  virtual ~Buffer() = default;  // work under way may still use the memory: it stays until then
   virtual uint64_t size() const = 0;  // bytes
   virtual std::byte* host() = 0;      // null unless the host can reach it
 };
@@ -124,10 +124,13 @@ class Stream {
   // product.
   virtual void call(const LibraryPlan& plan, std::span<const Binding> bindings,
                     Binding workspace) = 0;
-  virtual void copy(Binding to, Binding from) = 0;  // distinct buffers, either may be the host's
+  // Between distinct buffers, either of which may be the host's: host memory that is read may be
+  // used again when this returns, host memory that is written is complete after wait.
+  virtual void copy(Binding to, Binding from) = 0;
   virtual void fill(Binding where, uint32_t pattern) = 0;
   virtual Point submit() = 0;
-  // The one blocking call. Throws what went wrong in the work before `point`.
+  // The one blocking call. Throws what went wrong in the work before `point`; where devices work by
+  // themselves (Device::asynchronous), again at every later call.
   virtual State wait(Point point, Deadline deadline) = 0;
 };
 
@@ -144,6 +147,8 @@ class Device {
   virtual std::shared_ptr<Executable> compile(const program::Program& program,
                                               const CompileOptions& options) = 0;
   virtual std::unique_ptr<Stream> stream() = 0;
+  // Whether work may still go on when the call that asked for it has returned.
+  virtual bool asynchronous() const { return false; }
   virtual LibraryOps* library() { return nullptr; }  // null: it has none
 };
 

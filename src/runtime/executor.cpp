@@ -52,6 +52,11 @@ std::string Executor::why() const { return state_->why; }
 Counters Executor::counters() const {
   return {state_->launches, state_->library_calls, state_->programs, state_->fallbacks};
 }
+void Executor::synchronize() const {
+  const std::lock_guard lock(state_->stream_mutex);
+  state_->stream->wait(state_->stream->submit(), {});
+}
+
 PoolStatistics Executor::pool_statistics() const { return state_->pool->statistics(); }
 uint64_t Executor::trim() const { return state_->pool->trim(); }
 
@@ -129,7 +134,11 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
                              const RunOptions& options) {
   const std::shared_ptr<hal::Executable> ready = executable(program);
   const auto params = program.buffers();
-  const std::unique_ptr<hal::Stream> stream = device->stream();
+  // What a device does before it returns needs no order, and may run beside other work.
+  const std::unique_ptr<hal::Stream> own = device->asynchronous() ? nullptr : device->stream();
+  hal::Stream* const stream = own != nullptr ? own.get() : this->stream.get();
+  std::unique_lock lock(stream_mutex, std::defer_lock);
+  if (own == nullptr) lock.lock();
   std::vector<std::unique_ptr<hal::Buffer>> adopted;
   std::vector<runtime::Block> blocks;
   std::vector<hal::Binding> bindings;

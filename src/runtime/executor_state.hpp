@@ -21,7 +21,8 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
       : config(std::move(config)),
         device(std::move(device)),
         why(std::move(why)),
-        pool(std::make_shared<runtime::Pool>(this->device, pool_config(this->config))) {
+        pool(std::make_shared<runtime::Pool>(this->device, pool_config(this->config))),
+        stream(this->device->stream()) {
     if (this->config.enable_backend_profiling)
       profiler = std::make_unique<runtime::Profiler>(this->device->info().name);
   }
@@ -43,6 +44,10 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
   const std::shared_ptr<hal::Device> device;
   const std::string why;
   const std::shared_ptr<runtime::Pool> pool;
+  // All work that uses memory of the pool is on this stream, as what one piece of work has let go
+  // of is the next one's while a device still works: whoever uses it holds the lock.
+  std::mutex stream_mutex;
+  const std::unique_ptr<hal::Stream> stream;
   std::unique_ptr<runtime::Profiler> profiler;  // null unless profiling; never changes
   std::atomic<uint64_t> launches{0}, library_calls{0}, programs{0}, fallbacks{0};
   // What the rooms above keep with an executor; made once, under `above_once`.

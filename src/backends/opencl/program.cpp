@@ -15,6 +15,7 @@ using dialects::Argument;
 
 // Drivers count the lanes of a launch in 32 bits, some in 31.
 constexpr uint64_t kMostLanes = uint64_t{1} << 30;
+constexpr uint64_t kManyBlocks = uint64_t{1} << 16;
 
 dialects::Options options_for(const Session& session) {
   return {.f64 = session.info().compute.has(DType::F64),
@@ -162,8 +163,10 @@ void ClProgram::set(uint32_t place, const Argument& argument, const hal::Launch&
 
 Owned<Event> ClProgram::enqueue(const hal::Launch& launch, const Part& part) const {
   const Api& api = session_->api();
-  const uint64_t blocks = std::min((part.end - part.first - 1) / printed_.groups + 1,
-                                   std::max<uint64_t>(1, kMostLanes / printed_.lanes));
+  const uint64_t most = std::max<uint64_t>(1, kMostLanes / printed_.lanes);
+  const uint64_t needed =
+      part.end > part.first ? (part.end - part.first - 1) / printed_.groups + 1 : 1;
+  const uint64_t blocks = std::min(most, part.all_blocks ? kManyBlocks : needed);
   const size_t lanes = printed_.lanes, all = blocks * lanes;
   Event* event = nullptr;
   const std::lock_guard lock(mutex_);
@@ -173,6 +176,19 @@ Owned<Event> ClProgram::enqueue(const hal::Launch& launch, const Part& part) con
                                              &lanes, 0, nullptr, &event),
                   "clEnqueueNDRangeKernel");
   return session_->own(event, api.clReleaseEvent);
+}
+
+void ClProgram::prepare(const hal::Launch& launch, Part part) const {
+  if (prepared_) return;
+  part.end = part.first;
+  for (const bool all : {false, true}) {
+    part.all_blocks = all;
+    const auto event = enqueue(launch, part);
+    Event* const one = event.get();
+    session_->api().clWaitForEvents(1, &one);
+    session_->check(session_->status_of(one), "a kernel");
+  }
+  prepared_ = true;
 }
 
 }  // namespace hologram::backends::opencl

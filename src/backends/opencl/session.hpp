@@ -90,6 +90,7 @@ class ClBuffer final : public hal::Buffer {
 struct Part {
   uint64_t first = 0, end = 0;
   uint64_t budget = UINT64_MAX;  // rounds of a loop
+  bool all_blocks = false;       // many, whatever there is to do
   Memory* stop = nullptr;
 };
 
@@ -107,6 +108,9 @@ class ClProgram final : public hal::Executable {
   uint32_t group_lanes() const { return group_lanes_; }
   bool may_go_on() const { return may_go_on_; }  // it has loops that need a StopWord
   Owned<Event> enqueue(const hal::Launch& launch, const Part& part) const;
+  // Some drivers compile at the first launch, once more at the first large one. Does nothing but
+  // that, so that it is no time of the program's.
+  void prepare(const hal::Launch& launch, Part part) const;
 
  private:
   Owned<ProgramObject> from_cache(const std::string& key, const std::string& flags);
@@ -123,6 +127,7 @@ class ClProgram final : public hal::Executable {
   bool may_go_on_ = false;
   Owned<ProgramObject> program_;
   Owned<Kernel> kernel_;
+  mutable std::atomic<bool> prepared_{false};
   mutable std::mutex mutex_;  // a kernel holds the arguments of one launch at a time
 };
 

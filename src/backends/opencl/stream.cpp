@@ -73,8 +73,9 @@ StopWord& ClStream::stop_word() {
 
 void ClStream::watch(const ClProgram& program, const hal::Launch& launch, uint64_t total) {
   const DeviceInfo& info = session_->info();
-  const auto start = hal::Clock::now();
+  auto start = hal::Clock::now();
   const auto limit = launch.deadline ? *launch.deadline - start : nanoseconds(0);
+  hal::Deadline deadline;
   const auto timed_out = [&] {
     return core::error(Text::ProgramTimeout, program.name(),
                        duration_cast<milliseconds>(limit + std::chrono::microseconds(500)).count(),
@@ -96,13 +97,16 @@ void ClStream::watch(const ClProgram& program, const hal::Launch& launch, uint64
       part.budget = std::min(part.budget, launch.budget);
     }
   }
+  program.prepare(launch, part);
+  start = hal::Clock::now();
+  if (launch.deadline) deadline = start + limit;
   uint64_t step = uint64_t{program.groups()} * info.compute_units * 16;
   for (; part.first < total; part.first = part.end) {
     part.end = part.first + std::min(step, total - part.first);
     const auto began = hal::Clock::now();
     auto event = program.enqueue(launch, part);
     session_->check(session_->api().clFlush(session_->queue()), "clFlush");
-    if (!finish(event, launch.deadline, launch.progress)) {
+    if (!finish(event, deadline, launch.progress)) {
       const bool was_cancelled = cancelled();
       if (stop_ != nullptr && session_->sees_host()) stop_->raise();
       if (!finish(event, hal::Clock::now() + kGrace, nullptr))
@@ -120,8 +124,7 @@ void ClStream::watch(const ClProgram& program, const hal::Launch& launch, uint64
     if (took < kPart / 2 && step < total) step *= 2;
     if (took > kPart * 2) step = std::max<uint64_t>(program.groups(), step / 2);
     if (part.end < total && cancelled()) throw core::error(Text::ProgramCancelled, program.name());
-    if (part.end < total && launch.deadline && hal::Clock::now() > *launch.deadline)
-      throw timed_out();
+    if (part.end < total && deadline && hal::Clock::now() > *deadline) throw timed_out();
   }
 }
 

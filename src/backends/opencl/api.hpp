@@ -107,19 +107,20 @@ using clFlush = int32_t(Queue*);
 using clFinish = int32_t(Queue*);
 }  // namespace call
 
-#define HOLOGRAM_OPENCL_CALLS(X)                                                                 \
-  X(clGetPlatformIDs)                                                                            \
-  X(clGetPlatformInfo)                                                                           \
-  X(clGetDeviceIDs)                                                                              \
-  X(clGetDeviceInfo)                                                                             \
-  X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue)        \
-      X(clCreateBuffer) X(clReleaseMemObject) X(clCreateProgramWithSource)                       \
-          X(clCreateProgramWithBinary) X(clBuildProgram) X(clGetProgramInfo)                     \
-              X(clGetProgramBuildInfo) X(clReleaseProgram) X(clCreateKernel) X(clSetKernelArg)   \
-                  X(clGetKernelWorkGroupInfo) X(clReleaseKernel) X(clEnqueueNDRangeKernel)       \
-                      X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer) X(clEnqueueCopyBuffer)      \
-                          X(clEnqueueFillBuffer) X(clEnqueueMigrateMemObjects) X(clGetEventInfo) \
-                              X(clWaitForEvents) X(clReleaseEvent) X(clFlush) X(clFinish)
+#define HOLOGRAM_OPENCL_CALLS(X)                                                                  \
+  X(clGetPlatformIDs)                                                                             \
+  X(clGetPlatformInfo)                                                                            \
+  X(clGetDeviceIDs)                                                                               \
+  X(clGetDeviceInfo)                                                                              \
+  X(clCreateContext)                                                                              \
+  X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer)          \
+      X(clReleaseMemObject) X(clCreateProgramWithSource) X(clCreateProgramWithBinary)             \
+          X(clBuildProgram) X(clGetProgramInfo) X(clGetProgramBuildInfo) X(clReleaseProgram)      \
+              X(clCreateKernel) X(clSetKernelArg) X(clGetKernelWorkGroupInfo) X(clReleaseKernel)  \
+                  X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)        \
+                      X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clEnqueueMigrateMemObjects) \
+                          X(clGetEventInfo) X(clWaitForEvents) X(clReleaseEvent) X(clFlush)       \
+                              X(clFinish)
 
 // The functions of the loader; null before it is there.
 struct Api {

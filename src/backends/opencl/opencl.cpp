@@ -40,6 +40,7 @@ class ClDevice final : public hal::Device {
     return std::make_shared<ClProgram>(session_, program);
   }
   std::unique_ptr<hal::Stream> stream() override { return std::make_unique<ClStream>(session_); }
+  bool asynchronous() const override { return true; }
 
  private:
   std::shared_ptr<Session> session_;

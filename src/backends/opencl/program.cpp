@@ -143,7 +143,7 @@ void ClProgram::set(uint32_t place, const Argument& argument, const hal::Launch&
                     "clSetKernelArg");
   };
   const auto number = [&](uint64_t value) { give(size_of(argument.type), &value); };
-  const auto memory = [&](Memory* value) { give(sizeof value, &value); };
+  const auto memory = [&](Memory* value) { give(sizeof(void*), &value); };
   const uint32_t slot = argument.slot;
   switch (argument.kind) {
     case Argument::Kind::Buffer:

@@ -158,7 +158,8 @@ class ClStream final : public hal::Stream {
   std::shared_ptr<Session> session_;
   std::vector<Pending> pending_;  // what has been started and not been seen to end
   std::unique_ptr<StopWord> stop_;
-  std::exception_ptr failure_;
+  std::exception_ptr failure_;  // of a launch that was watched; told once
+  std::exception_ptr broken_;   // of work whose results others count on; told again and again
   uint64_t value_ = 0;
 };
 

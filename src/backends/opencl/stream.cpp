@@ -48,7 +48,7 @@ ClStream::~ClStream() {
 
 void ClStream::launch(const hal::Launch& launch) {
   value_++;
-  if (failure_) return;
+  if (failure_ || broken_) return;
   const auto& program = static_cast<const ClProgram&>(*launch.executable);
   const uint64_t total = group_count(program.name(), launch.grid);
   session_->refuse_if_busy();
@@ -148,7 +148,7 @@ bool ClStream::finish(const Owned<Event>& event, const hal::Deadline& deadline,
 
 void ClStream::copy(hal::Binding to, hal::Binding from) {
   value_++;
-  if (failure_ || from.size == 0) return;
+  if (failure_ || broken_ || from.size == 0) return;
   std::byte* const target = to.buffer->host();
   const std::byte* const source = from.buffer->host();
   if (target != nullptr && source != nullptr) {
@@ -179,7 +179,7 @@ void ClStream::copy(hal::Binding to, hal::Binding from) {
 void ClStream::fill(hal::Binding where, uint32_t pattern) {
   value_++;
   const uint64_t bytes = where.size / sizeof pattern * sizeof pattern;
-  if (failure_ || bytes == 0) return;
+  if (failure_ || broken_ || bytes == 0) return;
   session_->refuse_if_busy();
   Event* event = nullptr;
   session_->check(
@@ -205,6 +205,7 @@ hal::Point ClStream::submit() {
 }
 
 hal::State ClStream::wait(hal::Point point, hal::Deadline deadline) {
+  if (broken_) std::rethrow_exception(broken_);
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   const auto end = std::find_if(pending_.begin(), pending_.end(),
                                 [&](const Pending& p) { return p.value > point.value; });
@@ -219,7 +220,12 @@ hal::State ClStream::wait(hal::Point point, hal::Deadline deadline) {
   for (auto p = pending_.begin(); p != end && status == kComplete; ++p)
     status = session_->status_of(p->event.get());
   pending_.erase(pending_.begin(), end);
-  session_->check(status, "a kernel");
+  try {
+    session_->check(status, "a kernel");
+  } catch (...) {
+    broken_ = std::current_exception();
+    throw;
+  }
   return hal::State::Done;
 }
 

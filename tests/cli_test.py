@@ -178,6 +178,9 @@ class Works(Case):
         kernel = self.hologram("show", "--expr", "exp(a) + b", "a:f32[9]", "b:f32[9]",
                                "--dialect", "opencl").out
         self.assertIn("__kernel", kernel)
+        # What is dense lies inside its buffers, and no access looks.
+        body = kernel[kernel.index("run_lane("):kernel.index("__kernel")]
+        self.assertNotRegex(body, r"_n\d")
         doubles = self.file("d.atlas", "program d(inout x: f64[n]) lanes(n) { x[global_id.x] *= 2.0 }")
         self.assertIn("// Not in metal: program 'd' computes with f64, which Metal does not have.",
                       self.hologram("show", doubles, "--dialect", "all").out)

@@ -271,6 +271,14 @@ TEST(Verify, HostClauses) {
   EXPECT_FAULT(host([](Builder& b) { b.require(b.global_id(0) > 3, "?"); }), "host clause");
   EXPECT_FAULT(host([](Builder& b) { b.require(b.length({0}), "?"); }), "the condition");
   EXPECT_FAULT(host([](Builder& b) { b.lanes(3, b.length({0})); }), "axis");
+  // Its number is that of another value there.
+  EXPECT_THROW(fault_of([](Builder& b) {
+                 const Buf x = b.buffer("x", DType::F32, Access::In);
+                 const Value n = b.scalar("n", DType::I32);
+                 b.begin_host();
+                 b.require(b.length(x) >= n, "len(x) >= n");
+               }),
+               Error);
   EXPECT_FAULT(host([](Builder& b) {
                  b.lanes(1, b.length({0}));
                  b.lanes(1, b.length({0}));

@@ -33,9 +33,10 @@ class Value {
 
  private:
   friend class Builder;
-  Value(Builder* builder, uint32_t id) : builder_(builder), id_(id) {}
+  Value(Builder* builder, uint32_t id, bool host) : builder_(builder), id_(id), host_(host) {}
   Builder* builder_ = nullptr;
   uint32_t id_ = UINT32_MAX;
+  bool host_ = false;  // of host code
 };
 
 struct Buf {
@@ -65,7 +66,8 @@ class HOLOGRAM_API Builder {
   Value dimension(std::string_view name);
 
   // Host clauses: a condition and the number of lanes along each axis, of scalars and lengths only.
-  // Between begin_host and end_host every value is host code.
+  // Between begin_host and end_host every value is host code: values from outside are refused there,
+  // and its own outside. dimension() gives any scalar anew.
   void begin_host();
   void require(Value condition, std::string text);
   void lanes(int axis, Value count);

@@ -77,11 +77,11 @@ class Generator {
     for (const Term& t : kernel_.terms) {
       if (t.kind != TermKind::Load || said[t.buffer] || !dense(t.view)) continue;
       said[t.buffer] = true;
-      b_.require(b_.length(buffers_[t.buffer]) >= scalar("n0"), "enough elements");
+      b_.require(b_.length(buffers_[t.buffer]) >= b_.dimension("n0"), "enough elements");
     }
     for (size_t i = 0; i < outputs_.size(); i++)
       if (dense(kernel_.outputs[i].view))
-        b_.require(b_.length(outputs_[i]) >= scalar("n0"), "enough elements");
+        b_.require(b_.length(outputs_[i]) >= b_.dimension("n0"), "enough elements");
     b_.end_host();
   }
 

@@ -292,7 +292,8 @@ Value Builder::group_scan(Combine combine, Value value) {
 Value Builder::group_uniform(Value value) { return group(Op::GroupUniform, 0, value); }
 
 DType Builder::type_of(Value value) const {
-  if (value.builder() != this || value.id() >= state_->code().values.size())
+  if (value.builder() != this || value.host_ != state_->in_host ||
+      value.id() >= state_->code().values.size())
     throw core::error(Text::ForeignValue, state_->module.name);
   return state_->code().values[value.id()];
 }
@@ -324,7 +325,7 @@ void Builder::set_args(Inst& inst, std::initializer_list<Value> args) const {
 
 Value Builder::push(Inst inst) {
   inst.line = state_->line;
-  return {this, define(state_->code(), inst)};
+  return {this, define(state_->code(), inst), state_->in_host};
 }
 
 void Builder::push_statement(Inst inst, std::initializer_list<Value> args) {

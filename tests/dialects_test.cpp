@@ -111,10 +111,11 @@ class Computes : public ::testing::TestWithParam<Language> {
     EXPECT_EQ(difference(c, got), "") << printed.text;
   }
 
-  // Whether what runs the text here has the language's own conversion; PTX needs a GPU.
+  // Whether what runs the text here has the language's own conversion; PTX needs a GPU. Processors
+  // with AVX2 have it.
   bool converts_f16() const {
     return GetParam() == Language::OpenCl ||
-           (GetParam() == Language::Metal && __builtin_cpu_supports("f16c"));
+           (GetParam() == Language::Metal && __builtin_cpu_supports("avx2"));
   }
 
   OpenCl* device_ = nullptr;
@@ -267,6 +268,48 @@ TEST_P(Computes, LanesSideBySide) {
   }
   if (GetParam() != Language::Metal) {
     EXPECT_GT(together, number / step / 2);
+  }
+}
+
+// Reductions and scans of every type in workgroups that are smaller, as large and larger than what
+// hands values over without memory.
+TEST_P(Computes, GroupOperations) {
+  for (const int lanes : {1, 16, 32, 64, 512}) {
+    if (GetParam() == Language::OpenCl && lanes != 64) continue;  // PoCL compiles barriers slowly
+    std::string parameters, body = "  i = global_id.x\n";
+    const auto add = [&](const std::string& name, std::initializer_list<const char*> operations) {
+      const std::string in = "x_" + name, v = "v_" + name;
+      parameters += "in " + in + ": " + name + "[n], ";
+      body += "  " + v + " = " + in + "[i]\n";
+      for (const char* operation : operations) {
+        const std::string out = std::string(operation) + "_" + name;
+        parameters += "out " + out + ": " + name + "[n], ";
+        body += "  " + out + "[i] = group_" + operation + "(" + v + ")\n";
+      }
+    };
+    add("f32", {"reduce_add", "reduce_min", "reduce_max", "scan_add", "scan_mul", "uniform"});
+    add("i32", {"reduce_add", "reduce_mul", "reduce_xor", "scan_max"});
+    add("u64", {"reduce_or", "reduce_max", "scan_add"});
+    add("i64", {"reduce_min"});
+    add("bool", {"uniform"});
+    if (GetParam() != Language::Metal) add("f64", {"reduce_add", "reduce_max", "scan_add"});
+    parameters.resize(parameters.size() - 2);
+    const Program program = Program::parse("program p(" + parameters + ") workgroup(" +
+                                           std::to_string(lanes) + ") lanes(n) {\n" + body + "}");
+    const oracle::RandomCase c = case_of(program, static_cast<uint64_t>(lanes));
+    std::vector<Memory> want = c.buffers, got = c.buffers;
+    oracle::run_naively(c.module, c.grid, c.scalars, want);
+    const Printed printed = print(program, GetParam(), {});
+    RunRequest request = request_for(printed, c.module.buffers, c.buffers);
+    request.grid = c.grid;
+    request.blocks = 2;
+    ASSERT_EQ(run(request, got), "") << lanes;
+    ASSERT_EQ(first_difference(c, want, got), "") << lanes << "\n" << printed.text;
+    std::string reason, report;
+    if (GetParam() == Language::Cuda && Nvrtc::get(reason) != nullptr) {
+      EXPECT_EQ(Nvrtc::get(reason)->compile(printed, "sm_90", report), "");
+      EXPECT_NE(report.find(" 0 bytes stack frame"), std::string::npos) << report;
+    }
   }
 }
 

@@ -72,7 +72,7 @@ class Body {
     if (lanes_.guards[begin]) {
       std::string all;
       for (lane_ = 0; lane_ < lanes_.count; lane_++)
-        all += (all.empty() ? "" : " & ") + value(inst, 0);
+        all.append(all.empty() ? "" : " & ").append(value(inst, 0));
       lane_ = 0;
       open(fmt::format("if (!({})) {{", all));
       line(fmt::format("for (u32 k = 0; k < {}u; k++) {};", lanes_.count, one_));
@@ -208,7 +208,7 @@ class Body {
       if (uses_.lane_ids[axis]) {
         std::string number = before == 1 ? "lane" : fmt::format("lane / {}u", before);
         if (before * size != module_.lanes()) number = fmt::format("{} % {}u", number, size);
-        if (number != "lane") number = "(" + number + ")";
+        if (number != "lane") number = fmt::format("({})", number);
         line(fmt::format("const {0} lane_{1} = ({0}){2};", index_type(), kAxes[axis], number));
       }
       before *= size;
@@ -356,7 +356,7 @@ class Body {
 
   std::string loaded(const Inst& inst) const {
     const Place at = place(inst);
-    const std::string value =
+    std::string value =
         substitute(load_pattern(at.type), {{'e', fmt::format("{}[{}]", at.memory, at.index)}});
     if (at.inside.empty()) return value;
     return fmt::format("{} ? {} : ({})0", at.inside, value, name_of(inst.type));

@@ -15,7 +15,7 @@ using program::Op;
 
 // $q: in front of a function. $N: its name. $T: the type, $W: what holds its bits. $s: of a pointer
 // to workgroup memory. $B: the barrier. $L: lanes. $p: bits of v. The value of bits x is $ox
-// $x. $e: the combination of a and b.
+// $x. $e: the combination of a and b. $c: columns of 32 lanes. $S: the v of the lane d further.
 
 // v[l] = v[l] op v[l + d] for d = L/2, L/4, … 1; then v[0] is everyone's.
 constexpr std::string_view kReduce = R"($q $T $N($s$W* group_values, u32 lane, $T v) {
@@ -31,6 +31,35 @@ constexpr std::string_view kReduce = R"($q $T $N($s$W* group_values, u32 lane, $
     }
     $B;
   }
+  return $ogroup_values[0]$x;
+}
+)";
+
+// The same where the first 32 lanes can hand values to each other: each of them takes in the steps
+// down to 32 of its column by itself.
+constexpr std::string_view kReduceByShuffle = R"($q $T $N($s$W* group_values, u32 lane, $T v) {
+  $B;
+  group_values[lane] = $p;
+  $B;
+  if (lane < 32u) {
+    $T column[$c];
+    for (u32 k = 0; k < $c; k++) column[k] = $ogroup_values[lane + 32u * k]$x;
+    for (u32 d = $c / 2; d > 0; d /= 2) {
+      for (u32 k = 0; k < d; k++) {
+        const $T a = column[k];
+        const $T b = column[k + d];
+        column[k] = $e;
+      }
+    }
+    v = column[0];
+    for (u32 d = 16; d > 0; d /= 2) {
+      const $T a = v;
+      const $T b = $S;
+      v = $e;
+    }
+    if (lane == 0) group_values[0] = $p;
+  }
+  $B;
   return $ogroup_values[0]$x;
 }
 )";
@@ -101,7 +130,11 @@ std::string group_function(const Inst& inst, uint32_t lanes, const Spelling& lan
   if (inst.op == Op::GroupUniform) return substitute(kUniform, values);
   values.emplace_back('e', expression(operation_of(static_cast<Combine>(inst.aux)), inst.type,
                                       inst.type, {"a", "b"}, language));
-  return substitute(inst.op == Op::GroupReduce ? kReduce : kScan, values);
+  if (inst.op == Op::GroupScan) return substitute(kScan, values);
+  if (language.shuffle.empty() || lanes < 32) return substitute(kReduce, values);
+  values.emplace_back('c', fmt::format("{}u", lanes / 32));
+  values.emplace_back('S', language.shuffle);
+  return substitute(kReduceByShuffle, values);
 }
 
 }  // namespace

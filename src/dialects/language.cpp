@@ -47,6 +47,7 @@ Spelling cuda() {
       .blocks = "gridDim.x",
       .ids = "",
       .barrier = "__syncthreads()",
+      .shuffle = "__shfl_down_sync(0xffffffffu, v, d)",
       .atomic = "atomic$k($p, $a)",
       .atomics = {"Add", "", "Min", "Max", "And", "Or", "Xor", "Exch"},
       .atomic_types = {"i32", "u32"},
@@ -64,6 +65,7 @@ Spelling hip() {
   row.language = Language::Hip;
   row.name = "hip";
   row.title = "HIP";
+  row.shuffle = "";  // waves of 32 and of 64 lanes are spelled apart
   row.flags = {"-ffp-contract=off", "-fno-fast-math", "-fno-gpu-flush-denormals-to-zero"};
   return row;
 }
@@ -86,6 +88,7 @@ Spelling opencl() {
       .blocks = "get_num_groups(0)",
       .ids = "",
       .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
+      .shuffle = "",
       .atomic = "atomic_$k($p, $a)",
       .atomics = {"add", "", "min", "max", "and", "or", "xor", "xchg"},
       .atomic_types = {"i32", "u32"},
@@ -119,6 +122,7 @@ Spelling metal() {
           "    u32 block_number [[threadgroup_position_in_grid]],\n"
           "    u32 block_count [[threadgroups_per_grid]]",
       .barrier = "threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup)",
+      .shuffle = "",
       .atomic = "atomic_$k_explicit($p, $a, memory_order_relaxed)",
       .atomics = {"fetch_add", "", "fetch_min", "fetch_max", "fetch_and", "fetch_or", "fetch_xor",
                   "exchange"},

@@ -173,10 +173,8 @@ class Unit {
       switch (argument.kind) {
         case Kind::Buffer: add(buffer_type(argument.slot), name, passed(argument)); break;
         case Kind::Length:
-          add(fmt::format("{}", hologram::name_of(argument.type)), name, passed(argument));
-          break;
         case Kind::Scalar:
-          add(fmt::format("{}", hologram::name_of(argument.type)), name, passed(argument));
+          add(std::string(hologram::name_of(argument.type)), name, passed(argument));
           break;
         case Kind::Groups:
           if (uses_.group_counts[argument.slot]) add("u64", name, passed(argument));

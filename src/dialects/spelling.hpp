@@ -26,6 +26,7 @@ struct Spelling {
   std::string_view thread, block, blocks;  // numbers of the thread and block, count of blocks
   std::string_view ids;                    // parameters of the kernel that these need
   std::string_view barrier;
+  std::string_view shuffle;          // the v of the lane d further, of 32; empty: no such thing
   std::string_view atomic;           // $k: the kind, $p: the address, $a: the value
   std::string_view atomics[8];       // $k by program::Combine
   std::string_view atomic_types[2];  // of elements changed by atomics: i32, u32

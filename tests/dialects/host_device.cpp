@@ -123,6 +123,10 @@ class Block {
     for (Fiber& fiber : fibers_) fiber.stack = std::make_unique<char[]>(kStack);
   }
 
+  ~Block() { current_block = nullptr; }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
   // Without barriers a thread is just a call.
   void run_one_by_one(unsigned block, unsigned blocks) {
     for (unsigned t = 0; t < fibers_.size(); t++) {
@@ -139,38 +143,62 @@ class Block {
       fiber.context.uc_stack.ss_sp = fiber.stack.get();
       fiber.context.uc_stack.ss_size = kStack;
       fiber.context.uc_link = &scheduler_;
-      fiber.done = false;
+      fiber.state = State::Ready;
       makecontext(&fiber.context, &Block::start, 0);
     }
-    for (bool first = true;; first = false) {
-      size_t done = 0;
+    for (size_t done = 0; done < fibers_.size();) {
+      if (!release()) return false;
       for (at_ = 0; at_ < fibers_.size(); at_++) {
-        if (first) place_(static_cast<unsigned>(at_), block, blocks);
-        swapcontext(&scheduler_, &fibers_[at_].context);
-        done += fibers_[at_].done ? 1 : 0;
+        Fiber& fiber = fibers_[at_];
+        if (fiber.state != State::Ready) continue;
+        place_(static_cast<unsigned>(at_), block, blocks);
+        swapcontext(&scheduler_, &fiber.context);
+        done += fiber.state == State::Done ? 1 : 0;
       }
-      if (done == fibers_.size()) return true;
-      if (done != 0) return false;  // the others wait at a barrier
     }
+    return true;
   }
 
-  static void wait() {
-    Block& b = *current_block;
-    swapcontext(&b.fibers_[b.at_].context, &b.scheduler_);
-  }
+  static void wait_for_all() { current_block->wait(State::AtBarrier); }
+  static void wait_for_warp() { current_block->wait(State::InWarp); }
 
  private:
   static constexpr size_t kStack = 256 * 1024;
+  enum class State { Ready, AtBarrier, InWarp, Done };
   struct Fiber {
     ucontext_t context;
     std::unique_ptr<char[]> stack;
-    bool done = false;
+    State state = State::Ready;
   };
+
+  void wait(State state) {
+    fibers_[at_].state = state;
+    swapcontext(&fibers_[at_].context, &scheduler_);
+  }
+
+  // Those who wait go on where all are there that they wait for. False if nobody can.
+  bool release() {
+    const auto all = [&](size_t first, size_t last, State state) {
+      return std::all_of(fibers_.begin() + static_cast<ptrdiff_t>(first),
+                         fibers_.begin() + static_cast<ptrdiff_t>(last),
+                         [&](const Fiber& fiber) { return fiber.state == state; });
+    };
+    bool any = false;
+    const auto go_on = [&](size_t first, size_t last, State state) {
+      if (all(first, last, state))
+        for (size_t i = first; i < last; i++) fibers_[i].state = State::Ready;
+    };
+    go_on(0, fibers_.size(), State::AtBarrier);
+    for (size_t first = 0; first + 32 <= fibers_.size(); first += 32)
+      go_on(first, first + 32, State::InWarp);
+    for (const Fiber& fiber : fibers_) any = any || fiber.state == State::Ready;
+    return any;
+  }
 
   static void start() {
     Block& b = *current_block;
     b.call_(b.arguments_);
-    b.fibers_[b.at_].done = true;
+    b.fibers_[b.at_].state = State::Done;
   }
 
   static inline Block* current_block = nullptr;
@@ -207,7 +235,9 @@ std::string run_on_host(Language language, const RunRequest& request,
   auto* const call = reinterpret_cast<void (*)(void**)>(dlsym(library, "call"));
   auto* const place =
       reinterpret_cast<void (*)(unsigned, unsigned, unsigned)>(dlsym(library, "set_place"));
-  *static_cast<void (**)()>(dlsym(library, "wait_for_all")) = &Block::wait;
+  *static_cast<void (**)()>(dlsym(library, "wait_for_all")) = &Block::wait_for_all;
+  if (void* warp = dlsym(library, "wait_for_warp"))
+    *static_cast<void (**)()>(warp) = &Block::wait_for_warp;
 
   uint32_t flag = request.stop ? 1 : 0;
   std::vector<std::vector<uint8_t>> images(buffers.size());

@@ -58,8 +58,8 @@ std::string Nvrtc::compile(const Printed& printed, std::string_view architecture
   flags.push_back("--gpu-architecture=" + std::string(architecture));
   flags.emplace_back("--ptxas-options=-v");
   flags.emplace_back("--disable-warnings");
-  std::vector<const char*> options;
-  for (const std::string& flag : flags) options.push_back(flag.c_str());
+  std::vector<const char*> options(flags.size());
+  for (size_t i = 0; i < flags.size(); i++) options[i] = flags[i].c_str();
   const int error = api_->compile(program, static_cast<int>(options.size()), options.data());
   size_t size = 0;
   api_->log_size(program, &size);

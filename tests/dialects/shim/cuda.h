@@ -27,6 +27,8 @@ struct alignas(16) uint4 {
 static Place threadIdx, blockIdx, gridDim;
 extern "C" {
 void (*wait_for_all)();
+void (*wait_for_warp)();
+unsigned long long handed_over[1024];
 void set_place(unsigned thread, unsigned block, unsigned blocks) {
   threadIdx.x = thread;
   blockIdx.x = block;
@@ -34,6 +36,17 @@ void set_place(unsigned thread, unsigned block, unsigned blocks) {
 }
 }
 inline void __syncthreads() { wait_for_all(); }
+
+// The value of the lane d further, of 32 that come by together; beyond them a lane's own.
+template <class T>
+inline T __shfl_down_sync(unsigned, T v, unsigned d) {
+  const unsigned me = threadIdx.x, other = me % 32 + d < 32 ? me + d : me;
+  __builtin_memcpy(&handed_over[me], &v, sizeof v);
+  wait_for_warp();
+  __builtin_memcpy(&v, &handed_over[other], sizeof v);
+  wait_for_warp();
+  return v;
+}
 
 template <class To, class From>
 inline To same_bits(From from) {

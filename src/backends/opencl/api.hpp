@@ -104,23 +104,19 @@ using clGetEventInfo = int32_t(Event*, EventInfo, size_t, void*, size_t*);
 using clWaitForEvents = int32_t(uint32_t, Event* const*);
 using clReleaseEvent = int32_t(Event*);
 using clFlush = int32_t(Queue*);
-using clFinish = int32_t(Queue*);
 }  // namespace call
 
-#define HOLOGRAM_OPENCL_CALLS(X)                                                                  \
-  X(clGetPlatformIDs)                                                                             \
-  X(clGetPlatformInfo)                                                                            \
-  X(clGetDeviceIDs)                                                                               \
-  X(clGetDeviceInfo)                                                                              \
-  X(clCreateContext)                                                                              \
-  X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer)          \
-      X(clReleaseMemObject) X(clCreateProgramWithSource) X(clCreateProgramWithBinary)             \
-          X(clBuildProgram) X(clGetProgramInfo) X(clGetProgramBuildInfo) X(clReleaseProgram)      \
-              X(clCreateKernel) X(clSetKernelArg) X(clGetKernelWorkGroupInfo) X(clReleaseKernel)  \
-                  X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)        \
-                      X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clEnqueueMigrateMemObjects) \
-                          X(clGetEventInfo) X(clWaitForEvents) X(clReleaseEvent) X(clFlush)       \
-                              X(clFinish)
+// clang-format off
+#define HOLOGRAM_OPENCL_CALLS(X)                                                                \
+  X(clGetPlatformIDs) X(clGetPlatformInfo) X(clGetDeviceIDs) X(clGetDeviceInfo)                 \
+  X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue)       \
+  X(clCreateBuffer) X(clReleaseMemObject) X(clCreateProgramWithSource)                          \
+  X(clCreateProgramWithBinary) X(clBuildProgram) X(clGetProgramInfo) X(clGetProgramBuildInfo)   \
+  X(clReleaseProgram) X(clCreateKernel) X(clSetKernelArg) X(clGetKernelWorkGroupInfo)           \
+  X(clReleaseKernel) X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)   \
+  X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clEnqueueMigrateMemObjects) X(clGetEventInfo) \
+  X(clWaitForEvents) X(clReleaseEvent) X(clFlush)
+// clang-format on
 
 // The functions of the loader; null before it is there.
 struct Api {

@@ -115,6 +115,26 @@ class Devices(Case):
             self.assertTrue(violations(SCHEMA, bad), path)
         self.assertGreater(tried, 40)
 
+    def test_without_a_driver_of_opencl_the_reason_is_told(self):
+        with tempfile.TemporaryDirectory() as nothing:
+            vendors = {"OCL_ICD_VENDORS": nothing}
+            found = json.loads(self.hologram("devices", "--json", environment=vendors).out)
+            (opencl,) = (b for b in found["backends"] if b["backend"] == "opencl")
+            self.assertEqual(opencl["devices"], [])
+            self.assertRegex(opencl["reason"], "no OpenCL loader|no driver is installed")
+            done = self.hologram("run", SOURCE / "examples" / "atlas" / "mandelbrot.atlas", "w=8", "h=8",
+                                 environment=vendors | {"HOLOGRAM_BACKEND": "opencl"}, code=NO_DEVICE)
+            self.assertIn("OpenCL backend not available: " + opencl["reason"], done.err)
+
+    def test_a_software_device_is_chosen_only_by_name(self):
+        found = json.loads(self.hologram("devices", "--json").out)
+        for backend in found["backends"]:
+            if backend["devices"] and all(d["software"] for d in backend["devices"]):
+                self.assertNotEqual(found["chosen"]["backend"], backend["backend"])
+                name = {"HOLOGRAM_BACKEND": backend["backend"]}
+                chosen = json.loads(self.hologram("devices", "--json", environment=name).out)["chosen"]
+                self.assertEqual(chosen["backend"], backend["backend"])
+
     def test_the_choice_is_told(self):
         chosen = lambda backend: json.loads(self.hologram(
             "devices", "--json", environment={"HOLOGRAM_BACKEND": backend}).out)["chosen"]

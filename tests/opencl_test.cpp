@@ -284,9 +284,7 @@ program slow(out y: f32[n]) workgroup(64) lanes(n) {
 TEST_F(OpenCl, WhatTheCompilerSaysIsPassedOn) {
   const Session session(Driver::instance().devices().front());
   const std::string text = message(
-      [&] {
-        build(session, "culprit", "kernel void k(global int* x) {\n  x[0] = nothing;\n}\n", "");
-      },
+      [&] { build(session, "culprit", "kernel void k(global int* x) {\n  x[0] = nothing;\n}\n"); },
       ErrorKind::Internal);
   for (const std::string part : {"'culprit'", session.info().name.c_str(), "nothing"})
     EXPECT_NE(text.find(part), std::string::npos) << text;

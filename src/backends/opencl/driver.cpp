@@ -11,6 +11,7 @@
 #include "core/host_memory.hpp"
 #include "core/messages.hpp"
 #include "core/signal_handlers.hpp"
+#include "dialects/dialect.hpp"
 
 namespace hologram::backends::opencl {
 namespace {
@@ -20,6 +21,7 @@ using core::Text;
 // Drivers that run on the host's processor and say that they are something else.
 constexpr const char* kSoftware[] = {"llvmpipe", "softpipe", "SwiftShader", "Oclgrind"};
 constexpr uint64_t kExactFloat = kDenormals | kInfNan | kNearest | kFma | kCorrectDivide;
+constexpr std::string_view kDivideFlag = "-cl-fp32-correctly-rounded-divide-sqrt";
 constexpr uint64_t kExactDouble = kDenormals | kInfNan | kNearest | kFma;
 
 std::atomic<bool> g_ending{false};
@@ -118,7 +120,8 @@ std::string Driver::take(Platform* platform, Device* id) {
   Found found{id,
               {},
               (number<uint64_t>(id, N::Type) & kTypeCpu) != 0,
-              has(extensions, "cl_amd_device_attribute_query")};
+              has(extensions, "cl_amd_device_attribute_query"),
+              {}};
   DeviceInfo& info = found.info;
   info.backend = BackendType::OpenCl;
   info.name = name;
@@ -148,7 +151,12 @@ std::string Driver::take(Platform* platform, Device* id) {
   for (const char* driver : kSoftware)
     info.software = info.software || has(name, driver) || has(info.driver, driver);
   const uint64_t doubles = number<uint64_t>(id, N::DoubleConfig);
-  const bool exact = (number<uint64_t>(id, N::SingleConfig) & kExactFloat) == kExactFloat &&
+  const uint64_t floats = number<uint64_t>(id, N::SingleConfig);
+  // What a device cannot do, its compiler refuses to be asked for.
+  for (const std::string& flag : dialects::compiler_flags(dialects::Language::OpenCl))
+    if ((floats & kCorrectDivide) != 0 || flag != kDivideFlag)
+      found.flags += (found.flags.empty() ? "" : " ") + flag;
+  const bool exact = (floats & kExactFloat) == kExactFloat &&
                      (doubles == 0 || (doubles & kExactDouble) == kExactDouble);
   info.numerics = exact ? Numerics::Exact : Numerics::Relaxed;
   for (size_t t = 1; t < kDTypeCount; t++) {

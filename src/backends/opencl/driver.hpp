@@ -15,6 +15,7 @@ struct Found {
   DeviceInfo info;        // `numerics` as the device promises, not as it was seen to compute
   bool cpu = false;       // the host's own processor
   bool asks_amd = false;  // it says how much memory is free
+  std::string flags;      // for its compiler
 };
 
 // Opened when it is first asked for, and never closed. Devices are those of OpenCL 1.2 and later

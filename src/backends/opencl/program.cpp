@@ -38,8 +38,8 @@ std::string first_lines(const std::string& log) {
 
 }  // namespace
 
-Owned<ProgramObject> build(const Session& session, const std::string& name, const std::string& text,
-                           const std::string& flags) {
+Owned<ProgramObject> build(const Session& session, const std::string& name,
+                           const std::string& text) {
   const core::KeepSignalHandlers keep;
   const Api& api = session.api();
   const char* source = text.c_str();
@@ -50,7 +50,7 @@ Owned<ProgramObject> build(const Session& session, const std::string& name, cons
       session.own(api.clCreateProgramWithSource(session.context(), 1, &source, &size, &status),
                   api.clReleaseProgram);
   session.check(status, "clCreateProgramWithSource");
-  status = api.clBuildProgram(program.get(), 1, &device, flags.c_str(), nullptr, nullptr);
+  status = api.clBuildProgram(program.get(), 1, &device, session.flags().c_str(), nullptr, nullptr);
   if (status == kMemoryFailure || status == kOutOfHost) session.check(status, "clBuildProgram");
   if (status == kSuccess) return program;
   size_t length = 0;
@@ -69,16 +69,14 @@ ClProgram::ClProgram(std::shared_ptr<Session> session, const program::Program& p
   for (const program::BufferParam& buffer : program.buffers()) elements_.push_back(buffer.type);
   for (const Argument& argument : printed_.arguments)
     may_go_on_ = may_go_on_ || argument.kind == Argument::Kind::Stop;
-  const std::string flags =
-      fmt::format("{}", fmt::join(dialects::compiler_flags(dialects::Language::OpenCl), " "));
   const DeviceInfo& info = session_->info();
-  const std::string key =
-      core::DiskCache::key({printed_.text, flags, info.name, info.compute_capability, info.driver});
-  program_ = from_cache(key, flags);
+  const std::string key = core::DiskCache::key(
+      {printed_.text, session_->flags(), info.name, info.compute_capability, info.driver});
+  program_ = from_cache(key);
   if (program_ != nullptr) kernel_ = kernel_of(program_.get());
   if (kernel_ == nullptr) {
     session_->cache().remove(key);
-    program_ = build(*session_, name_, printed_.text, flags);
+    program_ = build(*session_, name_, printed_.text);
     kernel_ = kernel_of(program_.get());
     if (kernel_ == nullptr)
       throw core::error(Text::ProgramNotCompiled, name_, info.name,
@@ -96,7 +94,7 @@ ClProgram::ClProgram(std::shared_ptr<Session> session, const program::Program& p
                       info.name, lanes);
 }
 
-Owned<ProgramObject> ClProgram::from_cache(const std::string& key, const std::string& flags) {
+Owned<ProgramObject> ClProgram::from_cache(const std::string& key) const {
   const Api& api = session_->api();
   const auto binary = session_->cache().load(key);
   if (!binary) return {};
@@ -108,7 +106,8 @@ Owned<ProgramObject> ClProgram::from_cache(const std::string& key, const std::st
                                                              &bytes, &loaded, &status),
                                api.clReleaseProgram);
   if (status != kSuccess || loaded != kSuccess ||
-      api.clBuildProgram(program.get(), 1, &device, flags.c_str(), nullptr, nullptr) != kSuccess)
+      api.clBuildProgram(program.get(), 1, &device, session_->flags().c_str(), nullptr, nullptr) !=
+          kSuccess)
     return {};
   return program;
 }

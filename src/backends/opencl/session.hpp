@@ -42,6 +42,7 @@ class Session {
   ContextObject* context() const { return context_.get(); }
   Queue* queue() const { return queue_.get(); }
   const core::DiskCache& cache() const { return cache_; }
+  const std::string& flags() const { return flags_; }  // for the compiler
   // Only a program on the host's own processor sees what the host writes while it runs.
   bool sees_host() const { return sees_host_; }
 
@@ -63,6 +64,7 @@ class Session {
   Device* const id_;
   const DeviceInfo info_;
   const bool sees_host_;
+  const std::string flags_;
   Owned<ContextObject> context_;
   Owned<Queue> queue_;
   const core::DiskCache cache_{"opencl"};
@@ -96,8 +98,8 @@ struct Part {
 
 // ProgramNotCompiled, with the first lines of what the compiler says; `name` is that of the
 // program.
-Owned<ProgramObject> build(const Session& session, const std::string& name, const std::string& text,
-                           const std::string& flags);
+Owned<ProgramObject> build(const Session& session, const std::string& name,
+                           const std::string& text);
 
 class ClProgram final : public hal::Executable {
  public:
@@ -113,7 +115,7 @@ class ClProgram final : public hal::Executable {
   void prepare(const hal::Launch& launch, Part part) const;
 
  private:
-  Owned<ProgramObject> from_cache(const std::string& key, const std::string& flags);
+  Owned<ProgramObject> from_cache(const std::string& key) const;
   void keep(const std::string& key, ProgramObject* program) const;
   Owned<Kernel> kernel_of(ProgramObject* program) const;
   void set(uint32_t place, const dialects::Argument& argument, const hal::Launch& launch,

@@ -4,6 +4,7 @@
 //
 // HOLOGRAM_TEST_PROGRAMS=100 sets how many random programs each test runs, HOLOGRAM_TEST_FIRST=7
 // the seed of the first.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -277,14 +278,12 @@ TEST_P(Computes, GroupOperations) {
   for (const int lanes : {1, 16, 32, 64, 512}) {
     if (GetParam() == Language::OpenCl && lanes != 64) continue;  // PoCL compiles barriers slowly
     std::string parameters, body = "  i = global_id.x\n";
-    const auto add = [&](const std::string& name, std::initializer_list<const char*> operations) {
-      const std::string in = "x_" + name, v = "v_" + name;
-      parameters += "in " + in + ": " + name + "[n], ";
-      body += "  " + v + " = " + in + "[i]\n";
+    const auto add = [&](const char* type, std::initializer_list<const char*> operations) {
+      parameters += fmt::format("in x_{0}: {0}[n], ", type);
+      body += fmt::format("  v_{0} = x_{0}[i]\n", type);
       for (const char* operation : operations) {
-        const std::string out = std::string(operation) + "_" + name;
-        parameters += "out " + out + ": " + name + "[n], ";
-        body += "  " + out + "[i] = group_" + operation + "(" + v + ")\n";
+        parameters += fmt::format("out {0}_{1}: {1}[n], ", operation, type);
+        body += fmt::format("  {0}_{1}[i] = group_{0}(v_{1})\n", operation, type);
       }
     };
     add("f32", {"reduce_add", "reduce_min", "reduce_max", "scan_add", "scan_mul", "uniform"});
@@ -294,8 +293,8 @@ TEST_P(Computes, GroupOperations) {
     add("bool", {"uniform"});
     if (GetParam() != Language::Metal) add("f64", {"reduce_add", "reduce_max", "scan_add"});
     parameters.resize(parameters.size() - 2);
-    const Program program = Program::parse("program p(" + parameters + ") workgroup(" +
-                                           std::to_string(lanes) + ") lanes(n) {\n" + body + "}");
+    const Program program = Program::parse(
+        fmt::format("program p({}) workgroup({}) lanes(n) {{\n{}}}", parameters, lanes, body));
     const oracle::RandomCase c = case_of(program, static_cast<uint64_t>(lanes));
     std::vector<Memory> want = c.buffers, got = c.buffers;
     oracle::run_naively(c.module, c.grid, c.scalars, want);

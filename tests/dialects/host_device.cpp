@@ -137,8 +137,7 @@ class Block {
 
   bool run(unsigned block, unsigned blocks) {
     current_block = this;
-    for (unsigned t = 0; t < fibers_.size(); t++) {
-      Fiber& fiber = fibers_[t];
+    for (Fiber& fiber : fibers_) {
       getcontext(&fiber.context);
       fiber.context.uc_stack.ss_sp = fiber.stack.get();
       fiber.context.uc_stack.ss_size = kStack;

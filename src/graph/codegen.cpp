@@ -31,7 +31,7 @@ using program::Var;
 class Generator {
  public:
   Generator(const Kernel& kernel, const Layout& l)
-      : kernel_(kernel), l_(l), b_(name_of(kernel), {l.lanes}, l.index) {}
+      : kernel_(kernel), l_(l), b_(name_of(kernel), {l.lanes, l.side_by_side}, l.index) {}
 
   Program run() {
     find_kept();
@@ -89,7 +89,7 @@ class Generator {
   // exp in a softmax: they wait in the memory of the result, whose bits they keep, where nothing
   // else is read that could lie there.
   void find_kept() {
-    if (l_.walk == Walk::Elements) return;
+    if (l_.walk == Walk::Elements || l_.held > 0) return;
     for (const Term& t : kernel_.terms)
       if (t.kind == TermKind::Reduce) last_level_ = std::max(last_level_, t.level);
     std::vector<bool> walked(kernel_.terms.size(), false);
@@ -221,6 +221,7 @@ class Generator {
       begin_ = coordinate_[static_cast<size_t>(l_.pieces_axis)] * scalar("piece");
       end_ = min(begin_ + scalar("piece"), end_);
     }
+    if (l_.held > 0) find_places();
     uint8_t levels = 0;
     for (const Term& t : kernel_.terms) levels = std::max(levels, t.level);
     for (uint8_t level = 0; level <= levels; level++) {
@@ -255,6 +256,42 @@ class Generator {
     });
   }
 
+  // One element of the row that a lane keeps: where it is, whether it is one, what is known of it.
+  struct Place {
+    Value at, inside;
+    std::vector<Value> local;
+  };
+
+  void find_places() {
+    Value first = l_.chunk != 0 ? begin_ + b_.lane_id(0) : b_.lane_id(0);
+    if (l_.side_by_side > 1) first = first + b_.lane_id(1) * (kRun * l_.lanes);
+    for (int64_t j = 0; j < l_.held; j++) {
+      const Value at = j == 0 ? first : first + j * l_.lanes;
+      places_.push_back({at, at < end_, std::vector<Value>(kernel_.terms.size())});
+    }
+  }
+
+  // Of the elements that the lanes keep, in the order of walk_runs: what a run begins with changes
+  // nothing where it is added.
+  Value reduce_places(uint32_t term, DType type) {
+    const Combine combine = combine_of(term);
+    const Value start = identity(combine, type);
+    Value run = start;
+    for (Place& place : places_) {
+      const Value v = value(kernel_.terms[term].operands[0], place.local, &place.at);
+      run = select(place.inside, combined(combine, run, b_.cast(v, type)), run);
+    }
+    if (l_.side_by_side == 1) return run;
+    const program::Shared runs =
+        b_.shared(fmt::format("runs{}", term), type, l_.lanes * l_.side_by_side);
+    b_.store(runs, b_.lane_id(1) * static_cast<int64_t>(l_.lanes) + b_.lane_id(0), run);
+    b_.barrier();
+    Value all = start;
+    for (int64_t r = 0; r < l_.side_by_side; r++)
+      all = combined(combine, all, b_.load(runs, b_.lane_id(0) + r * l_.lanes));
+    return select(b_.lane_id(1) < 1, all, start);
+  }
+
   // All reductions that need as many others before them, in one walk.
   void reduce(uint8_t level) {
     struct One {
@@ -267,11 +304,20 @@ class Generator {
       const Term& term = kernel_.terms[t];
       if (term.kind != TermKind::Reduce || term.level != level) continue;
       const DType type = term.dtype == DType::Bool ? DType::U32 : compute_type(term.dtype);
-      const Value start = identity(term.combine, type);
-      const Var all = b_.var(start);
-      list.push_back({t, type, all, l_.one_run ? all : b_.var(start)});
+      One one{t, type, {}, {}};
+      if (l_.held == 0) {
+        one.all = b_.var(identity(term.combine, type));
+        one.run = l_.one_run ? one.all : b_.var(identity(term.combine, type));
+      }
+      list.push_back(one);
     }
     if (list.empty()) return;
+    if (l_.held > 0) {
+      for (const One& one : list)
+        keep_row(one.term,
+                 b_.group_reduce(combine_of(one.term), reduce_places(one.term, one.type)));
+      return;
+    }
     walk_runs(
         [&] {
           for (const One& one : list) b_.set(one.run, identity(combine_of(one.term), one.type));
@@ -291,11 +337,15 @@ class Generator {
             b_.set(one.all, combined(combine_of(one.term), b_.get(one.all), b_.get(one.run)));
         });
     for (const One& one : list) {
-      Value result = b_.get(one.all);
-      if (l_.walk == Walk::GroupRows) result = b_.group_reduce(combine_of(one.term), result);
-      const DType to = kernel_.terms[one.term].dtype;
-      per_row_[one.term] = to == DType::Bool ? result != 0 : wrapped(result, to);
+      const Value all = b_.get(one.all);
+      const bool group = l_.walk == Walk::GroupRows;
+      keep_row(one.term, group ? b_.group_reduce(combine_of(one.term), all) : all);
     }
+  }
+
+  void keep_row(uint32_t term, Value result) {
+    const DType to = kernel_.terms[term].dtype;
+    per_row_[term] = to == DType::Bool ? result != 0 : wrapped(result, to);
   }
 
   Combine combine_of(uint32_t term) const { return kernel_.terms[term].combine; }
@@ -326,6 +376,11 @@ class Generator {
     }
   }
 
+  Value first_lane() {
+    const Value first = b_.lane_id(0) < 1;
+    return l_.side_by_side > 1 ? first & (b_.lane_id(1) < 1) : first;
+  }
+
   void store_rows() {
     std::vector<size_t> elements;
     const auto store_one = [&](size_t i) {
@@ -338,9 +393,20 @@ class Generator {
       if (!same_along_row(kernel_.outputs[i]) || !kernel_.terms[kernel_.outputs[i].term].per_row)
         elements.push_back(i);
       else if (l_.walk == Walk::LaneRows) store_one(i);
-      else b_.if_(b_.lane_id(0) < 1, [&] { store_one(i); });
+      else b_.if_(first_lane(), [&] { store_one(i); });
     }
     if (elements.empty()) return;
+    for (Place& place : places_) {
+      std::vector<Value> results;
+      for (const size_t i : elements)
+        results.push_back(value(kernel_.outputs[i].term, place.local, &place.at));
+      b_.if_(place.inside, [&] {
+        for (size_t k = 0; k < elements.size(); k++)
+          b_.store(outputs_[elements[k]], index(kernel_.outputs[elements[k]].view, &place.at),
+                   results[k]);
+      });
+    }
+    if (l_.held > 0) return;
     walk(begin_, end_, [&](Value at) {
       std::vector<Value> local(kernel_.terms.size());
       for (const auto& [i, term] : kept_)
@@ -360,6 +426,7 @@ class Generator {
   std::vector<Value> coordinate_;
   std::vector<Value> per_row_;       // by term
   std::map<size_t, uint32_t> kept_;  // by output: the term that waits in its memory
+  std::vector<Place> places_;        // if lanes keep their elements
   uint8_t last_level_ = 0;
   Value begin_, end_;  // of the row
 };

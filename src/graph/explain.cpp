@@ -64,7 +64,7 @@ std::string Context::explain(const std::vector<Node*>& roots) {
       continue;
     }
     const Kernel& kernel = step.kernel;
-    const Layout how = layout(kernel);
+    const Layout how = layout(kernel, hints_of(device()));
     const auto [read, written] = traffic(kernel);
     const Program& program = program_of(kernel, how);
     text += fmt::format("{}. {}: {} over {}, {}\n", number, name_of(kernel), walk_words(how.walk),

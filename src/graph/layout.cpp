@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "graph/elementwise.hpp"
+#include "program/ir.hpp"
 
 namespace hologram::graph {
 namespace {
@@ -50,6 +52,21 @@ void choose_lane_axis(Layout& l) {
   else if (l.pieces_axis > axis) l.pieces_axis--;
 }
 
+// Each lane keeps so many elements of all that is read along a row.
+constexpr int64_t kMostHeld = 64;
+
+void hold_row(const Kernel& kernel, int64_t row, Layout& l) {
+  const auto loads = std::count_if(kernel.terms.begin(), kernel.terms.end(), [](const Term& t) {
+    return t.kind == TermKind::Load && !t.per_row;
+  });
+  const auto runs = std::bit_ceil(static_cast<uint64_t>((row - 1) / (kRun * l.lanes) + 1));
+  const auto held = std::bit_ceil(static_cast<uint64_t>((row - 1) / l.lanes + 1));
+  if (runs * l.lanes > program::kMaxLanes || std::min<int64_t>(kRun, held) * loads > kMostHeld)
+    return;
+  l.side_by_side = static_cast<uint32_t>(runs);
+  l.held = static_cast<uint32_t>(std::min<uint64_t>(kRun, held));
+}
+
 // 0 and 1 are so common that the code knows them.
 char stride_class(int64_t stride) { return stride == 0 ? '0' : stride == 1 ? '1' : 's'; }
 
@@ -71,7 +88,12 @@ Grid Layout::grid() const {
   return grid;
 }
 
-Layout layout(const Kernel& kernel) {
+Hints hints_of(const DeviceInfo& device) {
+  const bool host = device.backend == BackendType::Cpu || device.backend == BackendType::Null;
+  return {.many_threads = !host && device.max_lanes >= program::kMaxLanes};
+}
+
+Layout layout(const Kernel& kernel, const Hints& hints) {
   Layout l;
   const auto outer_axes = static_cast<int64_t>(kernel.outer_axes());
   l.outer.assign(kernel.domain.begin(), kernel.domain.begin() + outer_axes);
@@ -104,6 +126,7 @@ Layout layout(const Kernel& kernel) {
     l.walk = row > kLongestLaneRow ? Walk::GroupRows : Walk::LaneRows;
     if (l.walk == Walk::GroupRows) l.lanes = row > kRun * kFewLanes ? kManyLanes : kFewLanes;
     l.one_run = row <= kRun * (l.walk == Walk::GroupRows ? l.lanes : 1);
+    if (hints.many_threads && l.walk == Walk::GroupRows) hold_row(kernel, row, l);
   }
   if (l.walk != Walk::GroupRows) choose_lane_axis(l);
   if (!fits_32_bits(kernel, l)) l.index = DType::I64;
@@ -138,6 +161,8 @@ std::string key_of(const Kernel& kernel, const Layout& l) {
   append(key, l.walk);
   append(key, l.lanes);
   append(key, l.one_run);
+  append(key, l.side_by_side);
+  append(key, l.held);
   append(key, l.index);
   append(key, l.pieces_axis);
   append(key, l.outer.size());

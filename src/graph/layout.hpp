@@ -33,12 +33,22 @@ struct Layout {
   int64_t chunk = 0;
   uint32_t lanes = kElementLanes;  // of a workgroup
   bool one_run = false;            // a lane adds up no more of its row than one run
-  std::vector<Lanes> views;        // those of the kernel
+  // GroupRows on devices with many threads: `side_by_side` runs at a time, each by `lanes` lanes of
+  // its own, which keep their `held` elements from the first walk on. 0: as many walks as needed.
+  uint32_t side_by_side = 1, held = 0;
+  std::vector<Lanes> views;  // those of the kernel
 
   Grid grid() const;
 };
 
-Layout layout(const Kernel& kernel);
+// What of a device the layout depends on; no result does.
+struct Hints {
+  bool many_threads =
+      false;  // a workgroup of 1,024 lanes that keep a row costs no more than one of 64
+};
+Hints hints_of(const DeviceInfo& device);
+
+Layout layout(const Kernel& kernel, const Hints& hints);
 
 // An argument of the kernel's program, in the order of its scalars.
 struct ScalarArgument {

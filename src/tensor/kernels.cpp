@@ -30,7 +30,8 @@ std::vector<program::Program> kernels_of(const std::vector<Tensor>& tensors) {
   const graph::Schedule plan = graph::schedule(lazy, options);
   for (const graph::Step& step : plan.steps)
     if (step.opaque == nullptr)
-      programs.push_back(graph::generate(step.kernel, graph::layout(step.kernel)));
+      programs.push_back(graph::generate(
+          step.kernel, graph::layout(step.kernel, graph::hints_of(context->device()))));
   return programs;
 }
 

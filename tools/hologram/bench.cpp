@@ -1,12 +1,15 @@
 // hologram bench
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
 #include "errors.hpp"
+#include "peers.hpp"
 #include "spelling.hpp"
 #include "workloads.hpp"
 
@@ -22,26 +25,133 @@ struct Options {
   std::vector<std::string> works;
   std::vector<int64_t> sizes = {1'000, 100'000, 10'000'000};
   int rounds = 7;
+  int threads = 0;
+  bool processor_time = false;
   bool json = false;
 };
 
-struct Time {
-  Workload work;
-  double seconds;
+// The library of peers, where it lies beside this program.
+class Peers {
+ public:
+  Peers() {
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) return;
+    void* const library =
+        dlopen((self.parent_path() / "libhologram_peers.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    const auto find = [&](auto& function, const char* name) {
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      return function != nullptr;
+    };
+    there_ = find(of_, "hologram_peers_of") && find(target_, "hologram_peers_target") &&
+             find(run_, "hologram_peers_run");
+  }
+
+  explicit operator bool() const { return there_; }
+  const char* target() const { return target_(); }
+  std::vector<HologramPeer> of(const Workload& work) const {
+    std::vector<HologramPeer> list(kHologramMostPeers);
+    list.resize(of_(std::string(work.name).c_str(), list.data()));
+    if (work.by_flops || work.inputs.size() < 2) return list;
+    HologramPeer triad;
+    of_("triad", &triad);
+    list.push_back(triad);
+    return list;
+  }
+  void run(const HologramPeer& peer, const Workload& work, std::span<float> out,
+           int threads) const {
+    std::vector<const float*> in;
+    for (const Array& array : work.inputs) in.push_back(array.as<float>().data());
+    const auto columns = static_cast<size_t>(work.shape.size() > 1 ? work.shape.back() : 1);
+    run_(peer.loop, in.data(), out.data(), work.inputs[0].size() / columns, columns,
+         work.result.empty() ? 1 : 0, threads);
+  }
+
+ private:
+  bool there_ = false;
+  decltype(&hologram_peers_of) of_ = nullptr;
+  decltype(&hologram_peers_target) target_ = nullptr;
+  decltype(&hologram_peers_run) run_ = nullptr;
 };
 
-Time measure(const std::string& name, int64_t size, int rounds, const Executor& executor) {
-  Workload work = make_workload(name, size);
+struct Result {
+  Workload work;
+  std::vector<Contestant> contestants;  // tensors first
+};
+
+void refuse_mistake(const std::string& who, const Workload& work, std::span<const float> result) {
+  if (const std::string wrong = mistake(work, result); !wrong.empty())
+    throw Error(ErrorKind::DeviceLost, "a wrong result of " + who + ": " + wrong,
+                "Do not rely on this device; `hologram devices` checks it, too.");
+}
+
+Result measure(const std::string& name, int64_t size, const Options& options,
+               const Executor& executor, const Peers& peers) {
+  Result result{make_workload(name, size), {}};
+  const Workload& work = result.work;
   std::vector<Tensor> inputs;
   for (const Array& array : work.inputs) inputs.push_back(Tensor::from(array, executor));
-  if (const std::string wrong = mistake(work, work.compute(inputs).array().as<float>());
-      !wrong.empty())
-    throw Error(ErrorKind::DeviceLost, "a wrong result: " + wrong,
-                "Do not rely on this device; `hologram devices` checks it, too.");
-  std::vector<Contestant> one;
-  one.push_back({.name = name, .run = [&] { work.compute(inputs).eval(); }});
-  race(one, work.flops > kLongWork ? std::min(rounds, kLongRounds) : rounds);
-  return {std::move(work), one.front().best};
+  refuse_mistake("tensors", work, work.compute(inputs).array().as<float>());
+  std::vector<Contestant> contestants;
+  contestants.push_back({.name = "tensors", .run = [&] {
+                           work.compute(inputs).eval();
+                           executor.synchronize();
+                         }});
+  std::vector<HologramPeer> list;
+  if (peers && executor.device().backend == BackendType::Cpu) list = peers.of(work);
+  std::vector<Array> results;
+  results.reserve(list.size());
+  const auto threads = static_cast<int>(executor.device().compute_units);
+  for (const HologramPeer& peer : list) {
+    const std::span<float> out = results.emplace_back(DType::F32, work.result).mutable_as<float>();
+    peers.run(peer, work, out, threads);
+    if (std::string_view(peer.name) != "triad") refuse_mistake(peer.name, work, out);
+    contestants.push_back({.name = peer.name, .run = [&work, &peers, peer, out, threads] {
+                             peers.run(peer, work, out, threads);
+                           }});
+  }
+  race(contestants,
+       work.by_flops && work.flops > kLongWork ? std::min(options.rounds, kLongRounds)
+                                               : options.rounds,
+       options.processor_time ? Clock::Processor : Clock::Wall);
+  for (Contestant& c : contestants) c.run = nullptr;
+  result.contestants = std::move(contestants);
+  return result;
+}
+
+// GB/s or GFLOP/s; the triad moves twelve bytes an element, whatever it is the yardstick of.
+double speed(const Workload& work, const Contestant& c) {
+  if (c.name == "triad") return 12.0 * static_cast<double>(work.inputs[0].size()) / c.best / 1e9;
+  return work.speed(c.best);
+}
+
+Json json_of(const Result& r) {
+  const Workload& work = r.work;
+  const Contestant& own = r.contestants.front();
+  Json row = {{"work", work.name},   {"elements", work.inputs.front().size()},
+              {"seconds", own.best}, {"bytes", work.bytes},
+              {"flops", work.flops}, {"speed", speed(work, own)},
+              {"unit", work.unit()}, {"peers", Json::array()}};
+  for (size_t k = 1; k < r.contestants.size(); k++) {
+    const double theirs = speed(work, r.contestants[k]);
+    row["peers"].push_back(
+        {{"name", r.contestants[k].name}, {"speed", theirs}, {"ratio", speed(work, own) / theirs}});
+  }
+  return row;
+}
+
+void print(const Result& r) {
+  const double own = speed(r.work, r.contestants.front());
+  fmt::print("{:10}{:>12}{:>11.1f} us{:>12.2f} {:8}", r.work.name, r.work.inputs.front().size(),
+             r.contestants.front().best * 1e6, own, r.work.unit());
+  for (size_t k = 1; k < r.contestants.size(); k++) {
+    const double theirs = speed(r.work, r.contestants[k]);
+    fmt::print("  {} {:.1f} ({:.2f})", r.contestants[k].name, theirs, own / theirs);
+  }
+  fmt::print("\n");
+  std::fflush(stdout);
 }
 
 int bench(const Options& options) {
@@ -51,32 +161,35 @@ int bench(const Options& options) {
       throw UsageError(
           fmt::format("there is no work '{}' to time", name),
           fmt::format("Choose from {}.{}", fmt::join(known, ", "), suggestion(name, known)));
-  const Executor executor;
+  BackendConfig config = BackendConfig::from_environment();
+  if (options.threads > 0) config.num_threads = options.threads;
+  const Executor executor = Executor::from_config(config);
+  const Peers peers;
+  const bool on_cpu = executor.device().backend == BackendType::Cpu;
   if (!options.json) {
-    fmt::print("{} {}\nEvery result is checked, then timed: the best of some rounds.\n\n",
-               name_of(executor.device().backend), executor.device().name);
-    fmt::print("{:10}{:>12}{:>14}{:>12}\n", "work", "elements", "time", "speed");
+    fmt::print("{} {}", name_of(executor.device().backend), executor.device().name);
+    if (on_cpu) fmt::print(", {} threads", executor.device().compute_units);
+    fmt::print("\nEvery result is checked, then timed: the best of some rounds.\n");
+    if (on_cpu && peers)
+      fmt::print(
+          "In turns with loops by hand for {} and others, on as many threads; in parentheses: the\n"
+          "speed of tensors over theirs.\n",
+          peers.target());
+    else if (on_cpu)
+      fmt::print("`ninja -C build bench_peers` adds loops by hand and Eigen to compare with.\n");
+    fmt::print("\n{:10}{:>12}{:>14}{:>12}\n", "work", "elements", "time", "speed");
   }
   Json rows = Json::array();
   for (const std::string& name : options.works.empty() ? known : options.works)
     for (const int64_t size : options.sizes) {
-      const auto [work, seconds] = measure(name, size, options.rounds, executor);
-      const size_t elements = work.inputs.front().size();
-      if (options.json)
-        rows.push_back({{"work", name},
-                        {"elements", elements},
-                        {"seconds", seconds},
-                        {"bytes", work.bytes},
-                        {"flops", work.flops},
-                        {"speed", work.speed(seconds)},
-                        {"unit", work.unit()}});
-      else
-        fmt::print("{:10}{:>12}{:>11.1f} us{:>12.2f} {}\n", name, elements, seconds * 1e6,
-                   work.speed(seconds), work.unit());
+      const Result result = measure(name, size, options, executor, peers);
+      if (options.json) rows.push_back(json_of(result));
+      else print(result);
     }
   if (options.json) {
     const Json all = {{"backend", name_of(executor.device().backend)},
                       {"device", executor.device().name},
+                      {"threads", executor.device().compute_units},
                       {"rows", rows}};
     fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
   }
@@ -97,6 +210,11 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
   sub->add_option("--rounds", options->rounds, "The best of so many is told; 7 unless given")
       ->check(CLI::Range(1, 1000));
+  sub->add_option("--threads", options->threads,
+                  "Of the CPU; as the configuration says unless given")
+      ->check(CLI::Range(1, 1024));
+  sub->add_flag("--processor-time", options->processor_time,
+                "Count what processors do for it, for a machine that does other work, too");
   sub->add_flag("--json", options->json, "Print as JSON");
   sub->callback([options, &action] { action = [options] { return bench(*options); }; });
 }

@@ -1,5 +1,5 @@
-// What `hologram bench` and bench/tensors.cpp time: a few typical calculations with tensors, at
-// several sizes, with a check of their results.
+// What `hologram bench` times: a few typical calculations with tensors, at several sizes, with a
+// check of their results.
 #pragma once
 
 #include <functional>

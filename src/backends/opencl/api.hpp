@@ -17,10 +17,10 @@ struct ProgramObject;
 struct Kernel;
 struct Event;
 
-inline constexpr int32_t kSuccess = 0, kDeviceNotFound = -1, kMemoryFailure = -4, kOutOfHost = -6,
-                         kBuildFailure = -11, kInvalidBufferSize = -61, kNoPlatform = -1001;
+inline constexpr int32_t kSuccess = 0, kMemoryFailure = -4, kOutOfHost = -6,
+                         kInvalidBufferSize = -61, kNoPlatform = -1001;
 
-inline constexpr uint64_t kTypeCpu = 1 << 1, kTypeGpu = 1 << 2, kTypeAll = 0xFFFFFFFF;
+inline constexpr uint64_t kTypeCpu = 1 << 1, kTypeAll = 0xFFFFFFFF;
 inline constexpr uint64_t kReadWrite = 1 << 0, kUseHostMemory = 1 << 3;  // of a buffer
 inline constexpr uint64_t kUndefinedContent = 1 << 1;  // of a buffer that is to be brought
 inline constexpr int32_t kComplete = 0;                // an event; failed below, under way above
@@ -30,7 +30,7 @@ inline constexpr uint32_t kFalse = 0, kTrue = 1;
 inline constexpr uint64_t kDenormals = 1 << 0, kInfNan = 1 << 1, kNearest = 1 << 2, kFma = 1 << 5,
                           kCorrectDivide = 1 << 7;
 
-enum class PlatformInfo : uint32_t { Version = 0x0901, Name = 0x0902 };
+enum class PlatformInfo : uint32_t { Name = 0x0902 };
 enum class DeviceInfoName : uint32_t {
   Type = 0x1000,
   ComputeUnits = 0x1002,

@@ -175,8 +175,9 @@ TEST_F(Cuda, CompilesForTheDeviceWithExactArithmetic) {
 TEST_F(Cuda, LaunchesAsManyBlocksAsThereIsWork) {
   const Executor gpu = executor();
   run(gpu, scale(), counting(100'000));
-  const uint64_t lanes = uint64_t{driver_.blocks()} * driver_.threads();
-  EXPECT_GE(lanes, 100'000u);
+  const uint64_t threads = uint64_t{driver_.blocks()} * driver_.threads();
+  EXPECT_GE(threads * 8, 100'000u) << "a thread does 8 lanes at most";
+  EXPECT_LE(threads, 101'000u);
   EXPECT_LE(driver_.threads(), 1024u);
   const int launches = driver_.calls("cuLaunchKernel");
   run(gpu, scale(), counting(0));
@@ -200,7 +201,7 @@ TEST_F(Cuda, ManyExecutorsShareWhatTheDriverGave) {
   for (int i = 0; i < 20; i++) run(executor());
   EXPECT_EQ(driver_.calls("cuInit"), 1);
   EXPECT_EQ(driver_.calls("cuDevicePrimaryCtxRetain"), 1);
-  EXPECT_EQ(driver_.calls("cuStreamCreate"), 1);
+  EXPECT_EQ(driver_.calls("cuStreamCreate"), 2);
   EXPECT_EQ(driver_.allocated(), 0u) << "memory of executors that are gone";
 }
 
@@ -269,7 +270,7 @@ TEST_F(Cuda, ALostDeviceSaysWhereAndStaysLost) {
   const Executor gpu = executor();
   const Tensor t = Tensor::from(counting(1000), gpu);
   driver_.fail("cuEventQuery", 0, 1 << 30, kIllegalAddress);
-  const Error error = error_of([&] { ops::exp(t).eval(); });
+  const Error error = error_of([&] { ops::exp(t).to_vector<float>(); });
   EXPECT_EQ(error.kind(), ErrorKind::DeviceLost);
   const std::string what = error.what();
   EXPECT_EQ(what.find("Emulated GPU is lost: an illegal memory access was encountered "
@@ -355,9 +356,9 @@ TEST_F(Cuda, EveryCallMayFail) {
   int failures = 0;
   for (const char* call :
        {"cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuModuleLoadDataEx",
-        "cuModuleGetFunction", "cuLaunchKernel", "cuEventCreate", "cuEventRecord", "cuEventQuery",
-        "cuMemHostAlloc", "cuStreamCreate", "nvrtcCreateProgram", "nvrtcCompileProgram",
-        "nvrtcGetCUBINSize", "nvrtcGetCUBIN"})
+        "cuModuleGetFunction", "cuLaunchKernel", "cuEventCreate", "cuEventRecord", "cuMemHostAlloc",
+        "cuStreamCreate", "nvrtcCreateProgram", "nvrtcCompileProgram", "nvrtcGetCUBINSize",
+        "nvrtcGetCUBIN"})
     for (int skip = 0;; skip++) {
       fs::remove_all(folder_);
       const int before = driver_.calls(call);

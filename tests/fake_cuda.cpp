@@ -2,15 +2,18 @@
 // kernels are taken down and not run. Any call can be made to fail. What a test sees here "runs on
 // an emulated driver", no more.
 //
-// FAKE_CUDA_CAPABILITY is the compute capability of its two devices, 90 unless set.
+// FAKE_CUDA_CAPABILITY is the compute capability of its two devices, 90 unless set. FAKE_CUDA_TEXTS
+// is a folder that gets a copy of what is compiled, and the compiler's options.
 #include "fake_cuda.hpp"
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/cuda/api.hpp"
@@ -26,6 +29,7 @@ using hologram::FakeCuda;
 using hologram::libraries::nvrtc::Compilation;
 
 constexpr size_t kMemory = size_t{128} << 20;
+constexpr size_t kOfHologram = 64;  // smaller ones are a stream's own, which is kept
 
 struct Failure {
   int skip, count, status;
@@ -37,7 +41,6 @@ struct World {
   std::map<std::string, Failure> failures;
   std::map<Address, size_t> memory;  // device and pinned
   uint64_t allocated = 0;
-  std::vector<volatile uint32_t*> words;  // mapped
   FakeCuda::Hang hang = FakeCuda::Never;
   FakeCuda::Hang running = FakeCuda::Never;  // the last launch
   int lost = 0;
@@ -67,12 +70,7 @@ int enter(const char* name) {
   World& w = world();                                    \
   const std::lock_guard lock(w.mutex)
 
-bool busy(World& w) {
-  if (w.running == FakeCuda::Obedient)
-    for (const volatile uint32_t* word : w.words)
-      if (*word != 0) w.running = FakeCuda::Never;
-  return w.running != FakeCuda::Never;
-}
+bool busy(const World& w) { return w.running != FakeCuda::Never; }
 
 int capability() {
   const char* text = std::getenv("FAKE_CUDA_CAPABILITY");
@@ -84,7 +82,7 @@ int take(World& w, void** memory, size_t bytes, bool device) {
   *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(*memory, 0xa5, bytes);
   w.memory[reinterpret_cast<Address>(*memory)] = bytes;
-  if (device) w.allocated += bytes;
+  if (device && bytes >= kOfHologram) w.allocated += bytes;
   return 0;
 }
 
@@ -99,6 +97,11 @@ int move(World& w, Address to, bool to_device, Address from, bool from_device, s
   if ((to_device && !inside(to)) || (from_device && !inside(from))) return 1;
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return 0;
+}
+
+void write(const std::string& name, const std::string& text) {
+  if (const char* folder = std::getenv("FAKE_CUDA_TEXTS"))
+    std::ofstream(std::string(folder) + '/' + name) << text;
 }
 
 template <class Handle>
@@ -183,29 +186,27 @@ int cuMemAlloc_v2(Address* memory, size_t bytes) {
 }
 int cuMemFree_v2(Address memory) {
   ENTER;
-  w.allocated -= w.memory.at(memory);
+  if (const size_t bytes = w.memory.at(memory); bytes >= kOfHologram) w.allocated -= bytes;
   w.memory.erase(memory);
   std::free(reinterpret_cast<void*>(memory));
   return 0;
 }
-int cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
+int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
   ENTER;
   const int status = take(w, memory, bytes, false);
-  if (flags & kMapped) w.words.push_back(static_cast<volatile uint32_t*>(*memory));
   return status;
 }
-int cuMemHostGetDevicePointer_v2(Address* address, void* memory, unsigned) {
+int cuPointerGetAttributes(unsigned, int*, void**, Address) {
   ENTER;
-  *address = reinterpret_cast<Address>(memory);
   return 0;
-}
-int cuPointerGetAttribute(void*, int, Address) {
-  ENTER;
-  return 1;
 }
 int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, NativeStream) {
   ENTER;
-  return move(w, to, true, reinterpret_cast<Address>(from), false, bytes);
+  const int status = move(w, to, true, reinterpret_cast<Address>(from), false, bytes);
+  uint32_t word = 0;
+  if (bytes == sizeof word) std::memcpy(&word, from, bytes);
+  if (w.running == FakeCuda::Obedient && word == 1) w.running = FakeCuda::Never;
+  return status;
 }
 int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, NativeStream) {
   ENTER;
@@ -307,10 +308,11 @@ int nvrtcGetSupportedArchs(int* architectures) {
   architectures[2] = 90;
   return 0;
 }
-int nvrtcCreateProgram(Compilation* program, const char*, const char*, int, const char* const*,
+int nvrtcCreateProgram(Compilation* program, const char* text, const char*, int, const char* const*,
                        const char* const*) {
   ENTER;
   *program = handle<Compilation>(1);
+  write(std::to_string(std::hash<std::string_view>()(text)) + ".cu", text);
   return 0;
 }
 int nvrtcDestroyProgram(Compilation*) {
@@ -321,6 +323,7 @@ int nvrtcCompileProgram(Compilation, int count, const char* const* options) {
   ENTER;
   w.options.clear();
   for (int i = 0; i < count; i++) w.options += std::string(i > 0 ? " " : "") + options[i];
+  write("options", w.options);
   return 0;
 }
 constexpr char kLog[] = "program.cu(1): error: injected\n  here\n";

@@ -71,6 +71,9 @@ void attempt_both(Suite& suite, std::string_view operation, DType dtype, const M
                 [&] { return same(make, ways.plain, ways.unfused); });
   suite.attempt(operation, dtype, "one thread or two",
                 [&] { return same(make, ways.one, ways.two); });
+  if (ways.cpu && operation != "matmul")
+    suite.attempt(operation, dtype, "as on the CPU",
+                  [&] { return same(make, ways.plain, *ways.cpu); });
 }
 
 void bit_cases(Suite& suite) {

@@ -40,7 +40,11 @@ Suite::Suite(const Executor& executor, const ConformanceOptions& options)
     : options_(options),
       ways_{executor, with(executor, [](BackendConfig& c) { c.fusion = false; }),
             with(executor, [](BackendConfig& c) { c.num_threads = 1; }),
-            with(executor, [](BackendConfig& c) { c.num_threads = 2; })} {
+            with(executor, [](BackendConfig& c) { c.num_threads = 2; }),
+            {}} {
+  const DeviceInfo& device = executor.device();
+  if (device.backend != BackendType::Cpu && device.numerics == Numerics::Exact)
+    ways_.cpu = Executor::builder().backend(BackendType::Cpu).build();
   if (!options.filter.empty()) try {
       filter_ = std::make_shared<const Filter>(Filter{std::regex(options.filter)});
     } catch (const std::regex_error& error) {

@@ -57,7 +57,7 @@ DiskCache::DiskCache(std::string_view kind, uint64_t limit)
     : DiskCache(Folder{users_folder(kind)}, limit) {}
 
 DiskCache::DiskCache(Folder folder, uint64_t limit)
-    : folder_(std::move(folder.path)), limit_(limit) {}
+    : folder_(std::move(folder.path)), limit_(limit), unchecked_(limit) {}
 
 std::string DiskCache::key(std::initializer_list<std::string_view> parts) {
   std::string key;
@@ -115,6 +115,10 @@ void DiskCache::store(std::string_view key, std::span<const std::byte> bytes) co
     file.write(&header, sizeof header);
     file.write(bytes.data(), bytes.size());
     file.commit();
+    // Looking at every entry takes time: at first, and then as often as a part of the limit has come.
+    const uint64_t written = bytes.size() + sizeof header;
+    if (unchecked_.fetch_add(written) + written < limit_ / 32) return;
+    unchecked_ = 0;
     make_room();
   } catch (const Error&) {
     return;  // the disk is full, or not ours to write to

@@ -1,6 +1,7 @@
 // What can be made again, kept on disk between processes: compiled programs, what tuning has found.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -49,6 +50,7 @@ class DiskCache {
 
   std::string folder_;
   uint64_t limit_;
+  mutable std::atomic<uint64_t> unchecked_;  // bytes written since make_room
 };
 
 }  // namespace hologram::core

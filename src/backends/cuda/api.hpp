@@ -33,9 +33,8 @@ using Event = struct EventHandle*;
   ROW(allocate, cuMemAlloc_v2, (Address * memory, size_t bytes))                                   \
   ROW(release, cuMemFree_v2, (Address memory))                                                     \
   ROW(allocate_host, cuMemHostAlloc, (void** memory, size_t bytes, unsigned flags))                \
-  ROW(host_address, cuMemHostGetDevicePointer_v2,                                                  \
-      (Address * address, void* memory, unsigned flags))                                           \
-  ROW(pointer_attribute, cuPointerGetAttribute, (void* value, int attribute, Address pointer))     \
+  ROW(pointer_attributes, cuPointerGetAttributes,                                                  \
+      (unsigned count, int* attributes, void** values, Address pointer))                           \
   ROW(copy_in, cuMemcpyHtoDAsync_v2,                                                               \
       (Address to, const void* from, size_t bytes, NativeStream stream))                           \
   ROW(copy_out, cuMemcpyDtoHAsync_v2, (void* to, Address from, size_t bytes, NativeStream stream)) \
@@ -82,7 +81,6 @@ inline constexpr int kMemoryType = 2, kHostMemory = 1;
 // CUfunction_attribute.
 inline constexpr int kLocalBytes = 3, kRegisters = 4;
 // Flags of streams, events and host memory.
-inline constexpr unsigned kNonBlocking = 1, kBlockingSync = 1, kNoTiming = 2, kMapped = 2,
-                          kPortable = 1;
+inline constexpr unsigned kNonBlocking = 1, kBlockingSync = 1, kNoTiming = 2, kPortable = 1;
 
 }  // namespace hologram::backends::cuda

@@ -24,6 +24,7 @@ class CudaDevice final : public hal::Device {
     return std::make_shared<CudaProgram>(gpu_, program);
   }
   std::unique_ptr<hal::Stream> stream() override { return std::make_unique<CudaStream>(gpu_); }
+  bool asynchronous() const override { return true; }
 
  private:
   Gpu& gpu_;

@@ -128,10 +128,10 @@ Gpu::Current::~Current() {
   if (pushed_) driver_->context_pop(&mine);
 }
 
-Error Gpu::error(Status status, const std::string& work) {
+Error Gpu::error(Status status, const std::string& work, bool under_way) {
   const std::string what = driver_.text(status);
-  if (status == kOutOfMemory) return core::error(Text::DeviceMemory, name_, work);
-  if (std::find(std::begin(kLosing), std::end(kLosing), status) == std::end(kLosing))
+  if (status == kOutOfMemory && !under_way) return core::error(Text::DeviceMemory, name_, work);
+  if (!under_way && std::find(std::begin(kLosing), std::end(kLosing), status) == std::end(kLosing))
     return core::error(Text::DriverFailed, name_, work, what);
   const std::lock_guard lock(mutex_);
   if (lost_.empty()) lost_ = fmt::format("{} in {}", what, work);
@@ -147,7 +147,7 @@ void Gpu::look_into_trouble() {
     const Abandoned& last = abandoned_.back();
     if (driver_->event_query(last.event) == kNotReady)
       throw core::error(Text::DeviceBusy, name_, last.program);
-    *last.stop = 0;
+    set_stop(*last.lane, false, last.lane->stream);
     abandoned_.pop_back();
   }
   troubled_.store(false, std::memory_order_release);
@@ -163,10 +163,13 @@ bool Gpu::releases() {
   }
 }
 
-// NOLINTNEXTLINE(readability-non-const-parameter): it is written to when the work has ended.
-void Gpu::abandon(Event event, volatile uint32_t* stop, std::string program) {
+void Gpu::set_stop(const Lane& lane, bool value, NativeStream stream) {
+  driver_->copy_in(lane.stop, lane.signal + (value ? 1 : 0), sizeof(uint32_t), stream);
+}
+
+void Gpu::abandon(const Lane& lane, Event event, std::string program) {
   const std::lock_guard lock(mutex_);
-  abandoned_.push_back({event, stop, std::move(program)});
+  abandoned_.push_back({&lane, event, std::move(program)});
   troubled_.store(true, std::memory_order_release);
 }
 
@@ -182,12 +185,16 @@ std::unique_ptr<Lane> Gpu::lane() {
   }
   const Current current(*this);
   auto lane = std::make_unique<Lane>();
-  void* word = nullptr;
-  check(driver_->stream_create(&lane->stream, kNonBlocking), "making a stream");
-  check(driver_->allocate_host(&word, sizeof(uint32_t), kPortable | kMapped), "making a stream");
-  check(driver_->host_address(&lane->stop_address, word, 0), "making a stream");
-  lane->stop = static_cast<volatile uint32_t*>(word);
-  *lane->stop = 0;
+  void* words = nullptr;
+  constexpr const char* kWork = "making a stream";
+  check(driver_->stream_create(&lane->stream, kNonBlocking), kWork);
+  check(driver_->stream_create(&lane->signals, kNonBlocking), kWork);
+  check(driver_->allocate_host(&words, 2 * sizeof(uint32_t), kPortable), kWork);
+  check(driver_->allocate(&lane->stop, sizeof(uint32_t)), kWork);
+  lane->signal = static_cast<uint32_t*>(words);
+  lane->signal[0] = 0;
+  lane->signal[1] = 1;
+  set_stop(*lane, false, lane->stream);
   return lane;
 }
 

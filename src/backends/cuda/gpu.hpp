@@ -21,12 +21,12 @@ using libraries::nvrtc::Nvrtc;
 struct Lane {
   static constexpr size_t kChunk = size_t{4} << 20;  // of a copy that is staged
 
-  NativeStream stream = nullptr;
-  volatile uint32_t* stop = nullptr;  // ends loops of the kernels on this stream when it is 1
-  Address stop_address = 0;           // the same as the device sees it
-  std::byte* staging[2] = {};         // pinned, kChunk bytes each
-  Event staged[2] = {};               // the copies from or to them
-  std::vector<Event> events;          // not in use
+  NativeStream stream = nullptr, signals = nullptr;
+  Address stop = 0;            // a word: ends loops of the kernels on this stream when it is 1
+  uint32_t* signal = nullptr;  // the words 0 and 1, pinned
+  std::byte* staging[2] = {};  // pinned, kChunk bytes each
+  Event staged[2] = {};        // the copies from or to them
+  std::vector<Event> events;   // not in use
 };
 
 // Lives as long as the process, as the driver does. Thread-safe.
@@ -63,17 +63,20 @@ class Gpu {
   // would not answer.
   bool releases();
 
-  // What a status other than success means; notes if it loses the device. `work`: "program 'blur'".
-  Error error(Status status, const std::string& work);
+  // What a status other than success means; notes if it loses the device, as every one does that
+  // work under way ended with. `work`: "program 'blur'".
+  Error error(Status status, const std::string& work, bool under_way = false);
   void check(Status status, const char* work) {
     if (status != kSuccess) throw error(status, work);
   }
 
   std::unique_ptr<Lane> lane();
   void give_back(std::unique_ptr<Lane> lane);
-  // Work before `event` on the lane of that stop word does not end: nobody may touch memory of the
-  // device until it has.
-  void abandon(Event event, volatile uint32_t* stop, std::string program);
+  // Writes the lane's stop word, beside or in order with what runs on its stream.
+  void set_stop(const Lane& lane, bool value, NativeStream stream);
+  // Work before `event` on the lane does not end: nobody may touch memory of the device until it
+  // has. The lane lives on.
+  void abandon(const Lane& lane, Event event, std::string program);
 
  private:
   Gpu(int index, DeviceNumber device);
@@ -82,8 +85,8 @@ class Gpu {
   void look_into_trouble();
 
   struct Abandoned {
+    const Lane* lane;
     Event event;
-    volatile uint32_t* stop;
     std::string program;
   };
 

@@ -12,7 +12,10 @@ namespace {
 
 using dialects::Language;
 
-constexpr dialects::Options kOptions = {.f64 = true, .f16 = true, .stop = dialects::Stop::Flag};
+dialects::Printed print(const program::Program& program, dialects::Stop stop) {
+  return dialects::print(program, Language::Cuda,
+                         {.f64 = true, .f16 = true, .stop = stop, .lanes_a_thread = 4});
+}
 
 // Never destroyed: programs may be compiled while static objects go.
 const core::DiskCache& cache() {
@@ -24,57 +27,69 @@ const core::DiskCache& cache() {
 
 CudaProgram::CudaProgram(Gpu& gpu, const program::Program& program)
     : gpu_(gpu),
+      program_(program),
       name_(std::make_shared<const std::string>(program.name())),
-      lanes_(program.workgroup()[0] * program.workgroup()[1] * program.workgroup()[2]) {
-  const dialects::Printed printed = dialects::print(program, Language::Cuda, kOptions);
-  threads_ = printed.lanes;
-  groups_ = printed.groups;
+      lanes_(program.workgroup()[0] * program.workgroup()[1] * program.workgroup()[2]),
+      plain_(compile(print(program, dialects::Stop::None))) {}
+
+Kernel CudaProgram::compile(const dialects::Printed& printed) const {
+  Kernel kernel;
+  kernel.threads = printed.lanes;
+  kernel.groups = printed.groups;
   for (const dialects::Argument& a : printed.arguments) {
     const bool length = a.kind == dialects::Argument::Kind::Length;
-    const size_t element = length ? size_of(program.buffers()[a.slot].type) : 1;
-    slots_.push_back({a.kind, static_cast<uint8_t>(std::countr_zero(element)), a.slot});
+    const size_t element = length ? size_of(program_.buffers()[a.slot].type) : 1;
+    kernel.slots.push_back({a.kind, static_cast<uint8_t>(std::countr_zero(element)), a.slot});
   }
   const std::vector<std::string> flags = dialects::compiler_flags(Language::Cuda);
-  const Nvrtc& compiler = gpu.compiler();
+  const Nvrtc& compiler = gpu_.compiler();
   const std::string key =
       core::DiskCache::key({printed.text, fmt::format("{}", fmt::join(flags, " ")),
-                            gpu.architecture(), "NVRTC " + compiler.version()});
-  const Gpu::Current current(gpu);
+                            gpu_.architecture(), "NVRTC " + compiler.version()});
+  gpu_.require_usable();
+  const Gpu::Current current(gpu_);
+  const Driver& driver = Driver::instance();
   const auto load = [&](const std::vector<std::byte>& code) {
-    const Status status =
-        Driver::instance()->module_load(&module_, code.data(), 0, nullptr, nullptr);
-    bytes_ = code.size();
-    return status;
+    kernel.bytes = code.size();
+    return driver->module_load(&kernel.module, code.data(), 0, nullptr, nullptr);
   };
   // What was kept may have been damaged, or not suit this driver.
   if (const auto kept = cache().load(key); !kept || load(*kept) != kSuccess) {
-    gpu.require_usable();
-    const auto made = compiler.compile(printed.text, gpu.architecture(), flags);
+    const auto made = compiler.compile(printed.text, gpu_.architecture(), flags);
     if (const auto* refusal = std::get_if<hal::Refusal>(&made))
-      throw core::error(core::Text::ProgramNotCompiled, *name_, gpu.name(), refusal->reason);
+      throw core::error(core::Text::ProgramNotCompiled, *name_, gpu_.name(), refusal->reason);
     const auto& code = std::get<std::vector<std::byte>>(made);
-    gpu.check(load(code), "loading a program");
+    gpu_.check(load(code), "loading a program");
     cache().store(key, code);
   }
   const Status status =
-      Driver::instance()->module_function(&function_, module_, printed.entry.c_str());
-  if (status == kSuccess) return;
-  Driver::instance()->module_unload(module_);
-  throw gpu.error(status, "loading a program");
+      driver->module_function(&kernel.function, kernel.module, printed.entry.c_str());
+  if (status == kSuccess) return kernel;
+  driver->module_unload(kernel.module);
+  throw gpu_.error(status, "loading a program");
+}
+
+const Kernel& CudaProgram::kernel(bool stoppable) const {
+  if (!stoppable) return plain_;
+  const std::lock_guard lock(mutex_);
+  if (stoppable_ == nullptr)
+    stoppable_ = std::make_unique<Kernel>(compile(print(program_, dialects::Stop::Flag)));
+  return *stoppable_;
 }
 
 CudaProgram::~CudaProgram() {
   if (!gpu_.releases()) return;
   const Gpu::Current current(gpu_);
-  Driver::instance()->module_unload(module_);
+  Driver::instance()->module_unload(plain_.module);
+  if (stoppable_ != nullptr) Driver::instance()->module_unload(stoppable_->module);
 }
 
 std::string CudaProgram::note() const {
   const Gpu::Current current(gpu_);
   int registers = 0, local = 0;
-  Driver::instance()->function_attribute(&registers, kRegisters, function_);
-  Driver::instance()->function_attribute(&local, kLocalBytes, function_);
-  return fmt::format("compiled: {}, {} bytes, {} registers{}", gpu_.architecture(), bytes_,
+  Driver::instance()->function_attribute(&registers, kRegisters, plain_.function);
+  Driver::instance()->function_attribute(&local, kLocalBytes, plain_.function);
+  return fmt::format("compiled: {}, {} bytes, {} registers{}", gpu_.architecture(), plain_.bytes,
                      registers, local > 0 ? fmt::format(", {} bytes of local memory", local) : "");
 }
 

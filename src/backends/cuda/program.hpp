@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <span>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -11,38 +11,46 @@
 
 namespace hologram::backends::cuda {
 
-class CudaProgram : public hal::Executable {
- public:
-  // UnsupportedOperation, CompilerFailed, or what the driver says.
-  CudaProgram(Gpu& gpu, const program::Program& program);
-  ~CudaProgram() override;
-  CudaProgram(const CudaProgram&) = delete;
-  CudaProgram& operator=(const CudaProgram&) = delete;
-
-  // What one argument of the kernel is.
+// The machine code of a program.
+struct Kernel {
+  // What one argument is.
   struct Slot {
     dialects::Argument::Kind kind;
     uint8_t shift;  // of Length: log2 of the element's bytes
     uint32_t slot;
   };
-  std::span<const Slot> slots() const { return slots_; }
-  Function function() const { return function_; }
-  uint32_t threads() const { return threads_; }  // of a block
-  uint32_t groups() const { return groups_; }    // that a block does at a time
-  uint32_t lanes() const { return lanes_; }      // of a group
+  std::vector<Slot> slots;
+  Module module = nullptr;
+  Function function = nullptr;
+  uint32_t threads = 0, groups = 1;  // of a block; that a block does at a time
+  size_t bytes = 0;                  // of code
+};
+
+class CudaProgram : public hal::Executable {
+ public:
+  // UnsupportedOperation, ProgramNotCompiled, or what the driver says.
+  CudaProgram(Gpu& gpu, const program::Program& program);
+  ~CudaProgram() override;
+  CudaProgram(const CudaProgram&) = delete;
+  CudaProgram& operator=(const CudaProgram&) = delete;
+
+  // One whose loops can be stopped costs time where there are some, and is made when first needed.
+  const Kernel& kernel(bool stoppable) const;
+  uint32_t lanes() const { return lanes_; }  // of a group
   // Lives on after the program.
   const std::shared_ptr<const std::string>& name() const { return name_; }
   std::string note() const override;
 
  private:
+  Kernel compile(const dialects::Printed& printed) const;
+
   Gpu& gpu_;
+  const program::Program program_;
   const std::shared_ptr<const std::string> name_;
   const uint32_t lanes_;
-  std::vector<Slot> slots_;
-  Module module_ = nullptr;
-  Function function_ = nullptr;
-  uint32_t threads_ = 0, groups_ = 1;
-  size_t bytes_ = 0;  // of code
+  Kernel plain_;
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<const Kernel> stoppable_;
 };
 
 }  // namespace hologram::backends::cuda

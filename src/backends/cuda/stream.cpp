@@ -44,7 +44,7 @@ Memory::~Memory() {
 CudaStream::~CudaStream() {
   bool idle = false;
   try {
-    if (gpu_.releases()) idle = wait(submit(), {}) == hal::State::Done && !failure_;
+    if (gpu_.releases()) idle = wait(submit(), {}) == hal::State::Done;
   } catch (const Error&) {
     idle = false;
   }
@@ -54,92 +54,71 @@ CudaStream::~CudaStream() {
 }
 
 void CudaStream::launch(const hal::Launch& launch) {
-  if (failure_) return;
   const auto& program = static_cast<const CudaProgram&>(*launch.executable);
   const uint64_t groups = launch.grid[0] * launch.grid[1] * launch.grid[2];
   if (groups == 0) return;
-  const std::span<const CudaProgram::Slot> slots = program.slots();
-  if (values_.size() < slots.size()) {
-    values_.resize(slots.size());
-    parameters_.resize(slots.size());
-    for (size_t i = 0; i < slots.size(); i++) parameters_[i] = &values_[i];
+  const hal::Clock::time_point start =
+      launch.deadline ? hal::Clock::now() : hal::Clock::time_point();
+  gpu_.require_usable();
+  if (launch.budget != 0)
+    throw core::error(Text::ProgramRefused, *program.name(), gpu_.name(),
+                      "a budget of rounds is counted on the CPU alone");
+  const Kernel& kernel = program.kernel(launch.deadline || launch.progress != nullptr);
+  const size_t count = kernel.slots.size();
+  if (values_.size() < count) {
+    values_.resize(count);
+    parameters_.resize(count);
+    for (size_t i = 0; i < count; i++) parameters_[i] = &values_[i];
   }
-  for (size_t i = 0; i < slots.size(); i++) {
-    const CudaProgram::Slot& s = slots[i];
+  for (size_t i = 0; i < count; i++) {
+    const Kernel::Slot& s = kernel.slots[i];
     switch (s.kind) {
       case Argument::Kind::Buffer: values_[i] = address_of(launch.bindings[s.slot]); break;
       case Argument::Kind::Length: values_[i] = launch.bindings[s.slot].size >> s.shift; break;
       case Argument::Kind::Scalar: values_[i] = launch.scalars[s.slot]; break;
       case Argument::Kind::Groups: values_[i] = launch.grid[s.slot]; break;
       case Argument::Kind::EndGroup: values_[i] = groups; break;
-      case Argument::Kind::Stop: values_[i] = lane_->stop_address; break;
+      case Argument::Kind::Stop: values_[i] = lane_->stop; break;
       case Argument::Kind::Offset:
       case Argument::Kind::FirstGroup:
       case Argument::Kind::Budget: values_[i] = 0; break;
     }
   }
-  const uint64_t blocks = (groups - 1) / program.groups() + 1;
-  try {
-    if (launch.budget != 0)
-      throw core::error(Text::ProgramRefused, *program.name(), gpu_.name(),
-                        "a budget of rounds is counted on the CPU alone");
-    gpu_.require_usable();
-    last_ = program.name();
-    const Gpu::Current current(gpu_);
-    const Status status =
-        driver_->launch(program.function(), static_cast<unsigned>(std::min(blocks, kMostBlocks)), 1,
-                        1, program.threads(), 1, 1, 0, lane_->stream, parameters_.data(), nullptr);
-    if (status == kOutOfResources)
-      throw core::error(Text::ProgramRefused, *last_, gpu_.name(), driver_.text(status));
-    check(status);
-  } catch (...) {
-    failure_ = std::current_exception();
-    return;
-  }
+  const uint64_t blocks = std::min((groups - 1) / kernel.groups + 1, kMostBlocks);
+  const Gpu::Current current(gpu_);
+  const Status status =
+      driver_->launch(kernel.function, static_cast<unsigned>(blocks), 1, 1, kernel.threads, 1, 1, 0,
+                      lane_->stream, parameters_.data(), nullptr);
+  if (status == kOutOfResources)
+    throw core::error(Text::ProgramRefused, *program.name(), gpu_.name(), driver_.text(status));
+  if (status != kSuccess) throw gpu_.error(status, "program '" + *program.name() + '\'');
+  last_ = program.name();
+  launches_++;
   changed_ = true;
   if (launch.deadline && (!deadline_ || *launch.deadline < *deadline_)) {
     deadline_ = launch.deadline;
     limited_ = program.name();
-    limit_ = std::chrono::duration_cast<milliseconds>(*launch.deadline - hal::Clock::now() +
-                                                      microseconds(500));
+    limit_ = std::chrono::duration_cast<milliseconds>(*launch.deadline - start + microseconds(500));
   }
   if (launch.progress != nullptr) watches_.push_back({launch.progress, groups * program.lanes()});
 }
 
-void CudaStream::attempt(void (CudaStream::*work)(hal::Binding, hal::Binding), hal::Binding to,
-                         hal::Binding from) {
-  if (failure_ || from.size == 0) return;
-  try {
-    gpu_.require_usable();
-    const Gpu::Current current(gpu_);
-    changed_ = true;
-    (this->*work)(to, from);
-  } catch (...) {
-    failure_ = std::current_exception();
-  }
-}
-
 void CudaStream::copy(hal::Binding to, hal::Binding from) {
-  attempt(to.buffer->host() != nullptr     ? &CudaStream::download
-          : from.buffer->host() != nullptr ? &CudaStream::upload
-                                           : &CudaStream::copy_within,
-          to, from);
+  if (from.size == 0) return;
+  gpu_.require_usable();
+  const Gpu::Current current(gpu_);
+  changed_ = true;
+  if (to.buffer->host() != nullptr) download(to, from);
+  else if (from.buffer->host() != nullptr) upload(to, from);
+  else check(driver_->copy(address_of(to), address_of(from), from.size, lane_->stream));
 }
 
 void CudaStream::fill(hal::Binding where, uint32_t pattern) {
-  if (failure_ || where.size < sizeof pattern) return;
-  try {
-    gpu_.require_usable();
-    const Gpu::Current current(gpu_);
-    changed_ = true;
-    check(driver_->fill(address_of(where), pattern, where.size / sizeof pattern, lane_->stream));
-  } catch (...) {
-    failure_ = std::current_exception();
-  }
-}
-
-void CudaStream::copy_within(hal::Binding to, hal::Binding from) {
-  check(driver_->copy(address_of(to), address_of(from), from.size, lane_->stream));
+  if (where.size < sizeof pattern) return;
+  gpu_.require_usable();
+  const Gpu::Current current(gpu_);
+  changed_ = true;
+  check(driver_->fill(address_of(where), pattern, where.size / sizeof pattern, lane_->stream));
 }
 
 namespace {
@@ -147,8 +126,11 @@ namespace {
 // Whether the device reads that memory of the host by itself.
 bool is_pinned(const Driver& driver, const std::byte* memory) {
   unsigned type = 0;
+  int attribute = kMemoryType;
+  void* value = &type;
   const auto address = static_cast<Address>(reinterpret_cast<uintptr_t>(memory));
-  return driver->pointer_attribute(&type, kMemoryType, address) == kSuccess && type == kHostMemory;
+  return driver->pointer_attributes(1, &attribute, &value, address) == kSuccess &&
+         type == kHostMemory;
 }
 
 }  // namespace
@@ -166,8 +148,10 @@ void CudaStream::prepare_staging() {
 void CudaStream::upload(hal::Binding to, hal::Binding from) {
   const std::byte* source = from.buffer->host() + from.offset;
   const Address target = address_of(to);
-  if (is_pinned(driver_, source))
-    return check(driver_->copy_in(target, source, from.size, lane_->stream));
+  if (is_pinned(driver_, source)) {
+    check(driver_->copy_in(target, source, from.size, lane_->stream));
+    return static_cast<void>(wait(submit(), {}));
+  }
   prepare_staging();
   for (uint64_t at = 0, turn = 0; at < from.size; at += Lane::kChunk, turn++) {
     const size_t i = turn % 2;
@@ -218,37 +202,29 @@ Event CudaStream::event() {
 }
 
 hal::Point CudaStream::submit() {
-  if (!changed_ || failure_) return {value_};
-  try {
-    gpu_.require_usable();
-    const Gpu::Current current(gpu_);
-    marks_.push_back({value_ + 1, event()});
-    value_++;
-    changed_ = false;
-    check(driver_->event_record(marks_.back().event, lane_->stream));
-  } catch (...) {
-    failure_ = std::current_exception();
+  if (!changed_) return {value_};
+  gpu_.require_usable();
+  const Gpu::Current current(gpu_);
+  auto* const mark = event();
+  if (const Status status = driver_->event_record(mark, lane_->stream); status != kSuccess) {
+    lane_->events.push_back(mark);
+    check(status);
   }
+  marks_.push_back({++value_, mark});
+  changed_ = false;
   return {value_};
 }
 
 hal::State CudaStream::wait(hal::Point point, hal::Deadline deadline) {
-  try {
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-    size_t reached = 0;
-    while (reached < marks_.size() && marks_[reached].value <= point.value) reached++;
-    if (reached == 0) return hal::State::Done;
-    gpu_.require_usable();
-    const Gpu::Current current(gpu_);
-    if (await(marks_[reached - 1].event, deadline) == hal::State::Pending)
-      return hal::State::Pending;
-    for (; reached > 0; reached--) {
-      lane_->events.push_back(marks_.front().event);
-      marks_.pop_front();
-    }
-  } catch (...) {
-    forget();
-    throw;
+  size_t reached = 0;
+  while (reached < marks_.size() && marks_[reached].value <= point.value) reached++;
+  gpu_.require_usable();
+  if (reached == 0) return hal::State::Done;
+  const Gpu::Current current(gpu_);
+  if (await(marks_[reached - 1].event, deadline) == hal::State::Pending) return hal::State::Pending;
+  for (; reached > 0; reached--) {
+    lane_->events.push_back(marks_.front().event);
+    marks_.pop_front();
   }
   if (!marks_.empty() || changed_) return hal::State::Done;
   for (const Watch& watch : watches_) watch.progress->done += watch.lanes;
@@ -261,11 +237,14 @@ void CudaStream::forget() {
   deadline_.reset();
   limited_.reset();
   last_.reset();
+  launches_ = 0;
   watches_.clear();
 }
 
 std::string CudaStream::work() const {
-  return last_ != nullptr ? "program '" + *last_ + "'" : "copying memory";
+  if (last_ == nullptr) return "copying memory";
+  if (launches_ == 1) return "program '" + *last_ + "'";
+  return "one of " + std::to_string(launches_) + " programs up to '" + *last_ + "'";
 }
 
 bool CudaStream::cancelled() const {
@@ -280,14 +259,15 @@ hal::State CudaStream::await(Event event, hal::Deadline deadline) {
   while (true) {
     const Status status = driver_->event_query(event);
     if (status == kSuccess) return hal::State::Done;
-    if (status != kNotReady) check(status);
+    if (status != kNotReady) throw gpu_.error(status, work(), true);
     const hal::Clock::time_point now = hal::Clock::now();
     if (cancelled()) stop(true);
     if (deadline_ && now >= *deadline_) stop(false);
     if (deadline && now >= *deadline) return hal::State::Pending;
     if (now - start < kSpin) continue;
     if (!deadline && !deadline_ && watches_.empty()) {
-      check(driver_->event_synchronize(event));
+      const Status end = driver_->event_synchronize(event);
+      if (end != kSuccess) throw gpu_.error(end, work(), true);
       return hal::State::Done;
     }
     std::this_thread::sleep_for(sleep);
@@ -299,27 +279,27 @@ hal::State CudaStream::await(Event event, hal::Deadline deadline) {
 // soon is given up, and the device is not usable until it has.
 void CudaStream::stop(bool cancelled) {
   const std::string name = *(cancelled ? last_ : limited_);
-  const auto error = [&] {
-    return cancelled ? core::error(Text::ProgramCancelled, name)
-                     : core::error(Text::ProgramTimeout, name, limit_.count(), gpu_.name());
-  };
-  *lane_->stop = 1;
   auto* const end = event();
   check(driver_->event_record(end, lane_->stream));
+  gpu_.set_stop(*lane_, true, lane_->signals);
   const hal::Clock::time_point until = hal::Clock::now() + kGrace;
   Status status = kNotReady;
   while ((status = driver_->event_query(end)) == kNotReady && hal::Clock::now() < until)
     std::this_thread::sleep_for(microseconds(100));
-  if (status == kNotReady) {
-    gpu_.abandon(end, lane_->stop, name);
-    throw error();
-  }
-  *lane_->stop = 0;
-  check(status);
-  lane_->events.push_back(end);
+  const Error outcome = cancelled
+                            ? core::error(Text::ProgramCancelled, name)
+                            : core::error(Text::ProgramTimeout, name, limit_.count(), gpu_.name());
+  forget();
   for (; !marks_.empty(); marks_.pop_front()) lane_->events.push_back(marks_.front().event);
   changed_ = false;
-  throw error();
+  if (status == kNotReady) {
+    gpu_.abandon(*lane_, end, name);
+    throw Error(outcome);
+  }
+  if (status != kSuccess) throw gpu_.error(status, "program '" + name + '\'', true);
+  lane_->events.push_back(end);
+  gpu_.set_stop(*lane_, false, lane_->stream);
+  throw Error(outcome);
 }
 
 }  // namespace hologram::backends::cuda

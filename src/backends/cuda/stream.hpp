@@ -2,7 +2,6 @@
 #pragma once
 
 #include <deque>
-#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,8 +27,8 @@ class Memory final : public hal::Buffer {
   Address address_ = 0;
 };
 
-// What is done at once goes through the driver's stream of a lane. A failure, at once or later,
-// waits for wait(), and nothing more is done until then.
+// Through the driver's stream of a lane. What the driver refuses is thrown at once, and nothing was
+// done then; work under way that fails loses the device.
 class CudaStream final : public hal::Stream {
  public:
   explicit CudaStream(Gpu& gpu) : gpu_(gpu), lane_(gpu.lane()) {}
@@ -57,11 +56,8 @@ class CudaStream final : public hal::Stream {
     uint64_t lanes;
   };
 
-  void attempt(void (CudaStream::*work)(hal::Binding, hal::Binding), hal::Binding to,
-               hal::Binding from);
   void download(hal::Binding to, hal::Binding from);
   void upload(hal::Binding to, hal::Binding from);
-  void copy_within(hal::Binding to, hal::Binding from);
   void prepare_staging();
   void check(Status status) {
     if (status != kSuccess) throw gpu_.error(status, work());
@@ -82,12 +78,12 @@ class CudaStream final : public hal::Stream {
   uint64_t value_ = 0;
   bool changed_ = false;  // since the last mark
   bool staged_ = false;   // the staging memory may be in use
-  Name last_;             // the last launch
+  Name last_;             // the last launch of those that have not been waited for
+  uint64_t launches_ = 0;
   hal::Deadline deadline_;
   Name limited_;  // the launch that has the deadline, and how long it may take
   std::chrono::milliseconds limit_{0};
   std::vector<Watch> watches_;
-  std::exception_ptr failure_;
 };
 
 }  // namespace hologram::backends::cuda

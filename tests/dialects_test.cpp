@@ -13,8 +13,8 @@
 #include "dialects/dialect.hpp"
 #include "dialects/host_device.hpp"
 #include "dialects/instruction_programs.hpp"
-#include "dialects/nvrtc.hpp"
 #include "dialects/opencl.hpp"
+#include "dialects/runtime_compiler.hpp"
 #include "hologram/error.hpp"
 #include "jit_programs.hpp"
 #include "oracle/random_program.hpp"
@@ -305,8 +305,9 @@ TEST_P(Computes, GroupOperations) {
     ASSERT_EQ(run(request, got), "") << lanes;
     ASSERT_EQ(first_difference(c, want, got), "") << lanes << "\n" << printed.text;
     std::string reason, report;
-    if (GetParam() == Language::Cuda && Nvrtc::get(reason) != nullptr) {
-      EXPECT_EQ(Nvrtc::get(reason)->compile(printed, "sm_90", report), "");
+    if (GetParam() != Language::Cuda) continue;
+    if (RuntimeCompiler* compiler = RuntimeCompiler::get(Language::Cuda, reason)) {
+      EXPECT_EQ(compiler->compile(printed, "sm_90", report), "");
       EXPECT_NE(report.find(" 0 bytes stack frame"), std::string::npos) << report;
     }
   }
@@ -328,7 +329,7 @@ TEST_P(ComputesFunctions, OfF64) {
 // Compilers of GPU code that work without a GPU.
 TEST(CudaCompiles, ForEachArchitecture) {
   std::string reason, report;
-  Nvrtc* compiler = Nvrtc::get(reason);
+  RuntimeCompiler* compiler = RuntimeCompiler::get(Language::Cuda, reason);
   if (compiler == nullptr) GTEST_SKIP() << reason;
   for (const std::string_view architecture : {"sm_75", "sm_80", "sm_90"}) {
     for (const DType from : kTypes)
@@ -345,6 +346,24 @@ TEST(CudaCompiles, ForEachArchitecture) {
       EXPECT_NE(report.find(" 0 bytes spill stores"), std::string::npos) << report << printed.text;
     });
   }
+}
+
+TEST(HipCompiles, ByHipRtc) {
+  std::string reason, report;
+  RuntimeCompiler* compiler = RuntimeCompiler::get(Language::Hip, reason);
+  if (compiler == nullptr) GTEST_SKIP() << reason;
+  for (const DType from : kTypes)
+    EXPECT_EQ(compiler->compile(print(pure_instructions(from, true).program, Language::Hip, {}),
+                                "gfx90a", report),
+              "");
+  EXPECT_EQ(compiler->compile(print(conversions_of_storage(DType::F32).program, Language::Hip,
+                                    {.f16 = true, .lanes_a_thread = 8}),
+                              "gfx1030", report),
+            "");
+  for_random_programs(2, [&](uint64_t seed, const oracle::RandomCase& c) {
+    const Printed printed = print(Program::from(c.module), Language::Hip, {.stop = Stop::Flag});
+    ASSERT_EQ(compiler->compile(printed, "gfx906", report), "") << seed;
+  });
 }
 
 TEST(HipCompiles, ForGfx90a) {

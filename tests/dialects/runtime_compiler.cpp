@@ -18,7 +18,7 @@ struct RuntimeCompiler::Api {
 
 RuntimeCompiler* RuntimeCompiler::get(Language language, std::string& reason) {
   struct Found {
-    std::unique_ptr<RuntimeCompiler> compiler;
+    std::shared_ptr<RuntimeCompiler> compiler;
     std::string why;
   };
   const auto look = [](Language of, std::string_view prefix, const char* code_size,
@@ -27,9 +27,9 @@ RuntimeCompiler* RuntimeCompiler::get(Language language, std::string& reason) {
     for (const char* path : paths)
       if (library == nullptr && path != nullptr) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return {nullptr, why};
-    Found found{std::make_unique<RuntimeCompiler>(), {}};
+    Found found{std::make_shared<RuntimeCompiler>(), {}};
     found.compiler->language_ = of;
-    found.compiler->api_ = std::make_unique<Api>();
+    found.compiler->api_ = std::make_shared<Api>();
     Api& api = *found.compiler->api_;
     const auto load = [&](auto& function, const char* name) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(

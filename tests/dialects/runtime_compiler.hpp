@@ -23,7 +23,7 @@ class RuntimeCompiler {
  private:
   struct Api;
   Language language_ = Language::Cuda;
-  std::unique_ptr<Api> api_;
+  std::shared_ptr<Api> api_;
 };
 
 }  // namespace hologram::dialects

@@ -115,7 +115,7 @@ void DiskCache::store(std::string_view key, std::span<const std::byte> bytes) co
     file.write(&header, sizeof header);
     file.write(bytes.data(), bytes.size());
     file.commit();
-    // Looking at every entry takes time: at first, and then as often as a part of the limit has come.
+    // Looking at every entry takes time: the first time, and whenever a part of the limit has come.
     const uint64_t written = bytes.size() + sizeof header;
     if (unchecked_.fetch_add(written) + written < limit_ / 32) return;
     unchecked_ = 0;

@@ -198,9 +198,9 @@ std::unique_ptr<Lane> Gpu::lane() {
   return lane;
 }
 
-void Gpu::give_back(std::unique_ptr<Lane> lane) {
+void Gpu::give_back(std::unique_ptr<Lane> lane, bool idle) {
   const std::lock_guard lock(mutex_);
-  lanes_.push_back(std::move(lane));
+  (idle ? lanes_ : stuck_).push_back(std::move(lane));
 }
 
 }  // namespace hologram::backends::cuda

@@ -71,7 +71,8 @@ class Gpu {
   }
 
   std::unique_ptr<Lane> lane();
-  void give_back(std::unique_ptr<Lane> lane);
+  // A lane that is still at work is kept, and given to nobody.
+  void give_back(std::unique_ptr<Lane> lane, bool idle);
   // Writes the lane's stop word, beside or in order with what runs on its stream.
   void set_stop(const Lane& lane, bool value, NativeStream stream);
   // Work before `event` on the lane does not end: nobody may touch memory of the device until it
@@ -105,6 +106,7 @@ class Gpu {
   std::string lost_;  // how; empty: it is not
   std::vector<Abandoned> abandoned_;
   std::vector<std::unique_ptr<Lane>> lanes_;  // not in use
+  std::vector<std::unique_ptr<Lane>> stuck_;
 };
 
 }  // namespace hologram::backends::cuda

@@ -48,9 +48,7 @@ CudaStream::~CudaStream() {
   } catch (const Error&) {
     idle = false;
   }
-  // A lane that is still at work can be given to nobody.
-  if (idle) gpu_.give_back(std::move(lane_));
-  else static_cast<void>(lane_.release());
+  gpu_.give_back(std::move(lane_), idle);
 }
 
 void CudaStream::launch(const hal::Launch& launch) {

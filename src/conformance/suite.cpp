@@ -38,7 +38,8 @@ struct Suite::Filter {
 
 Suite::Suite(const Executor& executor, const ConformanceOptions& options)
     : options_(options),
-      ways_{executor, with(executor, [](BackendConfig& c) { c.fusion = false; }),
+      ways_{executor,
+            with(executor, [](BackendConfig& c) { c.fusion = false; }),
             with(executor, [](BackendConfig& c) { c.num_threads = 1; }),
             with(executor, [](BackendConfig& c) { c.num_threads = 2; }),
             {}} {

@@ -66,8 +66,8 @@ class HOLOGRAM_API Builder {
   Value dimension(std::string_view name);
 
   // Host clauses: a condition and the number of lanes along each axis, of scalars and lengths only.
-  // Between begin_host and end_host every value is host code: values from outside are refused there,
-  // and its own outside. dimension() gives any scalar anew.
+  // Between begin_host and end_host every value is host code: values from outside are refused
+  // there, and its own outside. dimension() gives any scalar anew.
   void begin_host();
   void require(Value condition, std::string text);
   void lanes(int axis, Value count);

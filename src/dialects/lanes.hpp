@@ -20,14 +20,12 @@ struct Lanes {
   uint32_t count = 1;           // lanes of a thread
   std::vector<Form> values;     // by id
   std::vector<bool> variables;  // by slot: whether it differs between the lanes
-  // By instruction: an If that most threads enter with all lanes or none. `guards`: before anything
-  // is stored, so that lanes may also go one by one from the start.
-  std::vector<bool> guards, mostly_all;
+  std::vector<bool> guards;     // by instruction: an If that most threads enter with all lanes or
+                                // none, before anything is stored
 };
 
 // As many lanes as `most` allows and 16 bytes of the largest elements are, where the program lets
-// them go together: one otherwise. `cooperative`: lanes talk to each other; a group that does keeps
-// 32 threads.
+// them go together: one otherwise.
 Lanes lanes_of(const program::Module& module, bool cooperative, uint32_t most);
 
 }  // namespace hologram::dialects

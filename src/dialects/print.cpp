@@ -37,11 +37,10 @@ class Unit {
       throw core::error(core::Text::DialectLacks, module_.name, "f64",
                         language_.f64.empty() ? language_.title : "this device");
     printed_.entry = "atlas_" + module_.name;
-    // Lanes that talk to each other stay one block; others share out as many groups.
-    printed_.lanes = module_.lanes() / (uses_.cooperative ? lanes_.count : 1);
-    printed_.groups = uses_.cooperative ? 1 : lanes_.count;
+    printed_.lanes = module_.lanes();
+    printed_.groups = lanes_.count;
     list_arguments();
-    std::string groups = group_functions(module_, lanes_.count, language_);
+    std::string groups = group_functions(module_, language_);
     if (looks_together()) groups += stop_function(language_);
     const std::string functions = groups + lane_function();
     const std::string kernel = kernel_function();
@@ -203,8 +202,7 @@ class Unit {
                          joined(parameters, ",\n    "),
                          print_body(module_, uses_, lanes, one, language_, options_));
     };
-    if (uses_.cooperative && lanes_.count > 1) return function("run_lanes", lanes_, "");
-    std::string text = function("run_lane", lanes_of(module_, uses_.cooperative, 1), "");
+    std::string text = function("run_lane", lanes_of(module_, true, 1), "");
     if (lanes_.count == 1) return text;
     names.back() = "lane + k";
     return text + function("run_lanes", lanes_, fmt::format("run_lane({})", joined(names, ", ")));
@@ -265,9 +263,8 @@ class Unit {
       return fmt::format(fmt::runtime(loop), name, prefix, block, blocks);
     };
     const uint32_t count = lanes_.count;
-    if (count == 1 || uses_.cooperative)
-      return fmt::format("  const u32 lane = (u32){}{};\n", language_.thread,
-                         count == 1 ? "" : fmt::format(" * {}u", count)) +
+    if (count == 1)
+      return fmt::format("  const u32 lane = (u32){};\n", language_.thread) +
              printed("group", std::string(language_.block), std::string(language_.blocks));
     const auto times = [&](std::string_view number) {
       return fmt::format("(u64){} * {}u", number, count);
@@ -282,10 +279,8 @@ class Unit {
   }
 
   uint32_t most_lanes() const {
-    // A budget is that of each lane.
-    const bool counted =
-        options_.stop == Stop::Budget && (uses_.polls(Poll::Lane) || uses_.polls(Poll::Group));
-    return language_.words[0].empty() || counted ? 1 : options_.lanes_a_thread;
+    return language_.words[0].empty() || options_.stop == Stop::Budget ? 1
+                                                                       : options_.lanes_a_thread;
   }
 
   // The number of the group, taken apart along the axes that the program looks at.

@@ -279,6 +279,69 @@ TEST_P(Computes, LanesSideBySide) {
   }
 }
 
+// Rows that the lanes of a workgroup share.
+constexpr const char* kSharedRows[] = {
+    R"(program rows(in x: f32[m], out y: f32[d], out z: f32[m], n: i32) workgroup(128) lanes(2 * 128) {
+  row = group_id.x
+  var sum = 0.0
+  for i in 0..n step 128 {
+    at = i + lane_id.x
+    if at < n { sum = sum + x[row * n + at] }
+  }
+  s = group_reduce_add(sum)
+  if lane_id.x < 1 { y[row] = s }
+  for i in 0..n step 128 {
+    at = i + lane_id.x
+    if at < n { z[row * n + at] = x[row * n + at] / s } else { y[row] = s }
+  }
+})",
+    R"(program runs(in x: f32[m], out z: f32[m], n: i32) workgroup(256, 2) lanes(2 * 256, 2) {
+  shared part: f32[512]
+  row = group_id.x
+  first = lane_id.y * 1024 + lane_id.x
+  second = first + 256
+  a = x[row * n + first]
+  b = x[row * n + second]
+  part[lane_id.y * 256 + lane_id.x] = select(second < n, max(a, b), a)
+  barrier()
+  both = max(part[lane_id.x], part[lane_id.x + 256])
+  most = group_reduce_max(select(lane_id.y < 1, both, -inf))
+  if first < n { z[row * n + first] = a - most }
+  if second < n { z[row * n + second] = b - most }
+})",
+    R"(program halves(in x: f16[m], out z: u16[m], out t: i64[d], n: i32) workgroup(256) lanes(2 * 256) {
+  row = group_id.x
+  var most: u32 = 0
+  var all: i64 = 0
+  for i in 0..n step 256 {
+    at = i + lane_id.x
+    w = f32(x[row * n + at])
+    v = bits_u32(select(isnan(w), 0.0, w))
+    most = max(most, v)
+    all += i64(v)
+    if at < n { z[row * n + at] = u32(v >> 16) }
+  }
+  u = group_uniform(all)
+  t[row] = group_reduce_add(all) + i64(group_reduce_max(most)) - u
+})"};
+
+TEST_P(Computes, SharedRows) {
+  for (uint64_t seed = 0; seed < 2 * std::size(kSharedRows); seed++) {
+    const Program program = Program::parse(kSharedRows[seed / 2]);
+    oracle::RandomCase c = case_of(program, 64 * seed);
+    std::vector<Memory> want = c.buffers, got = c.buffers;
+    oracle::run_naively(c.module, c.grid, c.scalars, want);
+    const Printed printed = print(
+        program, GetParam(), {.f16 = converts_f16(), .lanes_a_thread = seed % 2 == 0 ? 4u : 8u});
+    RunRequest request = request_for(printed, c.module.buffers, c.buffers);
+    request.grid = c.grid;
+    request.scalars = c.scalars;
+    request.offset = seed % 3;
+    ASSERT_EQ(run(request, got), "") << printed.text;
+    ASSERT_EQ(first_difference(c, want, got), "") << printed.text;
+  }
+}
+
 // Reductions and scans of every type in workgroups that are smaller, as large and larger than what
 // hands values over without memory.
 TEST_P(Computes, GroupOperations) {

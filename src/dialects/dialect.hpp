@@ -34,8 +34,8 @@ struct Options {
   bool f16 = false;  // the device converts f16 itself; otherwise bits are taken apart
   Stop stop = Stop::None;
   // A thread may do so many lanes that are neighbours, and then loads and stores 16 bytes at once:
-  // 1 to 8. The results stay the same. Programs whose lanes work together, Stop::Budget and Metal
-  // keep to one.
+  // 1 to 8. The results stay the same. Programs whose lanes work together, loops that
+  // Stop::Budget counts, and Metal keep to one.
   uint32_t lanes_a_thread = 1;
 };
 

@@ -102,6 +102,8 @@ class Analysis {
     switch (inst.op) {
       case Op::Add: return form(inst, 0) != form(inst, 1);
       case Op::Sub: return form(inst, 1) == Form::Uniform;
+      case Op::Fma:
+      case Op::Mad: return form(inst, 0) == Form::Uniform && form(inst, 1) == Form::Uniform;
       case Op::Bitcast: return true;
       case Op::Cast: return is_integer(inst.from) && size_of(inst.from) == size_of(inst.type);
       default: return false;

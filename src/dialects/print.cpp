@@ -279,8 +279,9 @@ class Unit {
   }
 
   uint32_t most_lanes() const {
-    return language_.words[0].empty() || options_.stop == Stop::Budget ? 1
-                                                                       : options_.lanes_a_thread;
+    // A budget is that of each lane.
+    const bool counted = options_.stop == Stop::Budget && uses_.polls(Poll::Lane);
+    return language_.words[0].empty() || counted ? 1 : options_.lanes_a_thread;
   }
 
   // The number of the group, taken apart along the axes that the program looks at.

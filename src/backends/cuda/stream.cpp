@@ -14,7 +14,9 @@ using dialects::Argument;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr microseconds kSpin{40};         // a short wait is over by then
+// A thread that the driver puts to sleep wakes up some 70 us late. In a wait of medium length
+// others may have the processor between two looks.
+constexpr microseconds kSpin{40}, kYield{2000};
 constexpr milliseconds kLongestSleep{1};  // between looks at a deadline
 constexpr milliseconds kGrace{250};       // for a kernel that was told to stop
 constexpr uint64_t kMostBlocks = INT32_MAX;
@@ -263,6 +265,10 @@ hal::State CudaStream::await(Event event, hal::Deadline deadline) {
     if (deadline_ && now >= *deadline_) stop(false);
     if (deadline && now >= *deadline) return hal::State::Pending;
     if (now - start < kSpin) continue;
+    if (now - start < kYield) {
+      std::this_thread::yield();
+      continue;
+    }
     if (!deadline && !deadline_ && watches_.empty()) {
       const Status end = driver_->event_synchronize(event);
       if (end != kSuccess) throw gpu_.error(end, work(), true);

@@ -20,7 +20,8 @@ constexpr uint64_t kManyBlocks = uint64_t{1} << 16;
 dialects::Options options_for(const Session& session) {
   return {.f64 = session.info().compute.has(DType::F64),
           .f16 = false,
-          .stop = session.sees_host() ? dialects::Stop::Flag : dialects::Stop::Budget};
+          .stop = session.sees_host() ? dialects::Stop::Flag : dialects::Stop::Budget,
+          .lanes_a_thread = session.info().software ? 1u : 4u};
 }
 
 // Compilers can be talkative, and what is wrong stands first.

@@ -398,6 +398,7 @@ class Generator {
     if (elements.empty()) return;
     for (Place& place : places_) {
       std::vector<Value> results;
+      results.reserve(elements.size());
       for (const size_t i : elements)
         results.push_back(value(kernel_.outputs[i].term, place.local, &place.at));
       b_.if_(place.inside, [&] {

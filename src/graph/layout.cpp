@@ -89,8 +89,10 @@ Grid Layout::grid() const {
 }
 
 Hints hints_of(const DeviceInfo& device) {
-  const bool host = device.backend == BackendType::Cpu || device.backend == BackendType::Null;
-  return {.many_threads = !host && device.max_lanes >= program::kMaxLanes};
+  // What a lane keeps is memory where one processor runs the lanes of a workgroup in turns.
+  const bool in_turns =
+      device.backend == BackendType::Cpu || device.backend == BackendType::Null || device.software;
+  return {.many_threads = !in_turns && device.max_lanes >= program::kMaxLanes};
 }
 
 Layout layout(const Kernel& kernel, const Hints& hints) {

@@ -158,6 +158,9 @@ class Backend {
   virtual ~Backend() = default;
   virtual BackendType type() const = 0;
   virtual Expected<std::vector<DeviceInfo>> discover() = 0;
+  // Why none of its devices would be chosen unless it is named, if that is known without loading a
+  // driver, which may be large; empty if not.
+  virtual std::string passed_over() { return {}; }
   virtual Expected<std::shared_ptr<Device>> open(int index, const BackendConfig& config) = 0;
 };
 

@@ -179,20 +179,20 @@ BaseReg X86::least_or_most(bool max, DType type, std::span<const Operand> in) {
   return to;
 }
 
-BaseReg X86::extreme_of_numbers(Op op, DType type, const Operand& first, const Operand& second) {
+BaseReg X86::extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) {
   const bool eight = type == DType::F64, max = op == Op::Max;
-  const Vec a = any(type, first), to = of(type);
+  const Vec x = any(type, a), to = of(type);
   if (avx512_) {
     // VRANGE tells zeros apart, but gives the number where one operand is NaN.
-    cc_.emit(eight ? I::kIdVrangepd : I::kIdVrangeps, to, a, second, max ? 5 : 4);
+    cc_.emit(eight ? I::kIdVrangepd : I::kIdVrangeps, to, x, b, max ? 5 : 4);
     return to;
   }
-  const Vec b = any(type, second), equal = of(type), both = of(type);
-  cc_.emit(eight ? I::kIdVcmppd : I::kIdVcmpps, equal, a, b, 0);
+  const Vec y = any(type, b), equal = of(type), both = of(type);
+  cc_.emit(eight ? I::kIdVcmppd : I::kIdVcmpps, equal, x, y, 0);
   const Id extreme =
       max ? (eight ? I::kIdVmaxpd : I::kIdVmaxps) : (eight ? I::kIdVminpd : I::kIdVminps);
-  cc_.emit(extreme, to, a, b);
-  bitwise(max ? Op::And : Op::Or, both, a, b);
+  cc_.emit(extreme, to, x, y);
+  bitwise(max ? Op::And : Op::Or, both, x, y);
   cc_.emit(eight ? I::kIdVblendvpd : I::kIdVblendvps, to, to, both, equal);
   return to;
 }

@@ -48,6 +48,9 @@ Opened open(const backends::Entry& entry, int index, const BackendConfig& config
 // A device of the backend, or what each of them lacks. Without a number any device will do where
 // the user has left the choice to us.
 Opened open_any(const backends::Entry& entry, const Wish& wish) {
+  if (!wish.named && entry.backend != nullptr)
+    if (std::string reason = entry.backend->passed_over(); !reason.empty())
+      return hal::Refusal{std::move(reason)};
   auto found = devices_of(entry);
   if (auto* refusal = std::get_if<hal::Refusal>(&found)) return *refusal;
   const auto& devices = std::get<std::vector<DeviceInfo>>(found);

@@ -65,6 +65,7 @@ class Peers {
     std::vector<const float*> in;
     for (const Array& array : work.inputs) in.push_back(array.as<float>().data());
     const auto columns = static_cast<size_t>(work.shape.size() > 1 ? work.shape.back() : 1);
+    if (run_ == nullptr) return;
     run_(peer.loop, in.data(), out.data(), work.inputs[0].size() / columns, columns,
          work.result.empty() ? 1 : 0, threads);
   }

@@ -6,6 +6,9 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "core/dynamic_library.hpp"
 #include "core/host_memory.hpp"
@@ -41,6 +44,22 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 }  // namespace
 
 bool is_ending() { return g_ending; }
+
+// The loader's list: files *.icd in a folder, each with the name of a driver's library.
+std::string software_alone() {
+  const char* const asked = std::getenv("OCL_ICD_VENDORS");
+  std::error_code error;
+  size_t drivers = 0;
+  for (const auto& file : std::filesystem::directory_iterator(
+           asked != nullptr ? asked : "/etc/OpenCL/vendors", error)) {
+    if (file.path().extension() != ".icd") continue;
+    std::string library;
+    std::getline(std::ifstream(file.path()) >> std::ws, library);
+    if (!has(library, "pocl")) return {};
+    drivers++;
+  }
+  return drivers == 0 ? "" : "PoCL alone is installed, a software device, which has to be named";
+}
 
 const Driver& Driver::instance() {
   static const auto* const driver = new Driver;

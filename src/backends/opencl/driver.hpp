@@ -46,6 +46,10 @@ class Driver {
   std::string reason_;
 };
 
+// Why no device here is hardware, from the list of installed drivers alone; empty if one may be, or
+// if there is no such list.
+std::string software_alone();
+
 // "CL_OUT_OF_RESOURCES".
 std::string name_of_status(int32_t status);
 // Throws what a status other than success stands for.

@@ -61,6 +61,8 @@ class ClBackend final : public hal::Backend {
  public:
   BackendType type() const override { return BackendType::OpenCl; }
 
+  std::string passed_over() override { return software_alone(); }
+
   hal::Expected<std::vector<DeviceInfo>> discover() override {
     const Driver& driver = Driver::instance();
     if (driver.devices().empty()) return hal::Refusal{driver.reason()};

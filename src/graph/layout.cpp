@@ -59,12 +59,14 @@ void hold_row(const Kernel& kernel, int64_t row, Layout& l) {
   const auto loads = std::count_if(kernel.terms.begin(), kernel.terms.end(), [](const Term& t) {
     return t.kind == TermKind::Load && !t.per_row;
   });
-  const auto runs = std::bit_ceil(static_cast<uint64_t>((row - 1) / (kRun * l.lanes) + 1));
-  const auto held = std::bit_ceil(static_cast<uint64_t>((row - 1) / l.lanes + 1));
-  if (runs * l.lanes > program::kMaxLanes || std::min<int64_t>(kRun, held) * loads > kMostHeld)
-    return;
+  const auto rounded_up = [](int64_t n) {
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)));
+  };
+  const int64_t runs = rounded_up((row - 1) / (kRun * l.lanes) + 1);
+  const int64_t held = std::min(kRun, rounded_up((row - 1) / l.lanes + 1));
+  if (runs * l.lanes > program::kMaxLanes || held * loads > kMostHeld) return;
   l.side_by_side = static_cast<uint32_t>(runs);
-  l.held = static_cast<uint32_t>(std::min<uint64_t>(kRun, held));
+  l.held = static_cast<uint32_t>(held);
 }
 
 // 0 and 1 are so common that the code knows them.

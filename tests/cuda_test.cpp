@@ -1,65 +1,18 @@
-// The CUDA backend on an emulated driver (fake_cuda.cpp): everything but what kernels compute. Each
-// test wants a process of its own, as a process has one driver: ctest gives it one.
-#include <dlfcn.h>
-#include <gtest/gtest.h>
-
+// The CUDA backend on an emulated driver (fake_cuda.cpp): everything but what kernels compute.
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <thread>
 
 #include "backends/cuda/cuda.hpp"
-#include "fake_cuda.hpp"
-#include "hologram/hologram.hpp"
+#include "cuda_fixture.hpp"
 #include "program/ir.hpp"
 
 namespace hologram {
 namespace {
 
-namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr int kIllegalAddress = 700, kOutOfMemory = 2, kNoImage = 200;
-
-class Cuda : public testing::Test {
- public:
-  Cuda() {
-    setenv("HOLOGRAM_CUDA_LIBRARY", FAKE_CUDA, 1);
-    setenv("HOLOGRAM_NVRTC_LIBRARY", FAKE_CUDA, 1);
-    unsetenv("FAKE_CUDA_CAPABILITY");
-    folder_ = fs::temp_directory_path() / ("hologram-cuda-test-" + std::to_string(getpid()));
-    fs::remove_all(folder_);
-    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-    void* library = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
-    EXPECT_NE(library, nullptr) << dlerror();
-    reinterpret_cast<void (*)(FakeCuda*)>(dlsym(library, "fake_cuda"))(&driver_);
-  }
-  ~Cuda() override {
-    driver_.fail(nullptr, 0, 0, 0);
-    EXPECT_EQ(driver_.depth(), 0) << "a context was left behind";
-    fs::remove_all(folder_);
-  }
-
- protected:
-  static Executor executor(uint64_t timeout_ms = 0) {
-    BackendConfig config;
-    config.backend_type = BackendType::Cuda;
-    config.timeout_ms = timeout_ms;
-    return Executor::from_config(config);
-  }
-
-  FakeCuda driver_;
-  fs::path folder_;
-};
-
-Program scale(const std::string& name = "scale") {
-  return Program::parse("program " + name + R"((inout y: f32[n], a: f32) lanes(n) {
-    i = global_id.x
-    if i < n { y[i] = y[i] * a }
-  })");
-}
+using Cuda = CudaTest;
 
 Program endless() {
   return Program::parse(R"(program endless(inout y: u32[n]) lanes(n) {
@@ -68,30 +21,10 @@ Program endless() {
   })");
 }
 
-Array counting(size_t count) {
-  std::vector<float> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), 0.0f);
-  return Array::from(numbers, {static_cast<int64_t>(count)});
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorKind::Internal, "no error", ""};
-}
-
 RunOptions watched(Progress& progress) {
   RunOptions options;
   options.progress = &progress;
   return options;
-}
-
-void run(const Executor& executor, const Program& program = scale(), Array y = counting(300)) {
-  executor.run(program, {{"y", std::move(y)}, {"a", 2}});
 }
 
 TEST_F(Cuda, TellsWhatIsThere) {
@@ -175,10 +108,10 @@ TEST_F(Cuda, CompilesForTheDeviceWithExactArithmetic) {
 TEST_F(Cuda, LaunchesAsManyBlocksAsThereIsWork) {
   const Executor gpu = executor();
   run(gpu, scale(), counting(100'000));
-  const uint64_t threads = uint64_t{driver_.blocks()} * driver_.threads();
+  const uint64_t threads = uint64_t{driver_.ran(0).blocks} * driver_.ran(0).threads;
   EXPECT_GE(threads * 8, 100'000u) << "a thread does 8 lanes at most";
   EXPECT_LE(threads, 101'000u);
-  EXPECT_LE(driver_.threads(), 1024u);
+  EXPECT_LE(driver_.ran(0).threads, 1024u);
   const int launches = driver_.calls("cuLaunchKernel");
   run(gpu, scale(), counting(0));
   EXPECT_EQ(driver_.calls("cuLaunchKernel"), launches) << "there is nothing to do";
@@ -201,8 +134,7 @@ TEST_F(Cuda, ManyExecutorsShareWhatTheDriverGave) {
   for (int i = 0; i < 20; i++) run(executor());
   EXPECT_EQ(driver_.calls("cuInit"), 1);
   EXPECT_EQ(driver_.calls("cuDevicePrimaryCtxRetain"), 1);
-  EXPECT_EQ(driver_.calls("cuStreamCreate"), 2);
-  EXPECT_EQ(driver_.allocated(), 0u) << "memory of executors that are gone";
+  EXPECT_EQ(driver_.live(nullptr), 0) << "what executors had that are gone";
 }
 
 TEST_F(Cuda, AnyThreadMayUseIt) {
@@ -338,43 +270,6 @@ TEST_F(Cuda, WhatTheCpuAloneCanDoIsRefused) {
               executor().run(scale(), {{"y", counting(10)}, {"a", 1}}, options);
             }).kind(),
             ErrorKind::UnsupportedOperation);
-}
-
-// One call after the other fails: that is an error with a remedy, memory comes back, and afterwards
-// the same work succeeds.
-TEST_F(Cuda, EveryCallMayFail) {
-  const Array numbers = counting(3'000'000);
-  const std::vector<float> wanted(numbers.as<float>().begin(), numbers.as<float>().end());
-  const auto work = [&] {
-    const Executor gpu = executor();
-    const Tensor t = Tensor::from(numbers, gpu);
-    run(gpu);
-    (t + 1).eval();
-    EXPECT_EQ(t.to_vector<float>(), wanted);
-  };
-  work();
-  int failures = 0;
-  for (const char* call :
-       {"cuMemAlloc_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuModuleLoadDataEx",
-        "cuModuleGetFunction", "cuLaunchKernel", "cuEventCreate", "cuEventRecord", "cuMemHostAlloc",
-        "cuStreamCreate", "nvrtcCreateProgram", "nvrtcCompileProgram", "nvrtcGetCUBINSize",
-        "nvrtcGetCUBIN"})
-    for (int skip = 0;; skip++) {
-      fs::remove_all(folder_);
-      const int before = driver_.calls(call);
-      driver_.fail(call, skip, 1, kOutOfMemory);
-      const Error error = error_of(work);
-      const bool failed = std::string(error.what()) != "no error";
-      driver_.fail(nullptr, 0, 0, 0);
-      EXPECT_EQ(driver_.allocated(), 0u) << call << ' ' << skip;
-      if (failed) {
-        failures++;
-        EXPECT_FALSE(error.remedy().empty()) << error.what();
-        work();
-      }
-      if (driver_.calls(call) - before <= skip) break;
-    }
-  EXPECT_GT(failures, 30);
 }
 
 }  // namespace

@@ -1,60 +1,94 @@
-// A CUDA driver and an NVRTC for machines without a GPU: memory is the host's, copies are done,
-// kernels are taken down and not run. Any call can be made to fail. What a test sees here "runs on
-// an emulated driver", no more.
+// A CUDA driver for machines without a GPU: memory is the host's, copies are done, kernels are
+// taken down and not run. Any call can be made to fail. What a test sees here "runs on an emulated
+// driver", no more.
 //
-// FAKE_CUDA_CAPABILITY is the compute capability of its two devices, 90 unless set. FAKE_CUDA_TEXTS
-// is a folder that gets a copy of what is compiled, and the compiler's options.
+// FAKE_CUDA_CAPABILITY is the compute capability of its two devices, 90 unless set,
+// FAKE_CUDA_MEMORY_MB their memory, 128 unless set. FAKE_CUDA_TEXTS is a folder that gets a copy of
+// what is compiled, and the compiler's options.
 #include "fake_cuda.hpp"
 
-#include <atomic>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <map>
-#include <mutex>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "backends/cuda/api.hpp"
-#include "libraries/nvrtc/api.hpp"
+#include "fake_cuda_world.hpp"
 
 // Names and types are the vendor's; memory is handed out as a driver does.
 // NOLINTBEGIN(readability-identifier-naming, bugprone-macro-parentheses)
 // NOLINTBEGIN(performance-no-int-to-ptr, cppcoreguidelines-no-malloc)
+namespace hologram::fake {
 namespace {
 
-using namespace hologram::backends::cuda;
-using hologram::FakeCuda;
-using hologram::libraries::nvrtc::Compilation;
+constexpr size_t kOfHologram = 64;      // smaller ones are a stream's own
+constexpr double kKernelTakes = 0.005;  // milliseconds
+thread_local std::vector<Context> t_contexts;
 
-constexpr size_t kMemory = size_t{128} << 20;
-constexpr size_t kOfHologram = 64;  // smaller ones are a stream's own, which is kept
+int number_from(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+size_t memory_of_device() {
+  return static_cast<size_t>(number_from("FAKE_CUDA_MEMORY_MB", 128)) << 20;
+}
+int capability() { return number_from("FAKE_CUDA_CAPABILITY", 90); }
 
-struct Failure {
-  int skip, count, status;
-};
+bool busy(const World& w) { return w.running != FakeCuda::Never; }
+DeviceNumber device_of(Context context) {
+  return static_cast<DeviceNumber>(reinterpret_cast<uintptr_t>(context) % 100);
+}
+uint64_t allocated_on(const World& w, DeviceNumber device) {
+  uint64_t bytes = 0;
+  for (const auto& [address, a] : w.memory)
+    if (!a.host && a.bytes >= kOfHologram && device_of(a.context) == device) bytes += a.bytes;
+  return bytes;
+}
 
-struct World {
-  std::recursive_mutex mutex;
-  std::map<std::string, int> calls;
-  std::map<std::string, Failure> failures;
-  std::map<Address, size_t> memory;  // device and pinned
-  uint64_t allocated = 0;
-  FakeCuda::Hang hang = FakeCuda::Never;
-  FakeCuda::Hang running = FakeCuda::Never;  // the last launch
-  int lost = 0;
-  unsigned blocks = 0, threads = 0;
-  std::vector<uint64_t> arguments;
-  std::string options;
-};
+int take(World& w, void** memory, size_t bytes, bool host) {
+  if (current() == nullptr) return 201;
+  if (!host && allocated_on(w, device_of(current())) + bytes > memory_of_device())
+    return kOutOfMemory;
+  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(*memory, 0xa5, bytes);
+  w.memory[reinterpret_cast<Address>(*memory)] = {bytes, current(), host};
+  return 0;
+}
+int give(World& w, Address memory, bool host) {
+  const auto found = w.memory.find(memory);
+  if (found == w.memory.end() || found->second.host != host) return 1;
+  w.memory.erase(found);
+  std::free(reinterpret_cast<void*>(memory));
+  return 0;
+}
+
+const std::pair<const Address, Allocation>* around(const World& w, Address address, size_t bytes) {
+  const auto after = w.memory.upper_bound(address);
+  if (after == w.memory.begin()) return nullptr;
+  const auto& found = *std::prev(after);
+  return address + bytes <= found.first + found.second.bytes ? &found : nullptr;
+}
+
+// The copy, if the ends on the device lie inside an allocation.
+int move(World& w, Address to, bool to_device, Address from, bool from_device, size_t bytes) {
+  if (current() == nullptr) return 201;
+  if (to_device && around(w, to, bytes) == nullptr) return 1;
+  if (from_device && around(w, from, bytes) == nullptr) return 1;
+  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return 0;
+}
+
+bool is_stream(NativeStream stream) {
+  return current() != nullptr && (stream == nullptr || find(stream, "stream") != nullptr);
+}
+
+}  // namespace
+
 World& world() {
   static auto* const instance = new World;
   return *instance;
 }
-thread_local int t_depth = 0;
 
-// What every call begins with: 0, or the status that it is to give.
+Context current() { return t_contexts.empty() ? nullptr : t_contexts.back(); }
+
 int enter(const char* name) {
   World& w = world();
   const std::lock_guard lock(w.mutex);
@@ -65,51 +99,24 @@ int enter(const char* name) {
   return found->second.status;
 }
 
-#define ENTER                                            \
-  if (const int status = enter(__func__)) return status; \
-  World& w = world();                                    \
-  const std::lock_guard lock(w.mutex)
-
-bool busy(const World& w) { return w.running != FakeCuda::Never; }
-
-int capability() {
-  const char* text = std::getenv("FAKE_CUDA_CAPABILITY");
-  return text == nullptr ? 90 : std::atoi(text);
+Ran kernel_of(unsigned blocks, unsigned threads, void** parameters) {
+  Ran kernel{blocks, threads, {}};
+  // As many as the tests' programs have at least.
+  for (size_t i = 0; i < 2; i++) std::memcpy(&kernel.arguments[i], parameters[i], sizeof(uint64_t));
+  return kernel;
 }
 
-int take(World& w, void** memory, size_t bytes, bool device) {
-  if (device && w.allocated + bytes > kMemory) return kOutOfMemory;
-  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  std::memset(*memory, 0xa5, bytes);
-  w.memory[reinterpret_cast<Address>(*memory)] = bytes;
-  if (device && bytes >= kOfHologram) w.allocated += bytes;
-  return 0;
+void run(World& w, const Ran& kernel) {
+  w.running = w.hang;
+  w.clock += kKernelTakes;
+  w.ran.push_back(kernel);
+  if (w.copied > 0) move(w, kernel.arguments[1], true, kernel.arguments[0], true, w.copied);
 }
 
-// The copy, if the ends on the device lie inside an allocation.
-int move(World& w, Address to, bool to_device, Address from, bool from_device, size_t bytes) {
-  const auto inside = [&](Address address) {
-    const auto after = w.memory.upper_bound(address);
-    if (after == w.memory.begin()) return false;
-    const auto& [begin, size] = *std::prev(after);
-    return address + bytes <= begin + size;
-  };
-  if ((to_device && !inside(to)) || (from_device && !inside(from))) return 1;
-  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-  return 0;
-}
+}  // namespace hologram::fake
 
-void write(const std::string& name, const std::string& text) {
-  if (const char* folder = std::getenv("FAKE_CUDA_TEXTS"))
-    std::ofstream(std::string(folder) + '/' + name) << text;
-}
-
-template <class Handle>
-Handle handle(uintptr_t number) {
-  return reinterpret_cast<Handle>(number);
-}
-
-}  // namespace
+using namespace hologram;
+using namespace hologram::fake;
 
 extern "C" {
 
@@ -140,7 +147,7 @@ int cuDeviceGetName(char* name, int length, DeviceNumber device) {
 }
 int cuDeviceTotalMem_v2(size_t* bytes, DeviceNumber) {
   ENTER;
-  *bytes = kMemory;
+  *bytes = memory_of_device();
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int attribute, DeviceNumber) {
@@ -159,65 +166,106 @@ int cuDeviceGetPCIBusId(char* id, int length, DeviceNumber device) {
 int cuDevicePrimaryCtxRetain(Context* context, DeviceNumber device) {
   ENTER;
   *context = handle<Context>(static_cast<uintptr_t>(device));
+  w.active.push_back(device);
   return 0;
 }
-int cuCtxPushCurrent_v2(Context) {
+int cuDevicePrimaryCtxGetState(DeviceNumber device, unsigned*, int* active) {
   ENTER;
-  t_depth++;
+  *active = std::count(w.active.begin(), w.active.end(), device) > 0 ? 1 : 0;
+  return 0;
+}
+int cuCtxPushCurrent_v2(Context context) {
+  ENTER;
+  t_contexts.push_back(context);
   return 0;
 }
 int cuCtxPopCurrent_v2(Context*) {
   ENTER;
-  t_depth--;
+  if (t_contexts.empty()) return 201;
+  t_contexts.pop_back();
   return 0;
+}
+int cuCtxGetDevice(DeviceNumber* device) {
+  ENTER;
+  if (current() == nullptr) return 201;
+  *device = device_of(current());
+  return 0;
+}
+int cuCtxSynchronize() {
+  ENTER;
+  return current() == nullptr ? 201 : 0;
 }
 int cuMemGetInfo_v2(size_t* free, size_t* total) {
   ENTER;
-  *total = kMemory;
-  *free = kMemory - w.allocated;
+  if (current() == nullptr) return 201;
+  *total = memory_of_device();
+  *free = *total - allocated_on(w, device_of(current()));
   return 0;
 }
 int cuMemAlloc_v2(Address* memory, size_t bytes) {
   ENTER;
   void* taken = nullptr;
-  const int status = take(w, &taken, bytes, true);
+  const int status = take(w, &taken, bytes, false);
   *memory = reinterpret_cast<Address>(taken);
   return status;
 }
 int cuMemFree_v2(Address memory) {
   ENTER;
-  if (const size_t bytes = w.memory.at(memory); bytes >= kOfHologram) w.allocated -= bytes;
-  w.memory.erase(memory);
-  std::free(reinterpret_cast<void*>(memory));
-  return 0;
+  return give(w, memory, false);
 }
 int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
   ENTER;
-  const int status = take(w, memory, bytes, false);
-  return status;
+  return take(w, memory, bytes, true);
 }
-int cuPointerGetAttributes(unsigned, int*, void**, Address) {
+int cuMemFreeHost(void* memory) {
   ENTER;
+  return give(w, reinterpret_cast<Address>(memory), true);
+}
+// What is unknown to the driver is told as nothing.
+int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Address pointer) {
+  ENTER;
+  const auto* found = around(w, pointer, 1);
+  for (unsigned i = 0; i < count && found != nullptr; i++) {
+    const auto& [start, a] = *found;
+    if (attributes[i] == kMemoryType)
+      *static_cast<unsigned*>(values[i]) =
+          static_cast<unsigned>(a.host ? kHostMemory : kDeviceMemory);
+    if (attributes[i] == kDeviceOrdinal) *static_cast<int*>(values[i]) = device_of(a.context) - 7;
+    if (attributes[i] == kRangeStart) *static_cast<Address*>(values[i]) = start;
+    if (attributes[i] == kRangeSize) *static_cast<size_t*>(values[i]) = a.bytes;
+  }
   return 0;
 }
-int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, NativeStream) {
+int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, NativeStream stream) {
   ENTER;
+  if (!is_stream(stream)) return 400;
   const int status = move(w, to, true, reinterpret_cast<Address>(from), false, bytes);
   uint32_t word = 0;
   if (bytes == sizeof word) std::memcpy(&word, from, bytes);
   if (w.running == FakeCuda::Obedient && word == 1) w.running = FakeCuda::Never;
   return status;
 }
-int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, NativeStream) {
+int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, NativeStream stream) {
   ENTER;
+  if (!is_stream(stream)) return 400;
   return move(w, reinterpret_cast<Address>(to), false, from, true, bytes);
 }
-int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, NativeStream) {
+int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, NativeStream stream) {
   ENTER;
+  if (!is_stream(stream)) return 400;
   return move(w, to, true, from, true, bytes);
 }
-int cuMemsetD32Async(Address where, unsigned pattern, size_t count, NativeStream) {
+int cuMemcpyPeerAsync(Address to, Context to_context, Address from, Context from_context,
+                      size_t bytes, NativeStream stream) {
   ENTER;
+  const auto *target = around(w, to, bytes), *source = around(w, from, bytes);
+  if (!is_stream(stream) || target == nullptr || source == nullptr) return 400;
+  if (target->second.context != to_context || source->second.context != from_context) return 201;
+  return move(w, to, true, from, true, bytes);
+}
+int cuMemsetD32Async(Address where, unsigned pattern, size_t count, NativeStream stream) {
+  ENTER;
+  if (!is_stream(stream)) return 400;
   for (size_t i = 0; i < count; i++)
     std::memcpy(reinterpret_cast<std::byte*>(where) + 4 * i, &pattern, 4);
   return 0;
@@ -226,12 +274,11 @@ int cuMemsetD32Async(Address where, unsigned pattern, size_t count, NativeStream
 int cuModuleLoadDataEx(Module* module, const void* image, unsigned, int*, void**) {
   ENTER;
   if (std::memcmp(image, "fake", 4) != 0) return 200;
-  *module = handle<Module>(1);
-  return 0;
+  return make(module, "module");
 }
-int cuModuleUnload(Module) {
+int cuModuleUnload(Module module) {
   ENTER;
-  return 0;
+  return destroy(module, "module");
 }
 int cuModuleGetFunction(Function* function, Module, const char*) {
   ENTER;
@@ -244,42 +291,64 @@ int cuFuncGetAttribute(int* value, int attribute, Function) {
   return 0;
 }
 int cuLaunchKernel(Function, unsigned grid_x, unsigned, unsigned, unsigned block_x, unsigned,
-                   unsigned, unsigned, NativeStream, void** parameters, void**) {
+                   unsigned, unsigned, NativeStream stream, void** parameters, void**) {
   ENTER;
-  w.running = w.hang;
-  w.blocks = grid_x;
-  w.threads = block_x;
-  w.arguments.clear();
-  // As many as the tests' programs have at least.
-  for (int i = 0; i < 2; i++) {
-    uint64_t value = 0;
-    std::memcpy(&value, parameters[i], sizeof value);
-    w.arguments.push_back(value);
-  }
+  if (!is_stream(stream)) return 400;
+  run(w, kernel_of(grid_x, block_x, parameters));
   return 0;
 }
-int cuStreamCreate(NativeStream* stream, unsigned) {
+int cuStreamCreate(NativeStream* stream, unsigned flags) {
   ENTER;
-  *stream = handle<NativeStream>(3);
-  return 0;
+  return make(stream, "stream", flags);
 }
-int cuEventCreate(Event* event, unsigned) {
+int cuStreamDestroy_v2(NativeStream stream) {
   ENTER;
-  static uintptr_t next = 4;
-  *event = handle<Event>(next++);
-  return 0;
+  return destroy(stream, "stream");
 }
-int cuEventRecord(Event, NativeStream) {
-  ENTER;
-  return 0;
-}
-int cuEventQuery(Event) {
-  ENTER;
-  return busy(w) ? kNotReady : 0;
-}
-int cuEventSynchronize(Event) {
+int cuStreamSynchronize(NativeStream) {
   ENTER;
   return busy(w) ? 999 : 0;  // a test would wait for ever
+}
+int cuStreamGetCtx(NativeStream stream, Context* context) {
+  ENTER;
+  const Object* found = find(stream, "stream");
+  if (found == nullptr) return 400;
+  *context = found->context;
+  return 0;
+}
+int cuEventCreate(Event* event, unsigned flags) {
+  ENTER;
+  return make(event, "event", flags);
+}
+int cuEventDestroy_v2(Event event) {
+  ENTER;
+  return destroy(event, "event");
+}
+int cuEventRecord(Event event, NativeStream stream) {
+  ENTER;
+  Object* found = find(event, "event");
+  if (found == nullptr || !is_stream(stream)) return 400;
+  found->recorded = w.clock;
+  return 0;
+}
+int cuEventQuery(Event event) {
+  ENTER;
+  if (find(event, "event") == nullptr) return 400;
+  return busy(w) ? kNotReady : 0;
+}
+int cuEventSynchronize(Event event) {
+  ENTER;
+  if (find(event, "event") == nullptr) return 400;
+  return busy(w) ? 999 : 0;  // a test would wait for ever
+}
+int cuEventElapsedTime(float* milliseconds, Event from, Event to) {
+  ENTER;
+  const Object *a = find(from, "event"), *b = find(to, "event");
+  for (const Object* event : {a, b})
+    if (event == nullptr || event->recorded < 0 || (event->flags & kNoTiming) != 0) return 400;
+  if (busy(w)) return kNotReady;
+  *milliseconds = static_cast<float>(b->recorded - a->recorded);
+  return 0;
 }
 int cuGetErrorName(int status, const char** text) {
   *text = status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
@@ -290,73 +359,56 @@ int cuGetErrorString(int status, const char** text) {
   return 0;
 }
 
-int nvrtcVersion(int* major, int* minor) {
+int cuGraphCreate(Graph* graph, unsigned flags) {
   ENTER;
-  *major = 12;
-  *minor = 8;
+  return make(graph, "graph", flags);
+}
+int cuGraphDestroy(Graph graph) {
+  ENTER;
+  return destroy(graph, "graph");
+}
+// A node is known by its number; each must come after the one before it.
+int cuGraphAddKernelNode(GraphNode* node, Graph graph, const GraphNode* after, size_t count,
+                         const KernelNode* kernel) {
+  ENTER;
+  Object* found = find(graph, "graph");
+  if (found == nullptr || count != (found->kernels.empty() ? 0 : 1)) return 400;
+  if (count == 1 && *after != handle<GraphNode>(found->kernels.size())) return 1;
+  found->kernels.push_back(kernel_of(kernel->grid_x, kernel->block_x, kernel->parameters));
+  *node = handle<GraphNode>(found->kernels.size());
   return 0;
 }
-int nvrtcGetNumSupportedArchs(int* count) {
+int cuGraphInstantiateWithFlags(ReadyGraph* ready, Graph graph, unsigned long long) {
   ENTER;
-  *count = 3;
+  const Object* from = find(graph, "graph");
+  if (from == nullptr) return 400;
+  const std::vector<Ran> kernels = from->kernels;
+  const int status = make(ready, "ready graph");
+  if (status == 0) find(*ready, "ready graph")->kernels = kernels;
+  return status;
+}
+int cuGraphExecKernelNodeSetParams(ReadyGraph ready, GraphNode node, const KernelNode* kernel) {
+  ENTER;
+  Object* found = find(ready, "ready graph");
+  if (found == nullptr) return 400;
+  found->kernels.at(reinterpret_cast<uintptr_t>(node) - 1) =
+      kernel_of(kernel->grid_x, kernel->block_x, kernel->parameters);
   return 0;
 }
-int nvrtcGetSupportedArchs(int* architectures) {
+int cuGraphUpload(ReadyGraph ready, NativeStream stream) {
   ENTER;
-  architectures[0] = 75;
-  architectures[1] = 80;
-  architectures[2] = 90;
+  return find(ready, "ready graph") != nullptr && is_stream(stream) ? 0 : 400;
+}
+int cuGraphLaunch(ReadyGraph ready, NativeStream stream) {
+  ENTER;
+  const Object* found = find(ready, "ready graph");
+  if (found == nullptr || !is_stream(stream)) return 400;
+  for (const Ran& kernel : found->kernels) run(w, kernel);
   return 0;
 }
-int nvrtcCreateProgram(Compilation* program, const char* text, const char*, int, const char* const*,
-                       const char* const*) {
+int cuGraphExecDestroy(ReadyGraph ready) {
   ENTER;
-  *program = handle<Compilation>(1);
-  write(std::to_string(std::hash<std::string_view>()(text)) + ".cu", text);
-  return 0;
-}
-int nvrtcDestroyProgram(Compilation*) {
-  ENTER;
-  return 0;
-}
-int nvrtcCompileProgram(Compilation, int count, const char* const* options) {
-  ENTER;
-  w.options.clear();
-  for (int i = 0; i < count; i++) w.options += std::string(i > 0 ? " " : "") + options[i];
-  write("options", w.options);
-  return 0;
-}
-constexpr char kLog[] = "program.cu(1): error: injected\n  here\n";
-int nvrtcGetProgramLogSize(Compilation, size_t* bytes) {
-  ENTER;
-  *bytes = sizeof kLog;
-  return 0;
-}
-int nvrtcGetProgramLog(Compilation, char* text) {
-  ENTER;
-  std::memcpy(text, kLog, sizeof kLog);
-  return 0;
-}
-constexpr char kCode[] = "fake code";
-int nvrtcGetCUBINSize(Compilation, size_t* bytes) {
-  ENTER;
-  *bytes = 8;
-  return 0;
-}
-int nvrtcGetCUBIN(Compilation, char* bytes) {
-  ENTER;
-  std::memcpy(bytes, kCode, 8);
-  return 0;
-}
-int nvrtcGetPTXSize(Compilation, size_t* bytes) {
-  ENTER;
-  *bytes = sizeof kCode;
-  return 0;
-}
-int nvrtcGetPTX(Compilation, char* text) {
-  ENTER;
-  std::memcpy(text, kCode, sizeof kCode);
-  return 0;
+  return destroy(ready, "ready graph");
 }
 
 void fake_cuda(FakeCuda* control) {
@@ -374,12 +426,33 @@ void fake_cuda(FakeCuda* control) {
     world().hang = how;
     world().running = FakeCuda::Never;
   };
-  control->allocated = [] { return world().allocated; };
-  control->depth = [] { return t_depth; };
-  control->blocks = [] { return world().blocks; };
-  control->threads = [] { return world().threads; };
-  control->argument = [](int index) { return world().arguments.at(static_cast<size_t>(index)); };
+  control->allocated = [] {
+    const std::lock_guard lock(world().mutex);
+    return allocated_on(world(), 7) + allocated_on(world(), 8);
+  };
+  control->live = [](const char* kind) {
+    const std::lock_guard lock(world().mutex);
+    const auto counts = [&](const std::string& name) { return kind == nullptr || name == kind; };
+    int count = 0;
+    for (const auto& [number, object] : world().objects) count += counts(object.kind) ? 1 : 0;
+    for (const auto& [address, a] : world().memory)
+      count += counts(a.host ? "host memory" : "memory") ? 1 : 0;
+    return count;
+  };
+  control->depth = [] { return static_cast<int>(t_contexts.size()); };
+  control->ran = [](int before) {
+    const std::lock_guard lock(world().mutex);
+    return world().ran.at(world().ran.size() - 1 - static_cast<size_t>(before));
+  };
+  control->kernels = [] {
+    const std::lock_guard lock(world().mutex);
+    return static_cast<int>(world().ran.size());
+  };
+  control->copy = [](size_t bytes) { world().copied = bytes; };
   control->options = [] { return world().options.c_str(); };
+  control->new_context = [](int index) -> void* {
+    return handle<void*>(static_cast<uintptr_t>(100 * ++world().foreign_contexts + 7 + index));
+  };
 }
 
 }  // extern "C"
@@ -389,9 +462,5 @@ void fake_cuda(FakeCuda* control) {
   static_assert(std::is_same_v<decltype(&symbol), decltype(DriverFunctions::member)>);
 HOLOGRAM_CUDA_DRIVER(SAME)
 #undef SAME
-#define SAME(member, symbol, parameters) \
-  static_assert(                         \
-      std::is_same_v<decltype(&symbol), decltype(hologram::libraries::nvrtc::Functions::member)>);
-HOLOGRAM_NVRTC(SAME)
 // NOLINTEND(performance-no-int-to-ptr, cppcoreguidelines-no-malloc)
 // NOLINTEND(readability-identifier-naming, bugprone-macro-parentheses)

@@ -2,9 +2,17 @@
 // it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace hologram {
+
+namespace fake {
+struct Ran {  // a kernel
+  unsigned blocks, threads;
+  uint64_t arguments[2];  // the first two
+};
+}  // namespace fake
 
 struct FakeCuda {
   // Calls of the function of that name, a driver's or NVRTC's, fail with the status: `count` of
@@ -15,13 +23,16 @@ struct FakeCuda {
   // when `hang` is called again (Stubborn).
   enum Hang { Never, Obedient, Stubborn };
   void (*hang)(Hang how);
-  uint64_t (*allocated)();  // bytes of device memory
-  int (*depth)();           // contexts that the calling thread has pushed
-  // Of the last launch: blocks, threads, and the value of an argument.
-  unsigned (*blocks)();
-  unsigned (*threads)();
-  uint64_t (*argument)(int index);
-  const char* (*options)();  // of the last compilation, separated by spaces
+  uint64_t (*allocated)();  // bytes of device memory, but for words that streams have
+  // What was made and not yet given back: "memory" and "host memory" (allocations), "stream",
+  // "event", "module", "graph", "ready graph"; null for all of them.
+  int (*live)(const char* kind);
+  int (*depth)();                   // contexts that the calling thread has pushed
+  fake::Ran (*ran)(int before);     // the last kernel, or so many before it
+  int (*kernels)();                 // that ran so far, also those of graphs
+  void (*copy)(size_t bytes);       // kernels to come copy so many from argument 0 to argument 1
+  const char* (*options)();         // of the last compilation, separated by spaces
+  void* (*new_context)(int index);  // of the application's, on the device of that index
 };
 
 }  // namespace hologram

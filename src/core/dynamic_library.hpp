@@ -25,6 +25,12 @@ class DynamicLibrary {
   Function* get(const char* symbol) const {
     return reinterpret_cast<Function*>(find(symbol));
   }
+  // The same for a table of functions: `missing` keeps the name of the first that there is not.
+  template <class Function>
+  void get(const char* symbol, Function*& function, std::string& missing) const {
+    function = get<Function>(symbol);
+    if (function == nullptr && missing.empty()) missing = symbol;
+  }
 
  private:
   void* find(const char* symbol) const;

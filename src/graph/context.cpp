@@ -268,13 +268,14 @@ void Context::launch(hal::Launch launch, const Program& program, runtime::Work w
   if (config().timeout_ms > 0)
     launch.deadline = hal::Clock::now() + std::chrono::milliseconds(config().timeout_ms);
   state_.launches++;
-  if (state_.profiler == nullptr) return stream().launch(launch);
+  const auto start_it = [&] { stream().launch(launch); };
+  if (state_.profiler == nullptr) return state_.with_memory(start_it);
   // Timed alone: what is measured is the kernel and not what waits behind it.
   if (work.bytes == 0)
     for (const hal::Binding& binding : launch.bindings)
       work.bytes += static_cast<double>(binding.size);
   const auto start = hal::Clock::now();
-  stream().launch(launch);
+  state_.with_memory(start_it);
   wait();
   state_.profiler->record(program.name(), start, hal::Clock::now(), work);
 }

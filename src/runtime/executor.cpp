@@ -106,7 +106,8 @@ std::shared_ptr<hal::Executable> Executor::State::executable(const Program& prog
   if (auto ready = known(key)) return ready;
   refuse_if_too_large(program);
   // Compiled without the lock; if two threads do it at once, one result is dropped.
-  std::shared_ptr<hal::Executable> made = device->compile(program, options);
+  std::shared_ptr<hal::Executable> made =
+      with_memory([&] { return device->compile(program, options); });
   programs++;
   const std::lock_guard lock(mutex_);
   if (executables_.size() >= kMostExecutables) executables_.clear();
@@ -168,7 +169,7 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
   const auto start = hal::Clock::now();
   if (config.timeout_ms > 0) launch.deadline = start + std::chrono::milliseconds(config.timeout_ms);
   launches++;
-  stream->launch(launch);
+  with_memory([&] { stream->launch(launch); });
   stream->wait(stream->submit(), launch.deadline);
   const auto end = hal::Clock::now();
   if (profiler != nullptr) {

@@ -39,6 +39,16 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
   static void announce(const program::Program& program, const Grid& grid,
                        const RunOptions& options);
   uint64_t memory_limit() const;  // bytes of arrays
+  // Tries again what found no memory on the device, once what the pool keeps is given back.
+  template <class Work>
+  auto with_memory(const Work& work) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::OutOfMemory || pool->trim() == 0) throw;
+    }
+    return work();
+  }
 
   const BackendConfig config;
   const std::shared_ptr<hal::Device> device;

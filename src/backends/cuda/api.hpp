@@ -1,4 +1,4 @@
-// What is used of the CUDA driver, the same in its versions 11.2 to 13. A test compares these
+// What is used of the CUDA driver, the same in its versions 11.4 to 13. A test compares these
 // declarations with the vendor's own.
 #pragma once
 
@@ -15,6 +15,16 @@ using Module = struct ModuleHandle*;
 using Function = struct FunctionHandle*;
 using NativeStream = struct StreamHandle*;
 using Event = struct EventHandle*;
+using Graph = struct GraphHandle*;            // CUgraph
+using GraphNode = struct GraphNodeHandle*;    // CUgraphNode
+using ReadyGraph = struct ReadyGraphHandle*;  // CUgraphExec
+
+struct KernelNode {  // CUDA_KERNEL_NODE_PARAMS, first version
+  Function function;
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared;
+  void** parameters;
+  void** extra;
+};
 
 // ROW(member, exported name, parameters); every function returns a Status.
 #define HOLOGRAM_CUDA_DRIVER(ROW)                                                                  \
@@ -27,18 +37,26 @@ using Event = struct EventHandle*;
   ROW(device_attribute, cuDeviceGetAttribute, (int* value, int attribute, DeviceNumber device))    \
   ROW(device_pci, cuDeviceGetPCIBusId, (char* id, int length, DeviceNumber device))                \
   ROW(context_retain, cuDevicePrimaryCtxRetain, (Context * context, DeviceNumber device))          \
+  ROW(context_state, cuDevicePrimaryCtxGetState,                                                   \
+      (DeviceNumber device, unsigned* flags, int* active))                                         \
   ROW(context_push, cuCtxPushCurrent_v2, (Context context))                                        \
   ROW(context_pop, cuCtxPopCurrent_v2, (Context * context))                                        \
+  ROW(context_device, cuCtxGetDevice, (DeviceNumber * device))                                     \
+  ROW(context_synchronize, cuCtxSynchronize, ())                                                   \
   ROW(memory_info, cuMemGetInfo_v2, (size_t * free, size_t * total))                               \
   ROW(allocate, cuMemAlloc_v2, (Address * memory, size_t bytes))                                   \
   ROW(release, cuMemFree_v2, (Address memory))                                                     \
   ROW(allocate_host, cuMemHostAlloc, (void** memory, size_t bytes, unsigned flags))                \
+  ROW(release_host, cuMemFreeHost, (void* memory))                                                 \
   ROW(pointer_attributes, cuPointerGetAttributes,                                                  \
       (unsigned count, int* attributes, void** values, Address pointer))                           \
   ROW(copy_in, cuMemcpyHtoDAsync_v2,                                                               \
       (Address to, const void* from, size_t bytes, NativeStream stream))                           \
   ROW(copy_out, cuMemcpyDtoHAsync_v2, (void* to, Address from, size_t bytes, NativeStream stream)) \
   ROW(copy, cuMemcpyDtoDAsync_v2, (Address to, Address from, size_t bytes, NativeStream stream))   \
+  ROW(copy_peer, cuMemcpyPeerAsync,                                                                \
+      (Address to, Context to_context, Address from, Context from_context, size_t bytes,           \
+       NativeStream stream))                                                                       \
   ROW(fill, cuMemsetD32Async,                                                                      \
       (Address where, unsigned pattern, size_t count, NativeStream stream))                        \
   ROW(module_load, cuModuleLoadDataEx,                                                             \
@@ -52,10 +70,27 @@ using Event = struct EventHandle*;
        unsigned block_y, unsigned block_z, unsigned shared, NativeStream stream,                   \
        void** parameters, void** extra))                                                           \
   ROW(stream_create, cuStreamCreate, (NativeStream * stream, unsigned flags))                      \
+  ROW(stream_destroy, cuStreamDestroy_v2, (NativeStream stream))                                   \
+  ROW(stream_synchronize, cuStreamSynchronize, (NativeStream stream))                              \
+  ROW(stream_context, cuStreamGetCtx, (NativeStream stream, Context * context))                    \
   ROW(event_create, cuEventCreate, (Event * event, unsigned flags))                                \
+  ROW(event_destroy, cuEventDestroy_v2, (Event event))                                             \
   ROW(event_record, cuEventRecord, (Event event, NativeStream stream))                             \
   ROW(event_query, cuEventQuery, (Event event))                                                    \
   ROW(event_synchronize, cuEventSynchronize, (Event event))                                        \
+  ROW(event_elapsed, cuEventElapsedTime, (float* milliseconds, Event from, Event to))              \
+  ROW(graph_create, cuGraphCreate, (Graph * graph, unsigned flags))                                \
+  ROW(graph_destroy, cuGraphDestroy, (Graph graph))                                                \
+  ROW(graph_add_kernel, cuGraphAddKernelNode,                                                      \
+      (GraphNode * node, Graph graph, const GraphNode* after, size_t count,                        \
+       const KernelNode* kernel))                                                                  \
+  ROW(graph_instantiate, cuGraphInstantiateWithFlags,                                              \
+      (ReadyGraph * ready, Graph graph, unsigned long long flags))                                 \
+  ROW(graph_set_kernel, cuGraphExecKernelNodeSetParams,                                            \
+      (ReadyGraph ready, GraphNode node, const KernelNode* kernel))                                \
+  ROW(graph_upload, cuGraphUpload, (ReadyGraph ready, NativeStream stream))                        \
+  ROW(graph_launch, cuGraphLaunch, (ReadyGraph ready, NativeStream stream))                        \
+  ROW(graph_ready_destroy, cuGraphExecDestroy, (ReadyGraph ready))                                 \
   ROW(error_name, cuGetErrorName, (Status status, const char** text))                              \
   ROW(error_text, cuGetErrorString, (Status status, const char** text))
 
@@ -76,8 +111,9 @@ inline constexpr Status kLosing[] = {4,   46,  201, 214, 220, 226, 700, 702, 709
 // CUdevice_attribute.
 inline constexpr int kMaxThreads = 1, kMaxShared = 8, kMultiprocessors = 16, kIntegrated = 18,
                      kMajor = 75, kMinor = 76;
-// CUpointer_attribute, CUmemorytype: memory of the host that the device reads by itself.
-inline constexpr int kMemoryType = 2, kHostMemory = 1;
+// CUpointer_attribute, CUmemorytype; the host's is memory that the device reads by itself.
+inline constexpr int kMemoryType = 2, kDeviceOrdinal = 9, kRangeStart = 11, kRangeSize = 12,
+                     kHostMemory = 1, kDeviceMemory = 2;
 // CUfunction_attribute.
 inline constexpr int kLocalBytes = 3, kRegisters = 4;
 // Flags of streams, events and host memory.

@@ -39,7 +39,7 @@ class CudaBackend final : public hal::Backend {
     if (const std::string& reason = Driver::instance().reason(); !reason.empty())
       return hal::Refusal{reason};
     std::vector<DeviceInfo> devices;
-    for (const Gpu* gpu : Gpu::all()) devices.push_back(gpu->describe());
+    for (Gpu* gpu : Gpu::all()) devices.push_back(gpu->describe());
     if (devices.empty()) return hal::Refusal{"No CUDA-capable device found"};
     if (const std::string& reason = Gpu::all().front()->compiler().reason(); !reason.empty())
       return hal::Refusal{reason};

@@ -26,13 +26,11 @@ Driver::Driver() {
     reason_ = fmt::format("the NVIDIA driver is not installed ({})", library.reason());
     return;
   }
-  const char* missing = nullptr;
-#define HOLOGRAM_FIND(member, symbol, parameters)              \
-  functions_.member = library.get<Status parameters>(#symbol); \
-  if (functions_.member == nullptr && missing == nullptr) missing = #symbol;
+  std::string missing;
+#define HOLOGRAM_FIND(member, symbol, parameters) library.get(#symbol, functions_.member, missing);
   HOLOGRAM_CUDA_DRIVER(HOLOGRAM_FIND)
 #undef HOLOGRAM_FIND
-  if (missing != nullptr) {
+  if (!missing.empty()) {
     reason_ = fmt::format("the NVIDIA driver is too old: it lacks {}", missing);
     return;
   }

@@ -72,7 +72,7 @@ int Gpu::attribute(int which) const {
   return value;
 }
 
-DeviceInfo Gpu::describe() const {
+DeviceInfo Gpu::describe() {
   DeviceInfo info;
   info.backend = BackendType::Cuda;
   info.index = index_;
@@ -95,7 +95,7 @@ DeviceInfo Gpu::describe() const {
   return info;
 }
 
-uint64_t Gpu::free_memory() const {
+uint64_t Gpu::free_memory() {
   bool started = false;
   {
     const std::lock_guard lock(mutex_);
@@ -103,8 +103,8 @@ uint64_t Gpu::free_memory() const {
   }
   size_t free = 0, total = 0;
   if (started) {
-    const Current current(*this);
-    if (driver_->memory_info(&free, &total) == kSuccess) return free;
+    if_usable([&](const DriverFunctions& driver) { driver.memory_info(&free, &total); });
+    if (total > 0) return free;
   }
   free = free_memory_at(pci_);
   return free > 0 ? std::min<uint64_t>(free, memory_) : memory_;
@@ -120,12 +120,13 @@ std::string Gpu::open() {
   return {};
 }
 
-Gpu::Current::Current(const Gpu& gpu)
-    : driver_(gpu.driver_), pushed_(driver_->context_push(gpu.context_) == kSuccess) {}
+Gpu::Current::Current(Gpu& gpu) : driver_(gpu.driver_) {
+  gpu.check(driver_->context_push(gpu.context_), "entering its context");
+}
 
 Gpu::Current::~Current() {
   Context mine = nullptr;
-  if (pushed_) driver_->context_pop(&mine);
+  driver_->context_pop(&mine);
 }
 
 Error Gpu::error(Status status, const std::string& work, bool under_way) {
@@ -140,16 +141,27 @@ Error Gpu::error(Status status, const std::string& work, bool under_way) {
 }
 
 void Gpu::look_into_trouble() {
+  std::vector<std::unique_ptr<Lane>> ended;  // goes when the lock is open
   const std::lock_guard lock(mutex_);
   if (!lost_.empty()) throw core::error(Text::DeviceIsLost, name_, lost_);
-  const Current current(*this);
+  if (driver_->context_push(context_) != kSuccess)
+    throw core::error(Text::DeviceBusy, name_, abandoned_.back().program);
+  const struct Left {
+    const Driver& driver;
+    ~Left() {
+      Context mine = nullptr;
+      driver->context_pop(&mine);
+    }
+  } left{driver_};
   while (!abandoned_.empty()) {
     const Abandoned& last = abandoned_.back();
     if (driver_->event_query(last.event) == kNotReady)
       throw core::error(Text::DeviceBusy, name_, last.program);
     set_stop(*last.lane, false, last.lane->stream);
+    driver_->event_destroy(last.event);
     abandoned_.pop_back();
   }
+  ended.swap(stuck_);
   troubled_.store(false, std::memory_order_release);
 }
 
@@ -163,8 +175,8 @@ bool Gpu::releases() {
   }
 }
 
-void Gpu::set_stop(const Lane& lane, bool value, NativeStream stream) {
-  driver_->copy_in(lane.stop, lane.signal + (value ? 1 : 0), sizeof(uint32_t), stream);
+Status Gpu::set_stop(const Lane& lane, bool value, NativeStream stream) {
+  return driver_->copy_in(lane.stop, lane.signal + (value ? 1 : 0), sizeof(uint32_t), stream);
 }
 
 void Gpu::abandon(const Lane& lane, Event event, std::string program) {
@@ -175,32 +187,39 @@ void Gpu::abandon(const Lane& lane, Event event, std::string program) {
 
 std::unique_ptr<Lane> Gpu::lane() {
   require_usable();
-  {
-    const std::lock_guard lock(mutex_);
-    if (!lanes_.empty()) {
-      std::unique_ptr<Lane> lane = std::move(lanes_.back());
-      lanes_.pop_back();
-      return lane;
-    }
-  }
   const Current current(*this);
-  auto lane = std::make_unique<Lane>();
+  auto lane = std::make_unique<Lane>(*this);
   void* words = nullptr;
-  constexpr const char* kWork = "making a stream";
-  check(driver_->stream_create(&lane->stream, kNonBlocking), kWork);
-  check(driver_->stream_create(&lane->signals, kNonBlocking), kWork);
-  check(driver_->allocate_host(&words, 2 * sizeof(uint32_t), kPortable), kWork);
-  check(driver_->allocate(&lane->stop, sizeof(uint32_t)), kWork);
+  const std::string work = "making a stream";
+  check(driver_->stream_create(&lane->stream, kNonBlocking), work);
+  check(driver_->stream_create(&lane->signals, kNonBlocking), work);
+  check(driver_->allocate_host(&words, 2 * sizeof(uint32_t), kPortable), work);
   lane->signal = static_cast<uint32_t*>(words);
   lane->signal[0] = 0;
   lane->signal[1] = 1;
-  set_stop(*lane, false, lane->stream);
+  check(driver_->allocate(&lane->stop, sizeof(uint32_t)), work);
+  check(set_stop(*lane, false, lane->stream), work);
   return lane;
 }
 
+Lane::~Lane() {
+  gpu.if_usable([this](const DriverFunctions& driver) {
+    if (stream != nullptr) driver.stream_destroy(stream);
+    if (signals != nullptr) driver.stream_destroy(signals);
+    if (stop != 0) driver.release(stop);
+    if (signal != nullptr) driver.release_host(signal);
+    for (std::byte* memory : staging)
+      if (memory != nullptr) driver.release_host(memory);
+    for (Event event : staged)
+      if (event != nullptr) driver.event_destroy(event);
+    for (Event event : events) driver.event_destroy(event);
+  });
+}
+
 void Gpu::give_back(std::unique_ptr<Lane> lane, bool idle) {
+  if (idle) return;
   const std::lock_guard lock(mutex_);
-  (idle ? lanes_ : stuck_).push_back(std::move(lane));
+  stuck_.push_back(std::move(lane));
 }
 
 }  // namespace hologram::backends::cuda

@@ -17,10 +17,18 @@ namespace hologram::backends::cuda {
 using libraries::nvrtc::Architecture;
 using libraries::nvrtc::Nvrtc;
 
-// What a stream needs of the driver. Kept for the next stream when one goes.
+class Gpu;
+
+// What a stream needs of the driver, made and given back with it.
 struct Lane {
   static constexpr size_t kChunk = size_t{4} << 20;  // of a copy that is staged
 
+  explicit Lane(Gpu& gpu) : gpu(gpu) {}
+  ~Lane();
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  Gpu& gpu;
   NativeStream stream = nullptr, signals = nullptr;
   Address stop = 0;            // a word: ends loops of the kernels on this stream when it is 1
   uint32_t* signal = nullptr;  // the words 0 and 1, pinned
@@ -35,24 +43,23 @@ class Gpu {
   static std::span<Gpu* const> all();  // in the driver's order; none if it is not there
 
   // With the memory that is free now. Starts nothing on the device.
-  DeviceInfo describe() const;
+  DeviceInfo describe();
   // Why it cannot be used; empty if it can. Starts the device if need be.
   std::string open();
   const std::string& name() const { return name_; }
   const Nvrtc& compiler() const { return compiler_; }
   const Architecture& architecture() const { return architecture_; }
 
-  // Its context is the calling thread's as long as this lives.
+  // Its context is the calling thread's as long as this lives. Throws what the driver says.
   class Current {
    public:
-    explicit Current(const Gpu& gpu);
+    explicit Current(Gpu& gpu);
     ~Current();
     Current(const Current&) = delete;
     Current& operator=(const Current&) = delete;
 
    private:
     const Driver& driver_;
-    const bool pushed_;
   };
 
   // Throws what became of it if it is lost, or still busy with work that was given up.
@@ -62,19 +69,30 @@ class Gpu {
   // Whether memory and streams may be given back: a device in trouble, or a driver on its way out,
   // would not answer.
   bool releases();
+  // Asks the driver, or gives something back to it, where it still answers.
+  template <class Work>
+  void if_usable(Work work) noexcept {
+    if (!releases()) return;
+    try {
+      const Current current(*this);
+      work(*Driver::instance().operator->());
+    } catch (const Error&) {
+      return;  // from a context that cannot be entered nothing can be taken
+    }
+  }
 
   // What a status other than success means; notes if it loses the device, as every one does that
   // work under way ended with. `work`: "program 'blur'".
   Error error(Status status, const std::string& work, bool under_way = false);
-  void check(Status status, const char* work) {
+  void check(Status status, const std::string& work) {
     if (status != kSuccess) throw error(status, work);
   }
 
   std::unique_ptr<Lane> lane();
-  // A lane that is still at work is kept, and given to nobody.
+  // A lane that may still be at work is kept until work that was given up has ended.
   void give_back(std::unique_ptr<Lane> lane, bool idle);
   // Writes the lane's stop word, beside or in order with what runs on its stream.
-  void set_stop(const Lane& lane, bool value, NativeStream stream);
+  Status set_stop(const Lane& lane, bool value, NativeStream stream);
   // Work before `event` on the lane does not end: nobody may touch memory of the device until it
   // has. The lane lives on.
   void abandon(const Lane& lane, Event event, std::string program);
@@ -82,7 +100,7 @@ class Gpu {
  private:
   Gpu(int index, DeviceNumber device);
   int attribute(int which) const;
-  uint64_t free_memory() const;
+  uint64_t free_memory();
   void look_into_trouble();
 
   struct Abandoned {
@@ -105,7 +123,6 @@ class Gpu {
   std::atomic<bool> troubled_{false};
   std::string lost_;  // how; empty: it is not
   std::vector<Abandoned> abandoned_;
-  std::vector<std::unique_ptr<Lane>> lanes_;  // not in use
   std::vector<std::unique_ptr<Lane>> stuck_;
 };
 

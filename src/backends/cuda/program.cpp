@@ -41,6 +41,7 @@ Kernel CudaProgram::compile(const dialects::Printed& printed) const {
     const size_t element = length ? size_of(program_.buffers()[a.slot].type) : 1;
     kernel.slots.push_back({a.kind, static_cast<uint8_t>(std::countr_zero(element)), a.slot});
   }
+  const std::string work = "loading program '" + *name_ + '\'';
   const std::vector<std::string> flags = dialects::compiler_flags(Language::Cuda);
   const Nvrtc& compiler = gpu_.compiler();
   const std::string key =
@@ -59,14 +60,14 @@ Kernel CudaProgram::compile(const dialects::Printed& printed) const {
     if (const auto* refusal = std::get_if<hal::Refusal>(&made))
       throw core::error(core::Text::ProgramNotCompiled, *name_, gpu_.name(), refusal->reason);
     const auto& code = std::get<std::vector<std::byte>>(made);
-    gpu_.check(load(code), "loading a program");
+    gpu_.check(load(code), work);
     cache().store(key, code);
   }
   const Status status =
       driver->module_function(&kernel.function, kernel.module, printed.entry.c_str());
   if (status == kSuccess) return kernel;
   driver->module_unload(kernel.module);
-  throw gpu_.error(status, "loading a program");
+  throw gpu_.error(status, work);
 }
 
 const Kernel& CudaProgram::kernel(bool stoppable) const {
@@ -78,17 +79,18 @@ const Kernel& CudaProgram::kernel(bool stoppable) const {
 }
 
 CudaProgram::~CudaProgram() {
-  if (!gpu_.releases()) return;
-  const Gpu::Current current(gpu_);
-  Driver::instance()->module_unload(plain_.module);
-  if (stoppable_ != nullptr) Driver::instance()->module_unload(stoppable_->module);
+  gpu_.if_usable([this](const DriverFunctions& driver) {
+    driver.module_unload(plain_.module);
+    if (stoppable_ != nullptr) driver.module_unload(stoppable_->module);
+  });
 }
 
 std::string CudaProgram::note() const {
-  const Gpu::Current current(gpu_);
   int registers = 0, local = 0;
-  Driver::instance()->function_attribute(&registers, kRegisters, plain_.function);
-  Driver::instance()->function_attribute(&local, kLocalBytes, plain_.function);
+  gpu_.if_usable([&](const DriverFunctions& driver) {
+    driver.function_attribute(&registers, kRegisters, plain_.function);
+    driver.function_attribute(&local, kLocalBytes, plain_.function);
+  });
   return fmt::format("compiled: {}, {} bytes, {} registers{}", gpu_.architecture(), plain_.bytes,
                      registers, local > 0 ? fmt::format(", {} bytes of local memory", local) : "");
 }

@@ -34,13 +34,11 @@ Memory::Memory(Gpu& gpu, uint64_t bytes) : gpu_(gpu), bytes_(bytes) {
       Driver::instance()->allocate(&address_, std::max<size_t>(bytes, sizeof(uint32_t)));
   if (status == kOutOfMemory)
     throw core::error(Text::OutOfMemory, gpu.name(), bytes, std::string());
-  gpu.check(status, "allocating memory");
+  gpu.check(status, "allocating " + std::to_string(bytes) + " bytes");
 }
 
 Memory::~Memory() {
-  if (!gpu_.releases()) return;
-  const Gpu::Current current(gpu_);
-  Driver::instance()->release(address_);
+  gpu_.if_usable([this](const DriverFunctions& driver) { driver.release(address_); });
 }
 
 CudaStream::~CudaStream() {
@@ -48,8 +46,12 @@ CudaStream::~CudaStream() {
   try {
     if (gpu_.releases()) idle = wait(submit(), {}) == hal::State::Done;
   } catch (const Error&) {
-    idle = false;
+    // It failed, or there was no event to wait for.
+    gpu_.if_usable([&](const DriverFunctions& driver) {
+      idle = driver.stream_synchronize(lane_->stream) == kSuccess;
+    });
   }
+  for (const Mark& mark : marks_) lane_->events.push_back(mark.event);
   gpu_.give_back(std::move(lane_), idle);
 }
 
@@ -190,13 +192,15 @@ void CudaStream::download(hal::Binding to, hal::Binding from) {
   }
 }
 
-Event CudaStream::event() {
-  Event event = nullptr;
+// An event behind everything that the stream was given. The context is current.
+Event CudaStream::mark() {
   if (lane_->events.empty()) {
-    check(driver_->event_create(&event, kBlockingSync | kNoTiming));
-    return event;
+    Event made = nullptr;
+    check(driver_->event_create(&made, kBlockingSync | kNoTiming));
+    lane_->events.push_back(made);
   }
-  event = lane_->events.back();
+  auto* const event = lane_->events.back();
+  check(driver_->event_record(event, lane_->stream));
   lane_->events.pop_back();
   return event;
 }
@@ -205,12 +209,8 @@ hal::Point CudaStream::submit() {
   if (!changed_) return {value_};
   gpu_.require_usable();
   const Gpu::Current current(gpu_);
-  auto* const mark = event();
-  if (const Status status = driver_->event_record(mark, lane_->stream); status != kSuccess) {
-    lane_->events.push_back(mark);
-    check(status);
-  }
-  marks_.push_back({++value_, mark});
+  auto* const event = mark();
+  marks_.push_back({++value_, event});
   changed_ = false;
   return {value_};
 }
@@ -283,8 +283,7 @@ hal::State CudaStream::await(Event event, hal::Deadline deadline) {
 // soon is given up, and the device is not usable until it has.
 void CudaStream::stop(bool cancelled) {
   const std::string name = *(cancelled ? last_ : limited_);
-  auto* const end = event();
-  check(driver_->event_record(end, lane_->stream));
+  auto* const end = mark();
   gpu_.set_stop(*lane_, true, lane_->signals);
   const hal::Clock::time_point until = hal::Clock::now() + kGrace;
   Status status = kNotReady;
@@ -300,8 +299,8 @@ void CudaStream::stop(bool cancelled) {
     gpu_.abandon(*lane_, end, name);
     throw Error(outcome);
   }
-  if (status != kSuccess) throw gpu_.error(status, "program '" + name + '\'', true);
   lane_->events.push_back(end);
+  if (status != kSuccess) throw gpu_.error(status, "program '" + name + '\'', true);
   gpu_.set_stop(*lane_, false, lane_->stream);
   throw Error(outcome);
 }

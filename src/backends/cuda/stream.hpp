@@ -63,7 +63,7 @@ class CudaStream final : public hal::Stream {
     if (status != kSuccess) throw gpu_.error(status, work());
   }
   std::string work() const;
-  Event event();
+  Event mark();
   bool cancelled() const;
   hal::State await(Event event, hal::Deadline deadline);
   [[noreturn]] void stop(bool cancelled);

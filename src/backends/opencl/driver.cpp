@@ -75,11 +75,11 @@ Driver::Driver() {
     reason_ = fmt::format("there is no OpenCL loader ({})", library.reason());
     return;
   }
-#define CALL(name)                            \
-  api_.name = library.get<call::name>(#name); \
-  if (api_.name == nullptr) reason_ = fmt::format("{} lacks " #name, library.path());
+  std::string missing;
+#define CALL(name) library.get(#name, api_.name, missing);
   HOLOGRAM_OPENCL_CALLS(CALL)
 #undef CALL
+  if (!missing.empty()) reason_ = fmt::format("{} lacks {}", library.path(), missing);
   if (reason_.empty()) find_devices();
 }
 

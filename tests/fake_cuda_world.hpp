@@ -1,0 +1,90 @@
+// What the parts of the emulated driver share.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/api.hpp"
+#include "fake_cuda.hpp"
+
+// NOLINTBEGIN(readability-identifier-naming, bugprone-macro-parentheses, performance-no-int-to-ptr)
+namespace hologram::fake {
+
+using namespace backends::cuda;
+
+struct Failure {
+  int skip, count, status;
+};
+
+struct Allocation {
+  size_t bytes;
+  Context context;
+  bool host;
+};
+
+struct Object {
+  std::string kind;  // "stream", "event", "module", "graph", "ready graph"
+  Context context;
+  unsigned flags = 0;
+  double recorded = -1;      // of an event: when, in milliseconds
+  std::vector<Ran> kernels;  // of a graph
+};
+
+struct World {
+  std::recursive_mutex mutex;
+  std::map<std::string, int> calls;
+  std::map<std::string, Failure> failures;
+  std::map<Address, Allocation> memory;
+  std::map<uintptr_t, Object> objects;
+  uintptr_t next = 1000;
+  int foreign_contexts = 0;
+  std::vector<DeviceNumber> active;  // devices whose primary context is there
+  FakeCuda::Hang hang = FakeCuda::Never;
+  FakeCuda::Hang running = FakeCuda::Never;  // the last launch
+  double clock = 0;                          // milliseconds that kernels took
+  size_t copied = 0;                         // bytes that a kernel copies
+  std::vector<Ran> ran;
+  std::string options;
+};
+
+World& world();
+// What every call begins with: 0, or the status that it is to give.
+int enter(const char* name);
+Context current();  // null: none
+void run(World& w, const Ran& kernel);
+Ran kernel_of(unsigned blocks, unsigned threads, void** parameters);
+
+template <class Handle>
+Handle handle(uintptr_t number) {
+  return reinterpret_cast<Handle>(number);
+}
+// A new object in the current context.
+template <class Handle>
+int make(Handle* made, const char* kind, unsigned flags = 0) {
+  World& w = world();
+  if (current() == nullptr) return 201;
+  *made = handle<Handle>(w.next);
+  w.objects[w.next++] = {kind, current(), flags, -1, {}};
+  return 0;
+}
+template <class Handle>
+Object* find(Handle which, const char* kind) {
+  const auto found = world().objects.find(reinterpret_cast<uintptr_t>(which));
+  return found == world().objects.end() || found->second.kind != kind ? nullptr : &found->second;
+}
+template <class Handle>
+int destroy(Handle which, const char* kind) {
+  if (find(which, kind) == nullptr) return 400;
+  world().objects.erase(reinterpret_cast<uintptr_t>(which));
+  return 0;
+}
+
+#define ENTER                                                  \
+  if (const int status = fake::enter(__func__)) return status; \
+  fake::World& w = fake::world();                              \
+  const std::lock_guard lock(w.mutex)
+
+}  // namespace hologram::fake
+// NOLINTEND(readability-identifier-naming, bugprone-macro-parentheses, performance-no-int-to-ptr)

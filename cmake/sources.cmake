@@ -127,6 +127,8 @@ set(HOLOGRAM_SOURCES
     src/backends/cuda/cuda.cpp
     src/backends/cuda/driver.cpp
     src/backends/cuda/gpu.cpp
+    src/backends/cuda/list.cpp
+    src/backends/cuda/memory.cpp
     src/backends/cuda/program.cpp
     src/backends/cuda/stream.cpp
     src/backends/null/null.cpp
@@ -168,6 +170,7 @@ set(HOLOGRAM_SOURCES
     src/graph/sort_keys.cpp
     src/graph/sources.cpp
     src/graph/structure.cpp
+    src/graph/tape.cpp
     src/graph/terms.cpp
     src/graph/view.cpp
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include "fake_cuda_world.hpp"
 
@@ -80,6 +81,17 @@ bool is_stream(NativeStream stream) {
   return current() != nullptr && (stream == nullptr || find(stream, "stream") != nullptr);
 }
 
+// A node is known by its number; each must come after the one before it. One of no blocks fills
+// memory with zeros.
+int add_node(Graph graph, std::span<const GraphNode> after, const Ran& work, GraphNode* node) {
+  Object* found = find(graph, "graph");
+  if (found == nullptr || after.size() != (found->kernels.empty() ? 0 : 1)) return 400;
+  if (!after.empty() && after[0] != handle<GraphNode>(found->kernels.size())) return 1;
+  found->kernels.push_back(work);
+  *node = handle<GraphNode>(found->kernels.size());
+  return 0;
+}
+
 }  // namespace
 
 World& world() {
@@ -107,6 +119,10 @@ Ran kernel_of(unsigned blocks, unsigned threads, void** parameters) {
 }
 
 void run(World& w, const Ran& kernel) {
+  if (kernel.blocks == 0) {
+    std::memset(reinterpret_cast<void*>(kernel.arguments[0]), 0, kernel.arguments[1]);
+    return;
+  }
   w.running = w.hang;
   w.clock += kKernelTakes;
   w.ran.push_back(kernel);
@@ -367,16 +383,17 @@ int cuGraphDestroy(Graph graph) {
   ENTER;
   return destroy(graph, "graph");
 }
-// A node is known by its number; each must come after the one before it.
 int cuGraphAddKernelNode(GraphNode* node, Graph graph, const GraphNode* after, size_t count,
                          const KernelNode* kernel) {
   ENTER;
-  Object* found = find(graph, "graph");
-  if (found == nullptr || count != (found->kernels.empty() ? 0 : 1)) return 400;
-  if (count == 1 && *after != handle<GraphNode>(found->kernels.size())) return 1;
-  found->kernels.push_back(kernel_of(kernel->grid_x, kernel->block_x, kernel->parameters));
-  *node = handle<GraphNode>(found->kernels.size());
-  return 0;
+  return add_node(graph, {after, count},
+                  kernel_of(kernel->grid_x, kernel->block_x, kernel->parameters), node);
+}
+int cuGraphAddMemsetNode(GraphNode* node, Graph graph, const GraphNode* after, size_t count,
+                         const FillNode* fill, Context context) {
+  ENTER;
+  if (context != current()) return 201;
+  return add_node(graph, {after, count}, {0, 0, {fill->to, fill->width * fill->element}}, node);
 }
 int cuGraphInstantiateWithFlags(ReadyGraph* ready, Graph graph, unsigned long long) {
   ENTER;

@@ -6,7 +6,8 @@
 // The function runs once, on stand-ins for the inputs. Tensors that it closes over are constants,
 // and so are random numbers. Reading a stand-in (item, to_vector, eval, operations whose shape
 // depends on values) is an InvalidArgument. A launch does the same work on inputs of the same
-// shapes and dtypes, without building or scheduling anything.
+// shapes and dtypes, without building or scheduling anything; where the device can, all of it at
+// once (a CUDA graph). The graph keeps the memory that lies between its kernels.
 #pragma once
 
 #include <functional>
@@ -31,6 +32,8 @@ class HOLOGRAM_API Graph {
   }
 
   size_t steps() const;  // kernels and calls of a launch
+  // How it is launched: "a CUDA graph of 100 nodes", "step by step: a library is called".
+  std::string note() const;
 
  private:
   struct State;

@@ -162,7 +162,8 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
     bindings_.push_back(nodes[made.place]->result.where);
   for (const PlannedStep::Number& number : step.numbers)
     step.scalars[number.scalar] = nodes[number.place]->attributes[number.attribute].bits;
-  launch({.executable = step.executable.get(),
+  launch(step.executable,
+         {.executable = step.executable.get(),
           .grid = step.grid,
           .bindings = bindings_,
           .scalars = step.scalars,
@@ -193,36 +194,94 @@ void Context::prepare(PlannedStep& step, const Kernel& kernel) {
   step.ready = true;
 }
 
-Context::Recording Context::record(std::span<Node* const> roots) {
+Context::Recording Context::record(const std::vector<NodeRef>& given,
+                                   const std::vector<NodeRef>& roots) {
+  std::vector<Node*> lazy;
+  for (const NodeRef& root : roots)
+    if (root->state.load(std::memory_order_acquire) == NodeState::Lazy) lazy.push_back(root.get());
   const std::lock_guard lock(mutex());
   ScheduleOptions how = options();
   how.tracing = true;
-  structure_.walk(roots, true);
-  Recording made{structure_.nodes(), schedule(structure_.roots(), how), {}};
-  const Structure::Places places(made.nodes);
-  made.plan = plan_of(made.schedule);
+  structure_.walk(lazy, true);
+  Recording made{structure_.nodes(), schedule(structure_.roots(), how), {}, {}};
+  {
+    const Structure::Places places(made.nodes);
+    made.plan = plan_of(made.schedule);
+  }
+  made.taped = tape(made, given, roots);
   return made;
+}
+
+namespace {
+
+// Whatever happens, the graph holds nothing of a launch afterwards.
+struct Clean {
+  const Context::Recording& recording;
+  const std::vector<NodeRef>& given;
+  ~Clean() {
+    for (const PlannedStep& step : recording.plan.steps)
+      for (const PlannedStep::Made& made : step.made) recording.nodes[made.place]->result = {};
+    for (const NodeRef& node : given) node->result = {};
+  }
+};
+
+}  // namespace
+
+// Goes through the steps once without running them: each launch is taken down, with slots for what
+// is given and what is asked for.
+Taped Context::tape(Recording& recording, const std::vector<NodeRef>& given,
+                    const std::vector<NodeRef>& roots) {
+  if (!state_.device->lists()) return {};
+  if (config().timeout_ms > 0) return Taped{"each launch has a time limit"};
+  if (state_.profiler != nullptr) return Taped{"each launch is timed"};
+  const Clean clean{recording, given};
+  Tape tape;
+  for (const NodeRef& node : given) node->result = tape.slot(bytes_of(*node));
+  for (const NodeRef& root : roots)
+    if (root->state.load(std::memory_order_acquire) == NodeState::Lazy)
+      root->result = tape.slot(bytes_of(*root));
+  const LastUses last(recording.plan, recording.nodes);
+  try {
+    tape_ = &tape;
+    const struct On {
+      Tape*& place;
+      ~On() { place = nullptr; }
+    } on{tape_};
+    for (size_t i = 0; i < recording.plan.steps.size(); i++) {
+      compute(recording.plan.steps[i], recording.nodes, &recording.schedule.steps[i]);
+      for (Node* node : last.of(i)) node->result = {};
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::OutOfMemory) throw;
+    return Taped{error.what()};
+  } catch (const Tape::Refused& refused) {
+    return Taped{refused.reason};
+  }
+  return tape.finish(stream());
 }
 
 std::vector<Storage> Context::replay(Recording& recording, const std::vector<NodeRef>& given,
                                      const std::vector<Storage>& inputs,
                                      const std::vector<NodeRef>& roots) {
   const std::lock_guard lock(mutex());
-  // Whatever happens, the graph holds nothing of this launch afterwards.
-  struct Clean {
-    const Recording& recording;
-    const std::vector<NodeRef>& given;
-    ~Clean() {
-      for (const PlannedStep& step : recording.plan.steps)
-        for (const PlannedStep::Made& made : step.made) recording.nodes[made.place]->result = {};
-      for (const NodeRef& node : given) node->result = {};
+  std::vector<Storage> results;
+  results.reserve(roots.size());
+  if (recording.taped.list != nullptr) {
+    bindings_.clear();
+    for (const Storage& input : inputs) bindings_.push_back(input.where);
+    for (const NodeRef& root : roots) {
+      const bool ready = root->state.load(std::memory_order_acquire) == NodeState::Ready;
+      results.push_back(ready ? root->result : allocate(bytes_of(*root)));
+      if (!ready) bindings_.push_back(results.back().where);
     }
-  } clean{recording, given};
+    state_.launches += recording.taped.launches;
+    state_.with_memory([&] { stream().replay(*recording.taped.list, bindings_); });
+    return results;
+  }
+  const Clean clean{recording, given};
   for (size_t i = 0; i < given.size(); i++) given[i]->result = inputs[i];
   for (size_t i = 0; i < recording.plan.steps.size(); i++)
     compute(recording.plan.steps[i], recording.nodes, &recording.schedule.steps[i]);
-  std::vector<Storage> results;
-  results.reserve(roots.size());
   for (const NodeRef& root : roots) results.push_back(root->result);
   return results;
 }
@@ -240,11 +299,13 @@ const Program& Context::keep(std::string key, Program program) {
 
 void Context::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> operands,
                    hal::Binding workspace) {
+  if (tape_ != nullptr) Tape::refuse("a library is called");
   state_.library_calls++;
   stream().call(plan, operands, workspace);
 }
 
 Storage Context::allocate(uint64_t bytes) {
+  if (tape_ != nullptr) return tape_->allocate(*state_.pool, bytes);
   auto block = std::make_shared<runtime::Block>(state_.pool->allocate(bytes));
   const hal::Binding where = block->binding();
   return {std::move(block), where, true};
@@ -254,7 +315,8 @@ void Context::launch(const Program& program, const Grid& grid,
                      std::span<const hal::Binding> buffers, std::span<const uint64_t> scalars,
                      runtime::Work work) {
   const std::shared_ptr<hal::Executable> ready = state_.executable(program);
-  launch({.executable = ready.get(),
+  launch(ready,
+         {.executable = ready.get(),
           .grid = grid,
           .bindings = buffers,
           .scalars = scalars,
@@ -264,7 +326,9 @@ void Context::launch(const Program& program, const Grid& grid,
          program, work);
 }
 
-void Context::launch(hal::Launch launch, const Program& program, runtime::Work work) {
+void Context::launch(const std::shared_ptr<const hal::Executable>& executable, hal::Launch launch,
+                     const Program& program, runtime::Work work) {
+  if (tape_ != nullptr) return tape_->launch(executable, launch);
   if (config().timeout_ms > 0)
     launch.deadline = hal::Clock::now() + std::chrono::milliseconds(config().timeout_ms);
   state_.launches++;
@@ -281,12 +345,24 @@ void Context::launch(hal::Launch launch, const Program& program, runtime::Work w
 }
 
 void Context::settle() {
+  if (tape_ != nullptr) return;
   if (!state_.device->asynchronous() || config().timeout_ms > 0) wait();
 }
 
 void Context::wait() { stream().wait(stream().submit(), {}); }
 
+void Context::fill(const Storage& where, uint32_t pattern) {
+  if (tape_ != nullptr) return tape_->fill(where.where, pattern);
+  stream().fill(where.where, pattern);
+}
+
+void Context::copy(const Storage& to, const Storage& from) {
+  if (tape_ != nullptr) Tape::refuse("memory is copied");
+  stream().copy(to.where, from.where);
+}
+
 void Context::copy_to_host(const Storage& from, std::byte* to, uint64_t bytes) {
+  if (tape_ != nullptr) Tape::refuse("the host looks at a value");
   if (bytes == 0) return;
   hal::HostBuffer host(to, bytes);
   stream().copy({&host, 0, bytes}, {from.where.buffer, from.where.offset, bytes});

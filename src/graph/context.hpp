@@ -10,6 +10,7 @@
 #include "graph/node.hpp"
 #include "graph/plan.hpp"
 #include "graph/structure.hpp"
+#include "graph/tape.hpp"
 #include "runtime/executor_state.hpp"
 #include "runtime/profiler.hpp"
 
@@ -37,8 +38,9 @@ class Context {
     std::vector<Node*> nodes;  // by place; whoever holds the recording holds their roots
     Schedule schedule;
     Plan plan;
+    Taped taped;  // what the device does at once; where it has no list, the plan is gone through
   };
-  Recording record(std::span<Node* const> roots);
+  Recording record(const std::vector<NodeRef>& given, const std::vector<NodeRef>& roots);
   // Computes the roots of a recording from `inputs`, one for each of the given nodes, and leaves
   // the graph as it was. One result a root.
   std::vector<Storage> replay(Recording& recording, const std::vector<NodeRef>& given,
@@ -71,9 +73,10 @@ class Context {
     if (const auto known = kernels_.find(name); known != kernels_.end()) return known->second;
     return keep(std::move(name), make());
   }
+  void fill(const Storage& where, uint32_t pattern);
+  void copy(const Storage& to, const Storage& from);
   void copy_to_host(const Storage& from, std::byte* to, uint64_t bytes);
   void copy_from_host(const std::byte* from, const Storage& to, uint64_t bytes);
-  hal::Stream& stream() { return *state_.stream; }
   void wait();
   // After a step. What fails on a device that works by itself is told when its results are read,
   // unless there is a time limit, which is that of each step.
@@ -82,6 +85,7 @@ class Context {
   std::mutex& mutex() { return state_.stream_mutex; }
 
  private:
+  hal::Stream& stream() { return *state_.stream; }
   // The plan of the structure that has been walked, or null.
   Plan* known_plan(uint64_t hash);
   void keep(uint64_t hash, Plan plan) noexcept;
@@ -94,7 +98,10 @@ class Context {
            const Node* has_memory);
   void compute(PlannedStep& step, const std::vector<Node*>& nodes, const Step* fresh);
   void prepare(PlannedStep& step, const Kernel& kernel);
-  void launch(hal::Launch launch, const Program& program, runtime::Work work);
+  void launch(const std::shared_ptr<const hal::Executable>& executable, hal::Launch launch,
+              const Program& program, runtime::Work work);
+  Taped tape(Recording& recording, const std::vector<NodeRef>& given,
+             const std::vector<NodeRef>& roots);
   const Program& keep(std::string key, Program program);
   const Program& program_of(const Kernel& kernel, const struct Layout& layout);
 
@@ -105,6 +112,7 @@ class Context {
   // Kept for their memory.
   Structure structure_;
   std::vector<hal::Binding> bindings_;
+  Tape* tape_ = nullptr;  // takes down what would be launched, while there is one
   uint64_t seed_ = 0, ordinal_ = 0;
 };
 

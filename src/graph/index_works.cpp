@@ -127,8 +127,8 @@ class IndexWork : public Work {
                             positions.view.strides[2], positions.view.offset})
       scalars.push_back(index_bits(key.index, n));
     const Storage wrong = context.allocate(sizeof(uint32_t));
-    context.stream().fill(wrong.where, 0);
-    if (scatter_) context.stream().copy(result.where, x.node->result.where);
+    context.fill(wrong, 0);
+    if (scatter_) context.copy(result, x.node->result);
     const hal::Binding first = scatter_ ? node.inputs[2].node->result.where : x.node->result.where;
     const hal::Binding bindings[] = {first, positions.node->result.where, wrong.where,
                                      result.where};

@@ -209,7 +209,7 @@ class FirstWork : public Work {
       for (uint32_t d = digits; d-- > 0;) {
         key.shift = static_cast<uint8_t>(d * kDigitBits);
         key.first = d + 1 == digits;
-        context.stream().fill(counts.where, 0);
+        context.fill(counts, 0);
         launch_lanes(
             context,
             context.kept("select_count", key, [&] { return Maker("topk_count", key).count(); }),

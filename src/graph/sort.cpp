@@ -233,7 +233,7 @@ class SortWork : public Work {
       const std::vector<int64_t> sizes = {cut.rows, cut.pieces, cut.length, cut.piece};
       SortKey counted = now;  // the same for every kind of result
       counted.to = Form::Keys;
-      context.stream().fill(tally.where, 0);
+      context.fill(tally, 0);
       launch_lanes(context,
                    context.kept("sort_count", counted,
                                 [&] { return DigitPass("sort_count", counted).count(); }),

@@ -86,6 +86,36 @@ struct Launch {
   Progress* progress = nullptr;  // lanes that are done are added to `done`
 };
 
+// Memory that a command uses and that each replay gives anew: place `number` of its table.
+class Slot final : public Buffer {
+ public:
+  Slot(uint32_t number, uint64_t bytes) : number_(number), bytes_(bytes) {}
+  uint64_t size() const override { return bytes_; }
+  std::byte* host() override { return nullptr; }
+  uint32_t number() const { return number_; }
+
+ private:
+  const uint32_t number_;
+  const uint64_t bytes_;
+};
+
+// A launch, or without an executable a fill of its one binding, as part of a CommandList.
+struct Command {
+  std::shared_ptr<const Executable> executable;
+  Grid grid = {1, 1, 1};
+  std::vector<Binding> bindings;
+  std::vector<uint64_t> scalars;
+  uint32_t pattern = 0;
+};
+
+// Work in order, made ready to be done again and again as a whole. Whoever has it keeps the memory
+// of its bindings.
+class CommandList {
+ public:
+  virtual ~CommandList() = default;
+  virtual std::string note() const = 0;  // "a CUDA graph of 100 nodes"
+};
+
 // A product of matrices for a library to compute: d = a b, `batch` times. Every matrix is
 // row-major; strides count elements.
 struct GemmDesc {
@@ -128,6 +158,12 @@ class Stream {
   // used again when this returns, host memory that is written is complete after wait.
   virtual void copy(Binding to, Binding from) = 0;
   virtual void fill(Binding where, uint32_t pattern) = 0;
+  // A refusal where it is as well to do one command after the other.
+  virtual Expected<std::unique_ptr<CommandList>> list(std::span<const Command>) {
+    return Refusal{"the device takes one launch at a time"};
+  }
+  // Of a list that this stream made: `table` has a binding for each slot, of the slot's size.
+  virtual void replay(CommandList&, std::span<const Binding>) {}
   virtual Point submit() = 0;
   // The one blocking call. Throws what went wrong in the work before `point`; where devices work by
   // themselves (Device::asynchronous), again at every later call.
@@ -149,6 +185,7 @@ class Device {
   virtual std::unique_ptr<Stream> stream() = 0;
   // Whether work may still go on when the call that asked for it has returned.
   virtual bool asynchronous() const { return false; }
+  virtual bool lists() const { return false; }       // whether its streams make CommandLists
   virtual LibraryOps* library() { return nullptr; }  // null: it has none
 };
 

@@ -1,5 +1,7 @@
 #include "hologram/graph.hpp"
 
+#include <algorithm>
+
 #include "core/messages.hpp"
 #include "core/out_of_memory.hpp"
 #include "hologram/movement.hpp"
@@ -49,6 +51,11 @@ std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
   return found;
 }
 
+bool is_whole(const Tensor& tensor) {
+  const graph::View view = Access::view(tensor);
+  return view.shape == Access::look(tensor).shape && graph::is_dense(view);
+}
+
 }  // namespace
 
 Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
@@ -66,16 +73,15 @@ Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
   }
   for (const Tensor& result : function(stand_ins)) {
     if (tensor::context_of(result) != state->context) throw core::error(Text::CaptureApart);
-    // A result of its own, also where it is an input or a constant.
-    state->roots.push_back(Access::node(ops::copy(result)));
+    const NodeRef node = Access::node(result);
+    const bool is_own =
+        node->traced && node->kind != graph::Kind::Data && is_whole(result) &&
+        std::find(state->roots.begin(), state->roots.end(), node) == state->roots.end();
+    state->roots.push_back(is_own ? node : Access::node(ops::copy(result)));
   }
   core::or_out_of_memory([&] {
     eval(constants_below(state->roots));
-    std::vector<Node*> lazy;
-    for (const NodeRef& root : state->roots)
-      if (root->state.load(std::memory_order_acquire) == NodeState::Lazy)
-        lazy.push_back(root.get());
-    state->recording = state->context->record(lazy);
+    state->recording = state->context->record(state->given, state->roots);
   });
   state_ = std::move(state);
 }
@@ -116,5 +122,11 @@ std::vector<Tensor> Graph::launch(const std::vector<Tensor>& inputs) const {
 }
 
 size_t Graph::steps() const { return state_->recording.plan.steps.size(); }
+
+std::string Graph::note() const {
+  const graph::Taped& taped = state_->recording.taped;
+  if (taped.list != nullptr) return taped.list->note();
+  return taped.reason.empty() ? "step by step" : "step by step: " + taped.reason;
+}
 
 }  // namespace hologram

@@ -25,6 +25,12 @@ struct KernelNode {  // CUDA_KERNEL_NODE_PARAMS, first version
   void** parameters;
   void** extra;
 };
+struct FillNode {  // CUDA_MEMSET_NODE_PARAMS
+  Address to;
+  size_t pitch;
+  unsigned value, element;  // bytes of it
+  size_t width, height;     // elements
+};
 
 // ROW(member, exported name, parameters); every function returns a Status.
 #define HOLOGRAM_CUDA_DRIVER(ROW)                                                                  \
@@ -84,6 +90,9 @@ struct KernelNode {  // CUDA_KERNEL_NODE_PARAMS, first version
   ROW(graph_add_kernel, cuGraphAddKernelNode,                                                      \
       (GraphNode * node, Graph graph, const GraphNode* after, size_t count,                        \
        const KernelNode* kernel))                                                                  \
+  ROW(graph_add_fill, cuGraphAddMemsetNode,                                                        \
+      (GraphNode * node, Graph graph, const GraphNode* after, size_t count, const FillNode* fill,  \
+       Context context))                                                                           \
   ROW(graph_instantiate, cuGraphInstantiateWithFlags,                                              \
       (ReadyGraph * ready, Graph graph, unsigned long long flags))                                 \
   ROW(graph_set_kernel, cuGraphExecKernelNodeSetParams,                                            \

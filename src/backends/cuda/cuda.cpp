@@ -25,6 +25,7 @@ class CudaDevice final : public hal::Device {
   }
   std::unique_ptr<hal::Stream> stream() override { return std::make_unique<CudaStream>(gpu_); }
   bool asynchronous() const override { return true; }
+  bool lists() const override { return true; }
 
  private:
   Gpu& gpu_;

@@ -47,6 +47,7 @@ class Gpu {
   // Why it cannot be used; empty if it can. Starts the device if need be.
   std::string open();
   const std::string& name() const { return name_; }
+  Context context() const { return context_; }  // once it is open
   const Nvrtc& compiler() const { return compiler_; }
   const Architecture& architecture() const { return architecture_; }
 

@@ -1,18 +1,21 @@
 // A program made ready for one GPU.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
-#include "backends/cuda/gpu.hpp"
+#include "backends/cuda/memory.hpp"
 #include "dialects/dialect.hpp"
 
 namespace hologram::backends::cuda {
 
 // The machine code of a program.
 struct Kernel {
+  static constexpr uint64_t kMostBlocks = INT32_MAX;
+
   // What one argument is.
   struct Slot {
     dialects::Argument::Kind kind;
@@ -24,6 +27,32 @@ struct Kernel {
   Function function = nullptr;
   uint32_t threads = 0, groups = 1;  // of a block; that a block does at a time
   size_t bytes = 0;                  // of code
+
+  unsigned blocks(const Grid& grid) const {
+    const uint64_t all = grid[0] * grid[1] * grid[2];
+    return static_cast<unsigned>(std::min((all - 1) / groups + 1, kMostBlocks));
+  }
+  // The arguments, one a slot. `address` tells where a binding is.
+  template <class AddressOf>
+  void pack(uint64_t* values, const Grid& grid, std::span<const hal::Binding> bindings,
+            std::span<const uint64_t> scalars, Address stop, AddressOf address) const {
+    using Kind = dialects::Argument::Kind;
+    for (const Slot& s : slots) {
+      uint64_t value = 0;
+      switch (s.kind) {
+        case Kind::Buffer: value = address(bindings[s.slot]); break;
+        case Kind::Length: value = bindings[s.slot].size >> s.shift; break;
+        case Kind::Scalar: value = scalars[s.slot]; break;
+        case Kind::Groups: value = grid[s.slot]; break;
+        case Kind::EndGroup: value = grid[0] * grid[1] * grid[2]; break;
+        case Kind::Stop: value = stop; break;
+        case Kind::Offset:
+        case Kind::FirstGroup:
+        case Kind::Budget: break;
+      }
+      *values++ = value;
+    }
+  }
 };
 
 class CudaProgram : public hal::Executable {

@@ -10,7 +10,6 @@ namespace hologram::backends::cuda {
 namespace {
 
 using core::Text;
-using dialects::Argument;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
@@ -19,27 +18,8 @@ using std::chrono::milliseconds;
 constexpr microseconds kSpin{40}, kYield{2000};
 constexpr milliseconds kLongestSleep{1};  // between looks at a deadline
 constexpr milliseconds kGrace{250};       // for a kernel that was told to stop
-constexpr uint64_t kMostBlocks = INT32_MAX;
-
-Address address_of(const hal::Binding& binding) {
-  return static_cast<const Memory&>(*binding.buffer).address() + binding.offset;
-}
 
 }  // namespace
-
-Memory::Memory(Gpu& gpu, uint64_t bytes) : gpu_(gpu), bytes_(bytes) {
-  gpu.require_usable();
-  const Gpu::Current current(gpu);
-  const Status status =
-      Driver::instance()->allocate(&address_, std::max<size_t>(bytes, sizeof(uint32_t)));
-  if (status == kOutOfMemory)
-    throw core::error(Text::OutOfMemory, gpu.name(), bytes, std::string());
-  gpu.check(status, "allocating " + std::to_string(bytes) + " bytes");
-}
-
-Memory::~Memory() {
-  gpu_.if_usable([this](const DriverFunctions& driver) { driver.release(address_); });
-}
 
 CudaStream::~CudaStream() {
   bool idle = false;
@@ -72,24 +52,11 @@ void CudaStream::launch(const hal::Launch& launch) {
     parameters_.resize(count);
     for (size_t i = 0; i < count; i++) parameters_[i] = &values_[i];
   }
-  for (size_t i = 0; i < count; i++) {
-    const Kernel::Slot& s = kernel.slots[i];
-    switch (s.kind) {
-      case Argument::Kind::Buffer: values_[i] = address_of(launch.bindings[s.slot]); break;
-      case Argument::Kind::Length: values_[i] = launch.bindings[s.slot].size >> s.shift; break;
-      case Argument::Kind::Scalar: values_[i] = launch.scalars[s.slot]; break;
-      case Argument::Kind::Groups: values_[i] = launch.grid[s.slot]; break;
-      case Argument::Kind::EndGroup: values_[i] = groups; break;
-      case Argument::Kind::Stop: values_[i] = lane_->stop; break;
-      case Argument::Kind::Offset:
-      case Argument::Kind::FirstGroup:
-      case Argument::Kind::Budget: values_[i] = 0; break;
-    }
-  }
-  const uint64_t blocks = std::min((groups - 1) / kernel.groups + 1, kMostBlocks);
+  kernel.pack(values_.data(), launch.grid, launch.bindings, launch.scalars, lane_->stop,
+              address_of);
   const Gpu::Current current(gpu_);
   const Status status =
-      driver_->launch(kernel.function, static_cast<unsigned>(blocks), 1, 1, kernel.threads, 1, 1, 0,
+      driver_->launch(kernel.function, kernel.blocks(launch.grid), 1, 1, kernel.threads, 1, 1, 0,
                       lane_->stream, parameters_.data(), nullptr);
   if (status == kOutOfResources)
     throw core::error(Text::ProgramRefused, *program.name(), gpu_.name(), driver_.text(status));
@@ -103,6 +70,31 @@ void CudaStream::launch(const hal::Launch& launch) {
     limit_ = std::chrono::duration_cast<milliseconds>(*launch.deadline - start + microseconds(500));
   }
   if (launch.progress != nullptr) watches_.push_back({launch.progress, groups * program.lanes()});
+}
+
+hal::Expected<std::unique_ptr<hal::CommandList>> CudaStream::list(
+    std::span<const hal::Command> commands) {
+  gpu_.require_usable();
+  const Gpu::Current current(gpu_);
+  auto made = std::make_unique<CudaList>(gpu_, *lane_);
+  if (const Status status = made->make(commands); status != kSuccess) {
+    // What loses the device is an error.
+    const Error error = gpu_.error(status, "making a CUDA graph");
+    gpu_.require_usable();
+    return hal::Refusal{error.what()};
+  }
+  return made;
+}
+
+void CudaStream::replay(hal::CommandList& list, std::span<const hal::Binding> table) {
+  auto& graph = static_cast<CudaList&>(list);
+  gpu_.require_usable();
+  const Gpu::Current current(gpu_);
+  if (const Status status = graph.launch(table); status != kSuccess)
+    throw gpu_.error(status, "a CUDA graph up to program '" + *graph.last() + '\'');
+  last_ = graph.last();
+  launches_ += graph.launches();
+  changed_ = true;
 }
 
 void CudaStream::copy(hal::Binding to, hal::Binding from) {

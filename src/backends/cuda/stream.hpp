@@ -6,26 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda/program.hpp"
+#include "backends/cuda/list.hpp"
 
 namespace hologram::backends::cuda {
-
-class Memory final : public hal::Buffer {
- public:
-  Memory(Gpu& gpu, uint64_t bytes);  // OutOfMemory
-  ~Memory() override;
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
-  uint64_t size() const override { return bytes_; }
-  std::byte* host() override { return nullptr; }
-  Address address() const { return address_; }
-
- private:
-  Gpu& gpu_;
-  const uint64_t bytes_;
-  Address address_ = 0;
-};
 
 // Through the driver's stream of a lane. What the driver refuses is thrown at once, and nothing was
 // done then; work under way that fails loses the device.
@@ -42,6 +25,9 @@ class CudaStream final : public hal::Stream {
   // chunk: the copy of one overlaps the transfer of the other. To such memory this waits.
   void copy(hal::Binding to, hal::Binding from) override;
   void fill(hal::Binding where, uint32_t pattern) override;
+  hal::Expected<std::unique_ptr<hal::CommandList>> list(
+      std::span<const hal::Command> commands) override;
+  void replay(hal::CommandList& list, std::span<const hal::Binding> table) override;
   hal::Point submit() override;
   hal::State wait(hal::Point point, hal::Deadline deadline) override;
 

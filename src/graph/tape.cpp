@@ -1,0 +1,77 @@
+#include "graph/tape.hpp"
+
+#include <unordered_map>
+
+#include "core/log.hpp"
+
+namespace hologram::graph {
+
+Storage Tape::slot(uint64_t bytes) {
+  auto slot = std::make_shared<hal::Slot>(static_cast<uint32_t>(slots_.size()), bytes);
+  slots_.push_back(slot);
+  const hal::Binding where{slot.get(), 0, bytes};
+  return {std::move(slot), where};
+}
+
+Storage Tape::allocate(runtime::Pool& pool, uint64_t bytes) {
+  std::shared_ptr<const runtime::Block>* best = nullptr;
+  for (auto& block : memory_) {
+    const uint64_t size = block->binding().size;
+    if (block.use_count() > 1 || size < bytes || size / 2 > bytes) continue;
+    if (best == nullptr || size < (*best)->binding().size) best = &block;
+  }
+  if (best == nullptr)
+    best = &memory_.emplace_back(std::make_shared<const runtime::Block>(pool.allocate(bytes)));
+  const hal::Binding& all = (*best)->binding();
+  return {*best, {all.buffer, all.offset, bytes}};
+}
+
+void Tape::launch(std::shared_ptr<const hal::Executable> executable, const hal::Launch& launch) {
+  launches_++;
+  commands_.push_back({.executable = std::move(executable),
+                       .grid = launch.grid,
+                       .bindings = {launch.bindings.begin(), launch.bindings.end()},
+                       .scalars = {launch.scalars.begin(), launch.scalars.end()}});
+}
+
+void Tape::fill(const hal::Binding& where, uint32_t pattern) {
+  hal::Command& command = commands_.emplace_back();
+  command.bindings = {where};
+  command.pattern = pattern;
+}
+
+Taped Tape::finish(hal::Stream& stream) {
+  auto made = stream.list(commands_);
+  Taped taped;
+  if (auto* refusal = std::get_if<hal::Refusal>(&made)) {
+    taped.reason = std::move(refusal->reason);
+    return taped;
+  }
+  taped.list = std::move(std::get<std::unique_ptr<hal::CommandList>>(made));
+  taped.launches = launches_;
+  taped.memory.insert(taped.memory.end(), slots_.begin(), slots_.end());
+  taped.memory.insert(taped.memory.end(), memory_.begin(), memory_.end());
+  return taped;
+}
+
+LastUses::LastUses(const Plan& plan, const std::vector<Node*>& nodes) : ends_(plan.steps.size()) {
+  std::unordered_map<Node*, size_t> last;
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    const PlannedStep& step = plan.steps[i];
+    for (const PlannedStep::Made& made : step.made) {
+      last[nodes[made.place]] = i;
+      if (!step.opaque) continue;
+      for (const Input& input : nodes[made.place]->inputs) last[input.node.get()] = i;
+    }
+    for (const uint32_t place : step.loads) last[nodes[place]] = i;
+  }
+  // What was given, or is there already, is not the plan's to end.
+  for (const PlannedStep& step : plan.steps)
+    for (const PlannedStep::Made& made : step.made)
+      if (const auto found = last.find(nodes[made.place]); found != last.end()) {
+        ends_[found->second].push_back(found->first);
+        last.erase(found);
+      }
+}
+
+}  // namespace hologram::graph

@@ -1,0 +1,54 @@
+// What a captured calculation asks of the device, taken down instead of being done.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/plan.hpp"
+#include "runtime/pool.hpp"
+
+namespace hologram::graph {
+
+// The outcome: a list of the device, or why there is none.
+struct Taped {
+  std::string reason{};
+  std::unique_ptr<hal::CommandList> list{};
+  uint64_t launches = 0;
+  std::vector<std::shared_ptr<const void>> memory{};  // of its slots and between its launches
+};
+
+class Tape {
+ public:
+  // Thrown where something is asked for that no list can hold.
+  struct Refused {
+    std::string reason;
+  };
+  [[noreturn]] static void refuse(const char* reason) { throw Refused{reason}; }
+
+  // Memory that each replay gives, in the order of these calls.
+  Storage slot(uint64_t bytes);
+  // Memory that the list keeps: again what was let go of, as its launches run in order.
+  Storage allocate(runtime::Pool& pool, uint64_t bytes);
+  void launch(std::shared_ptr<const hal::Executable> executable, const hal::Launch& launch);
+  void fill(const hal::Binding& where, uint32_t pattern);
+  Taped finish(hal::Stream& stream);
+
+ private:
+  std::vector<std::shared_ptr<const hal::Slot>> slots_;
+  uint64_t launches_ = 0;
+  std::vector<hal::Command> commands_;
+  std::vector<std::shared_ptr<const runtime::Block>> memory_;
+};
+
+// After which step nobody reads what a step of a plan made.
+class LastUses {
+ public:
+  LastUses(const Plan& plan, const std::vector<Node*>& nodes);
+  const std::vector<Node*>& of(size_t step) const { return ends_[step]; }
+
+ private:
+  std::vector<std::vector<Node*>> ends_;  // by step
+};
+
+}  // namespace hologram::graph

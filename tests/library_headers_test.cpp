@@ -44,6 +44,8 @@ constexpr bool kSameType = std::is_same_v<std::remove_cv_t<Ours>, std::remove_cv
 template <class Ours, class Theirs>
 constexpr bool kSameType<Ours*, Theirs*> =
     std::is_const_v<Ours> == std::is_const_v<Theirs>&& kSameType<Ours, Theirs>;
+template <class Ours, class Theirs>
+constexpr bool kSameType<Ours* const, Theirs* const> = kSameType<Ours*, Theirs*>;
 
 template <class Ours, class Theirs>
 struct SameCall : std::false_type {};
@@ -96,6 +98,12 @@ TEST(LibraryHeaders, Cuda) {
 #define SAME(member, symbol, parameters) \
   static_assert(SameCall<Status parameters, decltype(symbol)>::value, #symbol);
   HOLOGRAM_CUDA_DRIVER(SAME)
+  static_assert(sizeof(KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS_v1) &&
+                offsetof(KernelNode, shared) == offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes) &&
+                offsetof(KernelNode, extra) == offsetof(CUDA_KERNEL_NODE_PARAMS, extra));
+  static_assert(sizeof(FillNode) == sizeof(CUDA_MEMSET_NODE_PARAMS) &&
+                offsetof(FillNode, value) == offsetof(CUDA_MEMSET_NODE_PARAMS, value) &&
+                offsetof(FillNode, width) == offsetof(CUDA_MEMSET_NODE_PARAMS, width));
   static_assert(sizeof(Address) == sizeof(CUdeviceptr) && sizeof(Context) == sizeof(CUcontext));
   static_assert(kSuccess == CUDA_SUCCESS && kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY &&
                 kNoDevice == CUDA_ERROR_NO_DEVICE && kNotReady == CUDA_ERROR_NOT_READY &&
@@ -107,7 +115,10 @@ TEST(LibraryHeaders, Cuda) {
                 kMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
                 kMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   static_assert(kMemoryType == CU_POINTER_ATTRIBUTE_MEMORY_TYPE &&
-                kHostMemory == CU_MEMORYTYPE_HOST &&
+                kDeviceOrdinal == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL &&
+                kRangeStart == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR &&
+                kRangeSize == CU_POINTER_ATTRIBUTE_RANGE_SIZE &&
+                kDeviceMemory == CU_MEMORYTYPE_DEVICE && kHostMemory == CU_MEMORYTYPE_HOST &&
                 kLocalBytes == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES &&
                 kRegisters == CU_FUNC_ATTRIBUTE_NUM_REGS);
   static_assert(kNonBlocking == CU_STREAM_NON_BLOCKING && kBlockingSync == CU_EVENT_BLOCKING_SYNC &&

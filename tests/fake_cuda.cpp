@@ -22,7 +22,9 @@ namespace {
 
 constexpr size_t kOfHologram = 64;      // smaller ones are a stream's own
 constexpr double kKernelTakes = 0.005;  // milliseconds
-thread_local std::vector<Context> t_contexts;
+// Without a destructor: executors of static storage go after the thread's objects.
+thread_local Context t_contexts[16];
+thread_local size_t t_depth = 0;
 
 int number_from(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
@@ -99,7 +101,7 @@ World& world() {
   return *instance;
 }
 
-Context current() { return t_contexts.empty() ? nullptr : t_contexts.back(); }
+Context current() { return t_depth == 0 ? nullptr : t_contexts[t_depth - 1]; }
 
 int enter(const char* name) {
   World& w = world();
@@ -192,13 +194,14 @@ int cuDevicePrimaryCtxGetState(DeviceNumber device, unsigned*, int* active) {
 }
 int cuCtxPushCurrent_v2(Context context) {
   ENTER;
-  t_contexts.push_back(context);
+  if (t_depth == std::size(t_contexts)) return 1;
+  t_contexts[t_depth++] = context;
   return 0;
 }
 int cuCtxPopCurrent_v2(Context*) {
   ENTER;
-  if (t_contexts.empty()) return 201;
-  t_contexts.pop_back();
+  if (t_depth == 0) return 201;
+  t_depth--;
   return 0;
 }
 int cuCtxGetDevice(DeviceNumber* device) {
@@ -456,7 +459,7 @@ void fake_cuda(FakeCuda* control) {
       count += counts(a.host ? "host memory" : "memory") ? 1 : 0;
     return count;
   };
-  control->depth = [] { return static_cast<int>(t_contexts.size()); };
+  control->depth = [] { return static_cast<int>(t_depth); };
   control->ran = [](int before) {
     const std::lock_guard lock(world().mutex);
     return world().ran.at(world().ran.size() - 1 - static_cast<size_t>(before));

@@ -113,6 +113,7 @@ set(HOLOGRAM_SOURCES
     src/dialects/print.cpp
     src/dialects/uses.cpp
 
+    src/libraries/convolution.cpp
     src/libraries/host_ops.cpp
     src/libraries/library.cpp
     src/libraries/nvrtc/nvrtc.cpp
@@ -156,6 +157,7 @@ set(HOLOGRAM_SOURCES
     src/graph/box.cpp
     src/graph/codegen.cpp
     src/graph/context.cpp
+    src/graph/convolution_work.cpp
     src/graph/elementwise.cpp
     src/graph/explain.cpp
     src/graph/index_works.cpp
@@ -175,6 +177,7 @@ set(HOLOGRAM_SOURCES
     src/graph/view.cpp
 
     src/tensor/build.cpp
+    src/tensor/convolution.cpp
     src/tensor/creation.cpp
     src/tensor/elementwise.cpp
     src/tensor/graph.cpp
@@ -189,6 +192,7 @@ set(HOLOGRAM_SOURCES
 
     src/conformance/arrays.cpp
     src/conformance/bit_cases.cpp
+    src/conformance/convolution_cases.cpp
     src/conformance/creation_cases.cpp
     src/conformance/cumulative_cases.cpp
     src/conformance/document.cpp

@@ -152,6 +152,22 @@ Tensor view(const std::string& name, const Tensor& x, const Json& options) {
   throw std::out_of_range("no operation " + name);
 }
 
+Tensor convolve(const Operands& x, const Json& options) {
+  const auto pair = [&](const char* name) {
+    const auto both = option<std::vector<int64_t>>(options, name, {1, 1});
+    return ops::Extent(both.at(0), both.at(1));
+  };
+  const auto sides = option<std::vector<int64_t>>(options, "padding", {0, 0, 0, 0});
+  ops::Conv2d how{.stride = pair("stride"),
+                  .padding = {sides.at(0), sides.at(1), sides.at(2), sides.at(3)},
+                  .dilation = pair("dilation"),
+                  .groups = option<int64_t>(options, "groups", 1)};
+  if (option(options, "same", false)) how.padding = ops::Border::same();
+  if (option(options, "planes", false)) how.layout = ops::ImageLayout::Nchw;
+  if (x.size() > 2) how.bias = x[2].tensor();
+  return ops::conv2d(x.at(0).tensor(), x.at(1).tensor(), how);
+}
+
 Tensor run(const Json& c) {
   std::vector<Tensor> values;
   for (const Json& j : c.at("in")) values.push_back(tensor_of(j));
@@ -161,6 +177,7 @@ Tensor run(const Json& c) {
     Operands operands;
     for (const Json& j : step.at(1)) operands.push_back(operand_of(j, values));
     std::optional<Tensor> result = elementwise(name, operands, options);
+    if (name == "conv2d") result = convolve(operands, options);
     if (!result) result = reduction(name, operands.at(0).tensor(), options);
     values.push_back(result ? *result : view(name, operands.at(0).tensor(), options));
   }

@@ -1,6 +1,7 @@
 // Everything that can be done with tensors.
 #pragma once
 
+#include "hologram/convolution.hpp"
 #include "hologram/creation.hpp"
 #include "hologram/elementwise.hpp"
 #include "hologram/linear.hpp"

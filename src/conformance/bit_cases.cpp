@@ -71,7 +71,7 @@ void attempt_both(Suite& suite, std::string_view operation, DType dtype, const M
                 [&] { return same(make, ways.plain, ways.unfused); });
   suite.attempt(operation, dtype, "one thread or two",
                 [&] { return same(make, ways.one, ways.two); });
-  if (ways.cpu && operation != "matmul")
+  if (ways.cpu && operation != "matmul" && operation != "conv2d")
     suite.attempt(operation, dtype, "as on the CPU",
                   [&] { return same(make, ways.plain, *ways.cpu); });
 }
@@ -111,6 +111,12 @@ void bit_cases(Suite& suite) {
     attempt_both(suite, "matmul", dtype, [&](const Executor& executor) {
       const Tensor x = Tensor::from(square, executor);
       return std::vector<Array>{ops::matmul(x + 1, x.transpose()).array()};
+    });
+    const Array images = plain_values(dtype, {2, 33, 29, 16}, -1, 1, generator),
+                weight = plain_values(dtype, {3, 3, 16, 24}, -1, 1, generator);
+    attempt_both(suite, "conv2d", dtype, [&](const Executor& executor) {
+      const Tensor x = Tensor::from(images, executor), w = Tensor::from(weight, executor);
+      return std::vector<Array>{ops::relu(ops::conv2d(x + 1, w, {.padding = 1})).array()};
     });
   }
 }

@@ -40,6 +40,9 @@ constexpr const char* kCovered =
   others within what follows from that; min, max, argmin, argmax, any, all and sums of integers exact.
 * **Products of matrices**, by whatever library there is: within (k + 1) eps sum|a||b|, those of
   integers and bool exact.
+* **Convolutions**, by whatever library there is: padded, strided, dilated, in groups, depthwise, of
+  both orders of the axes, with and without a bias: within (k + 1) eps sum|x||w| of k terms, those of
+  integers and bool exact.
 * **Movement**: views made dense (slices with steps, flips, permutations, broadcasts), concat, stack,
   split, pad, put, take, gather, scatter, roll, repeat and tile, along the first axis and the last, on
   any bits there are, which stay what they were; positions of every dtype of integers.
@@ -117,13 +120,14 @@ std::string document(const ConformanceReport& report) {
       "\n\nFor a dtype with a yes every operation that takes it is there.\n\n"
       "## The largest errors on the CPU\n\n"
       "In units of the last place; those of reductions and the like are a part of their bounds. "
-      "What the\nlibraries make of products of matrices depends on the machine and is left out, as "
-      "are operations that\nare exact but for the elementwise ones.\n\n"
+      "What the\nlibraries make of products of matrices and of convolutions depends on the machine "
+      "and "
+      "is left out, as are\noperations that are exact but for the elementwise ones.\n\n"
       "| operation | bound of f32 and f64 | f16 | bf16 | f32 | f64 |\n|---|---|---|---|---|---|\n";
   for (const Row& row : rows_of(report)) {
     const bool exact = *std::max_element(row.error.begin(), row.error.end()) <= 0 &&
                        graph::find_elementwise(row.operation) == nullptr;
-    if (exact || row.operation == "matmul") continue;
+    if (exact || row.operation == "matmul" || row.operation == "conv2d") continue;
     const auto one = [](double e) { return e < 0 ? std::string() : fmt::format("{:.3g}", e); };
     text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.operation, bound_text(row),
                         one(row.error[0]), one(row.error[1]), one(row.error[2]), one(row.error[3]));

@@ -53,6 +53,7 @@ class Suite {
 void elementwise_cases(Suite& suite);
 void reduction_cases(Suite& suite);
 void product_cases(Suite& suite);
+void convolution_cases(Suite& suite);
 void movement_cases(Suite& suite);
 void cumulative_cases(Suite& suite);
 void ordering_cases(Suite& suite);
@@ -61,7 +62,7 @@ void creation_cases(Suite& suite);
 void bit_cases(Suite& suite);
 
 // Tries what must not show in the bits: with fusion and without it, on one thread and on two, on
-// the CPU. Products of matrices are left out of the last: libraries do not promise bits.
+// the CPU. Products of matrices and convolutions are left out of the last: libraries do not promise bits.
 using Make = std::function<std::vector<Array>(const Executor&)>;
 void attempt_both(Suite& suite, std::string_view operation, DType dtype, const Make& make);
 

@@ -160,6 +160,7 @@ Value Evaluator::apply(uint32_t at, const std::string& function, std::vector<Val
     if (along == Along::All || along == Along::Nothing) needs_all();
     if (along == Along::Left && (call.tensor(0).rank() < 2 || call.tensor(1).rank() > 2))
       needs_all();
+    if (along == Along::Images && call.tensor(0).rank() != 4) needs_all();
     if ((along == Along::Axis || along == Along::Reduced) && over_first_axis(call)) {
       const Function& f = *call.callable().function;
       if (f.merge == Merge::None)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "hologram/convolution.hpp"
 #include "hologram/linear.hpp"
 #include "hologram/movement.hpp"
 #include "hologram/ops.hpp"
@@ -42,6 +43,32 @@ Value padded(C c) {
   const std::vector<int64_t> numbers = pairs.to(DType::I64).to_vector<int64_t>();
   for (size_t k = 0; k < numbers.size(); k += 2) padding.push_back({numbers[k], numbers[k + 1]});
   return ops::pad(c.tensor(0), padding, c.operand(2));
+}
+// One number, one for the height and one for the width, or (of a padding) one for each side.
+ops::Extent extent(C c, size_t i) {
+  if (c.values()[i].list() == nullptr) return c.integer(i);
+  const Shape both = c.shape(i);
+  if (both.size() != 2) c.refuse(i, "a whole number or two");
+  return {both[0], both[1]};
+}
+ops::Border border(C c, size_t i) {
+  if (c.values()[i].list() == nullptr) return c.integer(i);
+  const Shape sides = c.shape(i);
+  if (sides.size() == 2) return {sides[0], sides[1]};
+  if (sides.size() != 4) c.refuse(i, "a whole number, two of them, or four");
+  return {sides[0], sides[1], sides[2], sides[3]};
+}
+ops::ImageLayout layout(C c, size_t i) {
+  return c.flag(i) ? ops::ImageLayout::Nchw : ops::ImageLayout::Nhwc;
+}
+Value convolved(C c) {
+  ops::Conv2d options{.stride = extent(c, 3),
+                      .padding = c.flag(7) ? ops::Border::same() : border(c, 4),
+                      .dilation = extent(c, 5),
+                      .groups = c.integer(6),
+                      .layout = layout(c, 8)};
+  if (c.given(2)) options.bias = c.tensor(2);
+  return ops::conv2d(c.tensor(0), c.tensor(1), options);
 }
 Value largest(C c) {
   const ops::TopK top = ops::topk(c.tensor(0), c.integer(1), c.axis(2), c.flag(3));
@@ -98,6 +125,7 @@ const Function kTable[] = {
 {"dot", "a, b", A::All, [](C c) -> Value { return ops::dot(c.tensor(0), c.tensor(1)); }, "sum(a * b) of two vectors."},
 {"outer", "a, b", A::All, [](C c) -> Value { return ops::outer(c.tensor(0), c.tensor(1)); }, "a[i] * b[j]."},
 {"tensordot", "a, b, axes=2", A::All, [](C c) -> Value { return ops::tensordot(c.tensor(0), c.tensor(1), c.axis(2)); }, "Sums over the last axes of a and the first ones of b."},
+{"conv2d", "x, weight, bias=none, stride=1, padding=0, dilation=1, groups=1, same=false, channels_first=false", A::Images, convolved, "Convolution of images [n, height, width, channels] with a weight [height, width, channels / groups, outputs], or of [n, channels, height, width] with [outputs, channels / groups, height, width]. stride and dilation are a number or [height, width], padding also [top, bottom, left, right]; same: a padding after which the result has the length input / stride."},
 
 {"cumsum", "x, axis=-1", A::Axis, [](C c) -> Value { return ops::cumsum(c.tensor(0), c.axis(1)); }, "The sum up to each element along an axis."},
 {"cumprod", "x, axis=-1", A::Axis, [](C c) -> Value { return ops::cumprod(c.tensor(0), c.axis(1)); }, "The product up to each element along an axis."},

@@ -20,6 +20,7 @@ enum class Along : uint8_t {
   Axis,     // the same, as long as `axis` is not the first
   Reduced,  // the same, or, over the first axis, parts are put together as `merge` says
   Left,     // a row of the result comes from the same row of the first argument, and all others
+  Images,   // the same, if the first argument has four axes
   All,      // all rows are needed at once
 };
 

@@ -74,6 +74,7 @@ void Context::evaluate_into(Node& node, Node& donor) {
       node.state.load(std::memory_order_acquire) != NodeState::Lazy)
     return compute_lazy({&root, 1});
   node.result = std::exchange(donor.result, {});
+  donor.packed.reset();
   try {
     compute_lazy({&root, 1}, &node);
   } catch (...) {

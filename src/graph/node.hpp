@@ -82,6 +82,13 @@ struct Storage {
   bool pooled = false;  // from the context's pool, and not memory of somebody else
 };
 
+// A result as a library wants it, beside the result itself.
+struct Packed {
+  std::shared_ptr<const hal::LibraryPlan> packing;
+  int64_t offset = 0;  // of the view that was packed
+  Storage result;
+};
+
 struct Node {
   Node(Kind kind, std::shared_ptr<Context> context, DType dtype, Shape shape);
   ~Node();
@@ -114,6 +121,8 @@ struct Node {
   InlineVector<Input, 2> inputs;  // empty once the state is not Lazy
   Storage result;                 // once Ready
   std::exception_ptr error;       // once Failed
+  // Of a result that stays what it is, if a library has used it so; the context is locked.
+  std::unique_ptr<const Packed> packed;
 
   std::atomic<uint32_t> references{0};
   uint32_t slot = UINT32_MAX;    // in a schedule under way; the context is locked then

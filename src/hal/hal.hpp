@@ -2,6 +2,7 @@
 // Device, Stream, Buffer and Executable; docs/adding-a-backend.md walks through one.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -129,12 +130,39 @@ struct GemmDesc {
   friend bool operator==(const GemmDesc&, const GemmDesc&) = default;
 };
 
+// One axis of the images of a convolution.
+struct ConvAxis {
+  int64_t input = 0, kernel = 0, output = 0;  // lengths
+  int64_t stride = 1, dilation = 1;
+  int64_t before = 0;  // zeros before the input; behind it, as many as the output reaches
+  friend bool operator==(const ConvAxis&, const ConvAxis&) = default;
+};
+
+// A convolution of images for a library to compute: of each group of channels
+// d[n, y, x, o] = sum of x[n, y', x', c] w[i, j, c, o] over i, j and c, where y' is
+// y * stride + i * dilation - before of the rows, and x' likewise of the columns. d is dense.
+struct ConvDesc {
+  DType x = DType::None, w = DType::None, d = DType::None;
+  DType accumulate = DType::None;  // what products are summed in
+  int64_t batch = 0, groups = 1;
+  int64_t channels = 0, outputs = 0;  // of one group
+  ConvAxis rows, columns;
+  std::array<int64_t, 4> x_strides = {};  // of image, row, column, channel; in elements, any number
+  std::array<int64_t, 4> w_strides = {};  // of row, column, channel in its group, output of all
+  friend bool operator==(const ConvDesc&, const ConvDesc&) = default;
+};
+
 // An operation that a library has agreed to do; shared between streams.
 class LibraryPlan {
  public:
   virtual ~LibraryPlan() = default;
   virtual const std::string& name() const = 0;  // "oneDNN sgemm"
   virtual uint64_t workspace() const = 0;       // bytes that Stream::call needs beside the operands
+  // Of a convolution whose library wants weights in an order of its own: the plan that brings them
+  // there, whose operands are w and what becomes of it, and which takes the place of w. Plans of
+  // one packing take the same. Null: w is taken as it is.
+  virtual std::shared_ptr<const LibraryPlan> packing() const { return nullptr; }
+  virtual uint64_t packed_bytes() const { return 0; }  // of a packing: of what it makes
 };
 
 // The libraries of a device. Thread-safe.
@@ -143,6 +171,7 @@ class LibraryOps {
   virtual ~LibraryOps() = default;
   // A refusal says why each library will not: the caller has a program of its own for everything.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const GemmDesc& desc) = 0;
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const ConvDesc& desc) = 0;
 };
 
 // Work in order; one caller at a time. Failures of the work itself surface in wait.
@@ -151,7 +180,7 @@ class Stream {
   virtual ~Stream() = default;
   virtual void launch(const Launch& launch) = 0;
   // `plan` is of this device and outlives the work; `bindings` are its operands: a, b, d of a
-  // product.
+  // product, x, w, d of a convolution.
   virtual void call(const LibraryPlan& plan, std::span<const Binding> bindings,
                     Binding workspace) = 0;
   // Between distinct buffers, either of which may be the host's: host memory that is read may be

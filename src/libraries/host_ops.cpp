@@ -160,6 +160,10 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
   return hal::Refusal{reasons};
 }
 
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDesc&) {
+  return hal::Refusal{"no library computes convolutions"};
+}
+
 }  // namespace hologram::libraries
 
 namespace hologram {

@@ -44,6 +44,7 @@ class HostOps : public hal::LibraryOps {
   HostOps() = default;  // host_libraries(), opened by the first plan
   explicit HostOps(std::vector<const HostLibrary*> libraries) : libraries_(std::move(libraries)) {}
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override;
 
  private:
   std::vector<const HostLibrary*> libraries_;

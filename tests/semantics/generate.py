@@ -379,11 +379,66 @@ def mixed_cases():
         add("mixed", [x], steps)
 
 
+def sides_of(most):
+    return [rng.randint(0, most) for _ in range(4)] if rng.random() < 0.7 else [0] * 4
+
+
+def convolution_options(planes, groups):
+    options = {"planes": planes, "groups": groups}
+    if rng.random() < 0.5:
+        options["stride"] = [rng.randint(1, 3), rng.randint(1, 3)]
+    if rng.random() < 0.3:
+        options["dilation"] = [rng.randint(1, 3), rng.randint(1, 3)]
+    if rng.random() < 0.15:
+        options["same"] = True
+    else:
+        options["padding"] = sides_of(3)
+    if rng.random() < 0.03:
+        options[rng.choice(["stride", "dilation"])] = [1, rng.choice([0, -1])]
+    return options
+
+
+def convolution_cases():
+    """Both orders of the axes, groups, sides, strides; sometimes what does not go together."""
+    for k in range(700):
+        dtype = rng.choice(["f32", "f32", "f32", "f64", "f16", "bf16", "i32", "u8", "i64", "bool"])
+        planes, groups = rng.random() < 0.5, rng.choice([1, 1, 1, 2, 3, 5])
+        taken, given = rng.randint(1, 4), rng.randint(1, 4)
+        if rng.random() < 0.2:
+            groups, taken, given = rng.choice([4, 17, 20]), 1, rng.choice([1, 1, 2])
+        elif rng.random() < 0.1:
+            groups, taken, given = 1, rng.choice([16, 70]), rng.choice([16, 33])
+        channels, outputs = groups * taken, groups * given
+        if rng.random() < 0.03:
+            channels += 1
+        batch, height, width = rng.randint(1, 3), rng.randint(1, 9), rng.randint(1, 11)
+        if rng.random() < 0.03:
+            batch, channels = rng.choice([(0, channels), (1, 0)])
+        rows, columns = rng.choice([(1, 1), (3, 3), (2, 3), (1, 4), (3, 1)])
+        image, weight = (batch, height, width, channels), (rows, columns, taken, outputs)
+        if planes:
+            image, weight = (batch, channels, height, width), (outputs, taken, rows, columns)
+        if rng.random() < 0.1:
+            image = image[1:]
+        other = rng.choice(ALL) if rng.random() < 0.1 else dtype
+        inputs = [numbers(dtype, image, "grid"), numbers(other, weight, "grid")]
+        if rng.random() < 0.3:
+            inputs.append(numbers(dtype, (outputs + (rng.random() < 0.05),), "grid"))
+        steps, last = [], 0
+        if len(image) == 4 and rng.random() < 0.2:  # read backwards, or through a gap
+            steps.append(("slice", [0], {"parts": [[None, None, 1], [None, None, rng.choice([-1, 2])]]}))
+            last = len(inputs)
+        steps.append(("conv2d", [last, *range(1, len(inputs))], convolution_options(planes, groups)))
+        if rng.random() < 0.3:
+            steps.append(("relu" if dtype != "bool" else "logical_not", [len(inputs) + len(steps) - 1], {}))
+        add(f"conv2d/{dtype}", inputs, steps)
+
+
 def main():
     document, output = sys.argv[1:]
     for family in (
         elementwise_cases, promotion_cases, scalar_cases, cast_cases, broadcast_cases, view_cases,
-        reduction_cases, mixed_cases,
+        reduction_cases, mixed_cases, convolution_cases,
     ):  # fmt: skip
         family()
     listed = re.findall(r"^\| `(\w+)` \|", pathlib.Path(document).read_text(encoding="utf-8"), re.M)

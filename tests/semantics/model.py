@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+import images_model
 import numbers_model as nm
 from numbers_model import FLOATS, INTEGERS, UNSIGNED, Value
 
@@ -380,6 +381,8 @@ REDUCTIONS = (
 def apply(name, arguments, options):
     if name == "to":
         return nm.convert(arguments[0], options["dtype"], difference)
+    if name == "conv2d":
+        return images_model.conv2d(arguments, options, Refused)
     if name in VIEWS:
         return Value(arguments[0].dtype, view(name, arguments[0], options))
     if name in REDUCTIONS:

@@ -1,0 +1,237 @@
+// Convolutions as users meet them, and hologram's own program for them in all its forms; what they
+// compute, tests/semantics and the conformance suite hold against plain loops.
+#include "libraries/convolution.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "backends/cpu/cpu.hpp"
+#include "graph/view.hpp"
+#include "hologram/error.hpp"
+#include "hologram/expression.hpp"
+#include "hologram/graph.hpp"
+#include "hologram/ops.hpp"
+
+namespace hologram {
+namespace {
+
+using libraries::ConvKey;
+using libraries::ConvLaunch;
+
+std::vector<float> some(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& v : values) v = uniform(random);
+  return values;
+}
+
+// A convolution of dense images by the program of a launch.
+class Own {
+ public:
+  explicit Own(const hal::ConvDesc& desc) : desc_(desc) {
+    x_ = some(desc.batch * desc.rows.input * desc.x_strides[1], 1);
+    w_ = some(desc.rows.kernel * desc.w_strides[0], 2);
+    d_.resize(static_cast<size_t>(desc.batch * desc.rows.output * desc.columns.output *
+                                  desc.outputs * desc.groups));
+  }
+  std::vector<float> run(const ConvLaunch& own, bool races) {
+    const auto executable =
+        device_->compile(libraries::convolution_program(own.key), {.check = races});
+    std::vector<std::unique_ptr<hal::Buffer>> buffers;
+    std::vector<hal::Binding> bindings;
+    for (std::vector<float>* v : {&x_, &w_, &d_}) {
+      const uint64_t bytes = v->size() * sizeof(float);
+      buffers.push_back(device_->adopt(reinterpret_cast<std::byte*>(v->data()), bytes));
+      bindings.push_back({buffers.back().get(), 0, bytes});
+    }
+    std::fill(d_.begin(), d_.end(), -99.0f);
+    hal::Launch launch;
+    launch.executable = executable.get();
+    launch.grid = own.grid;
+    launch.bindings = bindings;
+    launch.scalars = own.scalars;
+    const auto stream = device_->stream();
+    stream->launch(launch);
+    stream->wait(stream->submit(), {});
+    return d_;
+  }
+
+ private:
+  std::shared_ptr<hal::Device> device_ =
+      std::get<std::shared_ptr<hal::Device>>(backends::cpu::backend().open(0, BackendConfig{}));
+  hal::ConvDesc desc_;
+  std::vector<float> x_, w_, d_;
+};
+
+hal::ConvDesc describe(int64_t groups, int64_t channels, int64_t outputs) {
+  hal::ConvDesc d;
+  d.x = d.w = d.d = d.accumulate = DType::F32;
+  d.batch = 2;
+  d.groups = groups;
+  d.channels = channels;
+  d.outputs = outputs;
+  d.rows = {.input = 7, .kernel = 3, .output = 7, .before = 1};
+  d.columns = {.input = 11, .kernel = 3, .output = 6, .stride = 2, .before = 1};
+  const int64_t all = channels * groups, given = outputs * groups;
+  d.x_strides = {7 * 11 * all, 11 * all, all, 1};
+  d.w_strides = {3 * channels * given, channels * given, given, 1};
+  return d;
+}
+
+// Whichever way lanes lie, however many each computes, and with either type of indices.
+TEST(Convolution, EveryScheduleHasTheSameBits) {
+  for (const auto& [groups, channels, outputs] :
+       {std::array<int64_t, 3>{1, 70, 33}, {3, 2, 5}, {40, 1, 1}}) {
+    const hal::ConvDesc desc = describe(groups, channels, outputs);
+    Own own(desc);
+    const ConvLaunch chosen = libraries::convolution_launch(desc, 0, 0);
+    const std::vector<float> first = own.run(chosen, false);
+    EXPECT_EQ(std::count(first.begin(), first.end(), -99.0f), 0);
+    for (const bool along_columns : {false, true})
+      for (const uint8_t times : {1, 3, 8})
+        for (const bool wide : {false, true}) {
+          ConvLaunch other = chosen;
+          other.key.along_columns = along_columns;
+          other.key.times = times;
+          other.key.wide = wide;
+          other.key.lanes = 1;
+          const int64_t along = along_columns ? desc.columns.output : outputs * groups,
+                        others = along_columns ? outputs : desc.columns.output;
+          other.grid = {static_cast<uint64_t>((along + 31) / 32),
+                        static_cast<uint64_t>((others + times - 1) / times * desc.rows.output *
+                                              (along_columns ? groups : 1)),
+                        2};
+          EXPECT_EQ(own.run(other, times == 3), first)
+              << groups << ' ' << along_columns << ' ' << int{times} << ' ' << wide;
+        }
+  }
+}
+
+// Planes have their neighbours along a row.
+TEST(Convolution, LanesLieAlongNeighbours) {
+  hal::ConvDesc desc = describe(1, 16, 64);
+  desc.columns = {.input = 112, .kernel = 3, .output = 110};
+  EXPECT_FALSE(libraries::convolution_launch(desc, 0, 0).key.along_columns);
+  EXPECT_FALSE(libraries::convolution_launch(desc, 0, 0).key.padded);
+  desc.x_strides = {16 * 7 * 112, 112, 1, 7 * 112};
+  desc.w_strides = {3, 1, 9, 16 * 9};
+  EXPECT_TRUE(libraries::convolution_launch(desc, 0, 0).key.along_columns);
+  desc.batch = 1 << 20;
+  EXPECT_TRUE(libraries::convolution_launch(desc, 0, 0).key.wide);
+}
+
+Tensor values(Shape shape, uint32_t seed) {
+  return Tensor::from_vector(some(graph::element_count(shape), seed), shape);
+}
+
+TEST(Convolution, BothOrdersOfTheAxesGiveTheSame) {
+  const Tensor x = values({2, 9, 8, 6}, 3), w = values({3, 2, 3, 4}, 4), bias = values({4}, 5);
+  ops::Conv2d how{.stride = {1, 2}, .padding = {1, 0, 2, 1}, .groups = 2, .bias = bias};
+  const Tensor y = ops::conv2d(x, w, how);
+  how.layout = ops::ImageLayout::Nchw;
+  const Tensor planes =
+      ops::conv2d(x.permute({0, 3, 1, 2}), w.permute({3, 2, 0, 1}), how).permute({0, 2, 3, 1});
+  EXPECT_EQ(y.shape(), (Shape{2, 8, 5, 4}));
+  EXPECT_EQ(y.to_vector<float>(), planes.to_vector<float>());
+}
+
+// With a bias, f16 is rounded once: 2049 + 0.75 is 2050, and 2048 + 0.75 would be 2048.
+TEST(Convolution, ABiasIsAddedBeforeTheResultIsRounded) {
+  const Tensor x = Tensor::from({2048.0f, 1.0f}, {1, 1, 1, 2}).to(DType::F16),
+               w = ops::ones({1, 1, 2, 1}, DType::F16), bias = Tensor::from({0.75f}).to(DType::F16);
+  const Tensor y = ops::conv2d(x, w, {.bias = bias});
+  EXPECT_EQ(y.dtype(), DType::F16);
+  EXPECT_EQ(y.to(DType::F32).item<float>(), 2050);
+}
+
+TEST(Convolution, WeightsMayChangeBetweenLaunchesOfACapture) {
+  const Tensor x = values({1, 6, 6, 3}, 6);
+  const Graph step =
+      capture([&](const Tensor& w) { return ops::conv2d(x, w * 2); }, values({3, 3, 3, 8}, 7));
+  const Graph plain =
+      capture([&](const Tensor& w) { return ops::conv2d(x, w); }, values({3, 3, 3, 8}, 7));
+  for (const uint32_t seed : {8u, 9u, 8u}) {
+    const Tensor w = values({3, 3, 3, 8}, seed);
+    EXPECT_EQ(step.launch(w)[0].to_vector<float>(), ops::conv2d(x, w * 2).to_vector<float>());
+    EXPECT_EQ(plain.launch(w)[0].to_vector<float>(), ops::conv2d(x, w).to_vector<float>());
+  }
+}
+
+// The memory of a tensor that is let go is used again for the one that takes its name.
+TEST(Convolution, WeightsThatAreUpdatedInPlaceAreSeen) {
+  const Tensor x = values({1, 6, 6, 3}, 6);
+  Tensor w = values({3, 3, 3, 8}, 7) + 0;
+  w.eval();
+  for (int round = 0; round < 3; round++) {
+    const std::vector<float> own = w.to_vector<float>();
+    const Tensor same = Tensor::from_vector(own, w.shape());
+    EXPECT_EQ(ops::conv2d(x, w).to_vector<float>(), ops::conv2d(x, same).to_vector<float>());
+    w += 1;
+    w.eval();
+  }
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return std::string(error.what()) + " | " + error.remedy();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Convolution, MistakesAreErrorsOfTheCall) {
+  const Tensor x = ops::ones({1, 5, 6, 4}), w = ops::ones({3, 3, 4, 8});
+  const auto refusal = [&](const Tensor& image, const Tensor& weight, const ops::Conv2d& how) {
+    return message_of([&] { ops::conv2d(image, weight, how); });
+  };
+  const auto expect = [](const std::string& message, const char* part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect(refusal(ops::ones({5, 6}), w, {}), "batch, height, width, channels");
+  expect(refusal(x, ops::ones({3, 3, 8}), {.layout = ops::ImageLayout::Nchw}),
+         "outputs, channels / groups, height, width");
+  expect(refusal(x, ops::ones({3, 3, 5, 8}), {}), "4 channels in 1 groups");
+  expect(refusal(x, w, {.groups = 3}), "4 channels in 3 groups");
+  expect(refusal(x, w, {.groups = 0}), "the number of groups is 0");
+  expect(refusal(x, w, {.stride = {1, 0}}), "the stride of the width is 0");
+  expect(refusal(x, w, {.padding = -1}), "the padding is -1");
+  expect(refusal(x, w, {.dilation = 3}), "more than the 5 of the height axis");
+  expect(refusal(x, ops::ones({0, 3, 4, 8}), {}), "the kernel's height is 0");
+  expect(refusal(x, w, {.bias = ops::ones({4})}), "one number an output: shape [8]");
+  expect(refusal(x.to(DType::U64), w.to(DType::I8), {}), "no dtype holds both u64 and i8");
+}
+
+TEST(Convolution, ExpressionsKnowIt) {
+  const Expression::Inputs inputs = {{"x", values({2, 6, 5, 4}, 1)},
+                                     {"w", values({3, 3, 4, 8}, 2)},
+                                     {"d", values({3, 3, 1, 4}, 3)},
+                                     {"b", values({8}, 4)}};
+  const auto value = [&](const std::string& text) {
+    const Expression e = Expression::parse(text);
+    Expression::Inputs needed;
+    for (const std::string& name : e.inputs()) needed.insert(*inputs.find(name));
+    return e.evaluate(needed).back().second;
+  };
+  const Tensor x = inputs.at("x").tensor(), w = inputs.at("w").tensor(),
+               depthwise = inputs.at("d").tensor(), bias = inputs.at("b").tensor();
+  const auto same = [](const Tensor& a, const Tensor& b) {
+    return a.shape() == b.shape() && a.to_vector<float>() == b.to_vector<float>();
+  };
+  EXPECT_TRUE(same(value("conv2d(x, w, stride=2, padding=1)"),
+                   ops::conv2d(x, w, {.stride = 2, .padding = 1})));
+  EXPECT_TRUE(same(value("conv2d(x, w, b, stride=[2, 1], padding=[0, 1, 2, 0])"),
+                   ops::conv2d(x, w, {.stride = {2, 1}, .padding = {0, 1, 2, 0}, .bias = bias})));
+  EXPECT_TRUE(same(value("conv2d(x, d, groups=4, same=true)"),
+                   ops::conv2d(x, depthwise, {.padding = ops::Border::same(), .groups = 4})));
+  EXPECT_TRUE(
+      same(value("conv2d(permute(x, [0, 3, 1, 2]), permute(w, [3, 2, 0, 1]), channels_first=true)"),
+           ops::conv2d(x, w).permute({0, 3, 1, 2})));
+}
+
+}  // namespace
+}  // namespace hologram

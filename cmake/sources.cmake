@@ -115,9 +115,12 @@ set(HOLOGRAM_SOURCES
 
     src/libraries/convolution.cpp
     src/libraries/host_ops.cpp
+    src/libraries/images.cpp
     src/libraries/library.cpp
     src/libraries/nvrtc/nvrtc.cpp
+    src/libraries/onednn/convolution.cpp
     src/libraries/onednn/onednn.cpp
+    src/libraries/onednn/primitives.cpp
     src/libraries/openblas/openblas.cpp
     src/libraries/product.cpp
     src/libraries/widened.cpp

@@ -7,6 +7,7 @@
 #include "backends/cuda/api.hpp"
 #include "libraries/nvrtc/api.hpp"
 #include "libraries/onednn/api.hpp"
+#include "libraries/onednn/primitives_api.hpp"
 #include "libraries/openblas/api.hpp"
 
 #if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
@@ -73,6 +74,29 @@ TEST(LibraryHeaders, OneDnn) {
   static_assert(offsetof(Ours, cpu_runtime) == offsetof(dnnl_version_t, cpu_runtime));
   static_assert(onednn::kSequential == DNNL_RUNTIME_SEQ && onednn::kOpenMp == DNNL_RUNTIME_OMP &&
                 onednn::kThreadPool == DNNL_RUNTIME_THREADPOOL);
+  using namespace onednn;
+#define SAME_CALL(result, member, symbol, parameters) \
+  static_assert(SameCall<result parameters, decltype(symbol)>::value, #symbol);
+  HOLOGRAM_ONEDNN(SAME_CALL)
+#if DNNL_VERSION_MAJOR == 2
+  HOLOGRAM_ONEDNN_2(SAME_CALL)
+  static_assert(sizeof(dnnl_memory_desc_t) <= kLayoutBytes);
+  static_assert(sizeof(dnnl_convolution_desc_t) <= kConvolutionBytes);
+#else
+  HOLOGRAM_ONEDNN_3(SAME_CALL)
+#endif
+#undef SAME_CALL
+  static_assert(sizeof(Argument) == sizeof(dnnl_exec_arg_t) &&
+                offsetof(Argument, memory) == offsetof(dnnl_exec_arg_t, memory));
+  static_assert(kCpu == dnnl_cpu && kF32 == dnnl_f32 && kAnyLayout == dnnl_format_tag_any &&
+                kForwardInference == dnnl_forward_inference &&
+                kDirectConvolution == dnnl_convolution_direct &&
+                kUserScratchpad == dnnl_scratchpad_mode_user && kInOrder == dnnl_stream_in_order);
+  static_assert(kAskName == dnnl_query_impl_info_str && kAskSource == dnnl_query_src_md &&
+                kAskWeights == dnnl_query_weights_md && kAskResult == dnnl_query_dst_md &&
+                kAskScratchpad == dnnl_query_scratchpad_md);
+  static_assert(kSource == DNNL_ARG_SRC && kResult == DNNL_ARG_DST &&
+                onednn::kWeights == DNNL_ARG_WEIGHTS && kScratchpad == DNNL_ARG_SCRATCHPAD);
 #else
   GTEST_SKIP() << "libdnnl-dev is not installed";
 #endif

@@ -44,7 +44,7 @@ class ConvolutionWork : public Work {
       return false;
     }
     const auto& plan = *std::get<std::shared_ptr<hal::LibraryPlan>>(planned);
-    const Storage workspace = context.allocate(plan.workspace());
+    const Storage workspace = plan.workspace() > 0 ? context.allocate(plan.workspace()) : Storage{};
     Storage fresh;  // weights that are packed for this call alone
     const hal::Binding w = plan.packing() == nullptr
                                ? from(node.inputs[1])

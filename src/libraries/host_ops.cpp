@@ -140,17 +140,24 @@ std::span<const HostLibrary* const> host_libraries() {
   return all;
 }
 
+std::span<const HostLibrary* const> HostOps::libraries() const {
+  return libraries_.empty() ? host_libraries() : std::span<const HostLibrary* const>(libraries_);
+}
+
+void HostOps::add_reason(std::string& reasons, const HostLibrary& library,
+                         const hal::Refusal& refusal) {
+  reasons +=
+      fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", library.info().name, refusal.reason);
+}
+
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& desc) {
   if (auto refusal = malformed(desc)) return *refusal;
   const bool widens = can_widen(desc);
   const GemmDesc wanted = widens ? widen(desc) : desc;
   std::string reasons;
-  const std::span<const HostLibrary* const> libraries =
-      libraries_.empty() ? host_libraries() : std::span<const HostLibrary* const>(libraries_);
-  for (const HostLibrary* library : libraries) {
+  for (const HostLibrary* library : libraries()) {
     if (const auto refusal = library->refuses(wanted)) {
-      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", library->info().name,
-                             refusal->reason);
+      add_reason(reasons, *library, *refusal);
       continue;
     }
     auto plan = std::make_shared<GemmPlan>(*library, wanted);
@@ -160,8 +167,15 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
   return hal::Refusal{reasons};
 }
 
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDesc&) {
-  return hal::Refusal{"no library computes convolutions"};
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDesc& desc) {
+  std::string reasons;
+  for (const HostLibrary* library : libraries()) {
+    auto agreed = library->plan(desc);
+    if (const auto* refusal = std::get_if<hal::Refusal>(&agreed))
+      add_reason(reasons, *library, *refusal);
+    else return std::get<std::shared_ptr<HostPlan>>(agreed);
+  }
+  return hal::Refusal{reasons};
 }
 
 }  // namespace hologram::libraries

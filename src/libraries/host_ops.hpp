@@ -1,4 +1,5 @@
-// LibraryOps of the host's memory: products cut into tiles for hologram's own threads.
+// LibraryOps of the host's memory: convolutions, and products cut into tiles for hologram's own
+// threads.
 #pragma once
 
 #include <memory>
@@ -8,16 +9,10 @@
 
 #include "core/parallel.hpp"
 #include "hal/hal.hpp"
+#include "libraries/host_plan.hpp"
 #include "libraries/library.hpp"
 
 namespace hologram::libraries {
-
-class HostPlan : public hal::LibraryPlan {
- public:
-  // `operands` are a, b and d, in memory of the host, as is the workspace.
-  virtual void run(std::span<const hal::Binding> operands, hal::Binding workspace,
-                   core::Threads& threads) const = 0;
-};
 
 // A product that a library has agreed to. The cut into tiles, and with it every bit of the result,
 // depends on the description and not on the number of threads.
@@ -47,6 +42,10 @@ class HostOps : public hal::LibraryOps {
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override;
 
  private:
+  std::span<const HostLibrary* const> libraries() const;
+  static void add_reason(std::string& reasons, const HostLibrary& library,
+                         const hal::Refusal& refusal);
+
   std::vector<const HostLibrary*> libraries_;
 };
 

@@ -4,7 +4,13 @@
 
 #include <cstdlib>
 
+#include "libraries/host_plan.hpp"
+
 namespace hologram::libraries {
+
+hal::Expected<std::shared_ptr<HostPlan>> HostLibrary::plan(const hal::ConvDesc&) const {
+  return hal::Refusal{info_.reason.empty() ? "it has no convolutions" : info_.reason};
+}
 
 core::DynamicLibrary open(const char* variable, std::initializer_list<const char*> names) {
   const char* only = std::getenv(variable);

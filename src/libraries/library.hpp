@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,8 @@
 #include "hologram/device.hpp"
 
 namespace hologram::libraries {
+
+class HostPlan;
 
 // A part of one matrix of the result, and where the rows of a and the columns of b that it needs
 // start.
@@ -35,6 +38,8 @@ class HostLibrary {
   virtual std::string routine(const hal::GemmDesc& desc) const = 0;  // "sgemm"
   // Computes one tile, k > 0, on the calling thread and no other.
   virtual void multiply(const hal::GemmDesc& desc, const Tile& tile) const = 0;
+  // What it makes of a convolution, or why it does not.
+  virtual hal::Expected<std::shared_ptr<HostPlan>> plan(const hal::ConvDesc& desc) const;
   // Around all tiles of a product.
   virtual void begin() const {}
   virtual void end() const {}

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/messages.hpp"
+#include "libraries/onednn/convolution.hpp"
+#include "libraries/onednn/one_thread.hpp"
 
 namespace hologram::libraries::onednn {
 namespace {
@@ -22,26 +24,6 @@ bool is_int8(const hal::GemmDesc& desc) {
   return (desc.a == DType::I8 || desc.a == DType::U8) && desc.b == DType::I8 &&
          desc.d == DType::I32 && desc.accumulate == DType::I32;
 }
-
-// One thread for OpenMP loops that the calling thread starts, as long as this lives: hologram cuts
-// products for its own threads, and the host program's setting is not ours to change.
-class OneThread {
- public:
-  OneThread(OmpGetMaxThreads* get, OmpSetNumThreads* set) : set_(set) {
-    if (set_ == nullptr) return;
-    before_ = get();
-    if (before_ != 1) set_(1);
-  }
-  ~OneThread() {
-    if (set_ != nullptr && before_ != 1) set_(before_);
-  }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  OmpSetNumThreads* set_;
-  int before_ = 1;
-};
 
 }  // namespace
 
@@ -68,9 +50,16 @@ OneDnn::OneDnn(const core::DynamicLibrary& library) {
   const bool alone =
       v.cpu_runtime == kSequential || v.cpu_runtime == kThreadPool ||
       (v.cpu_runtime == kOpenMp && max_threads_ != nullptr && set_threads_ != nullptr);
-  if (alone) info_.version = fmt::format("{}.{}.{}", v.major, v.minor, v.patch);
-  else info_.reason = "not usable (this build of it cannot be held to one thread)";
+  if (!alone) {
+    info_.reason = "not usable (this build of it cannot be held to one thread)";
+    return;
+  }
+  info_.version = fmt::format("{}.{}.{}", v.major, v.minor, v.patch);
+  if (auto primitives = Library::open(library, v.major, max_threads_, set_threads_))
+    convolutions_ = std::make_unique<Convolutions>(std::move(primitives));
 }
+
+OneDnn::~OneDnn() = default;
 
 OneDnn& OneDnn::instance() {
   static auto* const library = new OneDnn(open(kVariable, {"libdnnl.so.3", "libdnnl.so.2"}));
@@ -104,6 +93,12 @@ int OneDnn::call(const hal::GemmDesc& desc, const Tile& t) const {
   };
   return desc.a == DType::I8 ? integers(s8_, reinterpret_cast<const int8_t*>(t.a))
                              : integers(u8_, reinterpret_cast<const uint8_t*>(t.a));
+}
+
+hal::Expected<std::shared_ptr<HostPlan>> OneDnn::plan(const hal::ConvDesc& desc) const {
+  if (!info_.reason.empty()) return hal::Refusal{info_.reason};
+  if (convolutions_ == nullptr) return hal::Refusal{"this version's convolutions are not known"};
+  return convolutions_->plan(desc);
 }
 
 void OneDnn::multiply(const hal::GemmDesc& desc, const Tile& tile) const {

@@ -1,0 +1,96 @@
+#include "libraries/images.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/half.hpp"
+#include "core/messages.hpp"
+
+namespace hologram::libraries {
+namespace {
+
+constexpr int64_t kElementsWorthAThread = 16384;
+constexpr int64_t kBlock = 16;  // elements of f32 in a line of the cache
+
+float value_of(float x, DType) { return x; }
+float value_of(uint16_t x, DType type) {
+  return type == DType::F16 ? core::f16_to_f32(x) : core::bf16_to_f32(x);
+}
+
+// Rows of `across`, `down` of them, whatever lies beside what in `from`.
+template <class T>
+void widen_block(const T* from, DType type, int64_t down, int64_t down_stride, int64_t across,
+                 int64_t across_stride, float* to) {
+  if (across_stride == 1) {
+    for (int64_t i = 0; i < down; i++) {
+      const T* x = from + i * down_stride;
+      float* y = to + i * across;
+      if (type == DType::F32) std::memcpy(y, x, static_cast<size_t>(across) * sizeof(float));
+      else
+        for (int64_t j = 0; j < across; j++) y[j] = value_of(x[j], type);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < down; i += kBlock)
+    for (int64_t j = 0; j < across; j++) {
+      const T* x = from + j * across_stride;
+      for (int64_t k = i; k < std::min(i + kBlock, down); k++)
+        to[k * across + j] = value_of(x[k * down_stride], type);
+    }
+}
+
+}  // namespace
+
+std::array<int64_t, 4> dense_strides(const std::array<int64_t, 4>& n) {
+  return {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1};
+}
+
+int64_t count_of(const std::array<int64_t, 4>& n) { return n[0] * n[1] * n[2] * n[3]; }
+
+bool is_dense_each(const Images& images) {
+  const std::array<int64_t, 4> dense = dense_strides(images.lengths);
+  for (size_t k = 1; k < 4; k++)
+    if (images.lengths[k] > 1 && images.strides[k] != dense[k]) return false;
+  return true;
+}
+
+std::byte* data_of(const Images& images, const hal::Binding& binding) {
+  __int128 elements = 1;
+  for (size_t k = 0; k < 4; k++)
+    elements += static_cast<__int128>(images.lengths[k] - 1) * images.strides[k];
+  if (elements * static_cast<int64_t>(size_of(images.type)) > static_cast<__int128>(binding.size))
+    throw core::error(core::Text::InternalError,
+                      fmt::format("{} is beyond its memory", images.name));
+  return binding.buffer->host() + binding.offset;
+}
+
+void widen(const Images& images, const std::byte* from, float* to, core::Threads& threads) {
+  const auto& [outer, rows, down, across] = images.lengths;
+  const auto& s = images.strides;
+  const int64_t block = std::max<int64_t>(1, down * across), second = rows;
+  const auto grain = static_cast<uint64_t>(kElementsWorthAThread / block + 1);
+  threads.run(static_cast<uint64_t>(outer * rows), grain, [&](uint64_t begin, uint64_t end) {
+    for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); i++) {
+      const int64_t at = i / second * s[0] + i % second * s[1];
+      const std::byte* x = from + at * static_cast<int64_t>(size_of(images.type));
+      float* y = to + i * block;
+      const int64_t n = images.lengths[2], m = images.lengths[3];
+      if (images.type == DType::F32)
+        widen_block(reinterpret_cast<const float*>(x), images.type, n, s[2], m, s[3], y);
+      else widen_block(reinterpret_cast<const uint16_t*>(x), images.type, n, s[2], m, s[3], y);
+    }
+  });
+}
+
+void narrow(const float* from, DType type, std::byte* to, int64_t count, core::Threads& threads) {
+  auto* const y = reinterpret_cast<uint16_t*>(to);
+  threads.run(
+      static_cast<uint64_t>(count), kElementsWorthAThread, [&](uint64_t begin, uint64_t end) {
+        for (uint64_t i = begin; i < end; i++)
+          y[i] = type == DType::F16 ? core::f32_to_f16(from[i]) : core::f32_to_bf16(from[i]);
+      });
+}
+
+}  // namespace hologram::libraries

@@ -1,0 +1,34 @@
+// Images and weights as they lie in memory, for libraries that want them dense and of f32.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/parallel.hpp"
+#include "hal/hal.hpp"
+
+namespace hologram::libraries {
+
+// Four axes, the last of which are neighbours where it is dense. Strides are in elements, 0 or
+// more.
+struct Images {
+  const char* name;
+  DType type;
+  std::array<int64_t, 4> lengths, strides;
+};
+
+std::array<int64_t, 4> dense_strides(const std::array<int64_t, 4>& lengths);
+int64_t count_of(const std::array<int64_t, 4>& lengths);
+
+// Whether each of them is dense; they may be anything apart.
+bool is_dense_each(const Images& images);
+
+// Where they are in the host's memory; InternalError if that is too small for them.
+std::byte* data_of(const Images& images, const hal::Binding& binding);
+
+// A dense copy; of f32, f16 or bf16.
+void widen(const Images& images, const std::byte* from, float* to, core::Threads& threads);
+// The same elements, rounded to f16 or bf16.
+void narrow(const float* from, DType type, std::byte* to, int64_t count, core::Threads& threads);
+
+}  // namespace hologram::libraries

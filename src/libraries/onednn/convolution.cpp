@@ -1,0 +1,331 @@
+#include "libraries/onednn/convolution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <optional>
+
+#include "core/messages.hpp"
+#include "hologram/error.hpp"
+
+namespace hologram::libraries::onednn {
+namespace {
+
+using hal::ConvAxis;
+using hal::ConvDesc;
+
+constexpr uint64_t kAlign = 64;
+constexpr int64_t kTilesWanted = 32;
+constexpr double kTileFlops = 12e6;  // a tile of more is halved while there are too few
+constexpr double kFlopsWorthAThread = 2e5;
+constexpr size_t kMostPlans = 256;
+
+uint64_t aligned(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+// Memory that only one thread sees, for as long as it calls.
+class Scratch {
+ public:
+  explicit Scratch(uint64_t bytes)
+      : data_(::operator new (std::max<uint64_t>(bytes, 1), std::align_val_t{kAlign})) {}
+  ~Scratch() { ::operator delete (data_, std::align_val_t{kAlign}); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void* data() const { return data_; }
+
+ private:
+  void* data_;
+};
+
+Images images_of(const ConvDesc& d) {
+  return {"x", d.x, {d.batch, d.rows.input, d.columns.input, d.channels * d.groups}, d.x_strides};
+}
+Images weights_of(const ConvDesc& d) {
+  return {
+      "w", d.w, {d.rows.kernel, d.columns.kernel, d.channels, d.outputs * d.groups}, d.w_strides};
+}
+Images results_of(const ConvDesc& d) {
+  const std::array<int64_t, 4> lengths = {d.batch, d.rows.output, d.columns.output,
+                                          d.outputs * d.groups};
+  return {"d", d.d, lengths, dense_strides(lengths)};
+}
+
+bool is_float32(DType type) {
+  return type == DType::F32 || type == DType::F16 || type == DType::BF16;
+}
+
+std::optional<hal::Refusal> refuses(const ConvDesc& d) {
+  if (!is_float32(d.x) || !is_float32(d.w) || !is_float32(d.d) || d.accumulate != DType::F32)
+    return hal::Refusal{
+        fmt::format("no convolution of {} and {} to {}", name_of(d.x), name_of(d.w), name_of(d.d))};
+  const auto backwards = [](int64_t stride) { return stride < 0; };
+  if (std::any_of(d.x_strides.begin(), d.x_strides.end(), backwards) ||
+      std::any_of(d.w_strides.begin(), d.w_strides.end(), backwards))
+    return hal::Refusal{"an axis goes backwards"};
+  // The library counts in 32 bits.
+  constexpr double kMost = 0x1p30;
+  const auto size = [](const Images& images, size_t first) {
+    double product = 4;
+    for (size_t k = first; k < 4; k++) product *= static_cast<double>(images.lengths[k]);
+    return product;
+  };
+  const double largest =
+      std::max({size(images_of(d), 1), size(weights_of(d), 0), size(results_of(d), 1)});
+  if (largest == 0 || d.batch == 0) return hal::Refusal{"there is nothing to convolve"};
+  for (const ConvAxis* a : {&d.rows, &d.columns})
+    if (std::max({a->stride, a->dilation, a->before}) > (1 << 20))
+      return hal::Refusal{"a stride, dilation or padding is too large"};
+  if (largest > kMost) return hal::Refusal{"an image is too large"};
+  return {};
+}
+
+// Zeros behind an axis: as many as its results reach.
+int64_t behind(const ConvAxis& a) {
+  return std::max<int64_t>(
+      0, (a.output - 1) * a.stride - a.before + (a.kernel - 1) * a.dilation + 1 - a.input);
+}
+
+// Images whose rows follow each other are one image, if no element meets another.
+ConvDesc fold(ConvDesc d) {
+  const auto alone = [](const ConvAxis& a) {
+    return a.kernel == 1 && a.stride == 1 && a.before == 0 && a.input == a.output;
+  };
+  if (d.batch == 1 || !alone(d.rows) || !alone(d.columns) ||
+      d.x_strides[0] != d.rows.input * d.x_strides[1])
+    return d;
+  d.rows.input = d.rows.output = d.batch * d.rows.input;
+  d.batch = 1;
+  return d;
+}
+
+int64_t rows_of_tile(const ConvDesc& d) {
+  const double row = 2.0 * static_cast<double>(d.columns.output) *
+                     static_cast<double>(d.outputs * d.groups) *
+                     static_cast<double>(d.rows.kernel * d.columns.kernel * d.channels);
+  int64_t rows = d.rows.output;
+  while ((d.rows.output + rows - 1) / rows * d.batch < kTilesWanted && rows > 1 &&
+         row * static_cast<double>(rows) > kTileFlops)
+    rows = (rows + 1) / 2;
+  return rows;
+}
+
+ConvolutionPlan::Parts parts_of(const Library& library, const ConvDesc& d) {
+  ConvolutionPlan::Parts parts;
+  std::vector<ConvAxis> made;
+  const int64_t rows = rows_of_tile(d);
+  for (int64_t first = 0; first < d.rows.output; first += rows) {
+    ConvolutionPlan::Tile tile{.first = first, .rows = std::min(rows, d.rows.output - first)};
+    ConvAxis a = d.rows;
+    const int64_t top = first * a.stride - a.before;
+    const int64_t end =
+        std::min(a.input, top + (tile.rows - 1) * a.stride + (a.kernel - 1) * a.dilation + 1);
+    tile.input = std::max<int64_t>(0, top);
+    a.input = end - tile.input;
+    a.output = tile.rows;
+    a.before = tile.input - top;
+    if (a.input > 0) {
+      const auto known = std::find(made.begin(), made.end(), a);
+      tile.primitive = static_cast<size_t>(known - made.begin());
+      if (known == made.end()) {
+        const ConvolutionShape shape{.batch = 1,
+                                     .groups = d.groups,
+                                     .channels = d.channels,
+                                     .outputs = d.outputs,
+                                     .rows = a,
+                                     .columns = d.columns,
+                                     .row_end = behind(a),
+                                     .column_end = behind(d.columns)};
+        parts.primitives.push_back(library.convolution(shape));
+        made.push_back(a);
+      }
+    }
+    parts.tiles.push_back(tile);
+  }
+  return parts;
+}
+
+bool same_source(const Images& a, const Images& b) {
+  return a.type == b.type && a.lengths == b.lengths && a.strides == b.strides;
+}
+
+}  // namespace
+
+WeightPacking::WeightPacking(const Library& library, const Images& weights, int64_t groups,
+                             std::span<const SharedPrimitive> users)
+    : library_(library), weights_(weights), groups_(groups) {
+  for (const SharedPrimitive& user : users) {
+    if (find(*user) != nullptr) continue;
+    orders_.push_back({user, bytes_});
+    bytes_ += aligned(library.bytes(user->weights()));
+  }
+  workspace_ = aligned(static_cast<uint64_t>(count_of(weights_.lengths)) * sizeof(float));
+}
+
+const WeightPacking::Order* WeightPacking::find(const Primitive& user) const {
+  for (const Order& order : orders_)
+    if (library_.call().layout_equal(order.user->weights(), user.weights()) != 0) return &order;
+  return nullptr;
+}
+
+bool WeightPacking::suits(const Images& weights, int64_t groups,
+                          std::span<const SharedPrimitive> users) const {
+  return same_source(weights, weights_) && groups == groups_ &&
+         std::all_of(users.begin(), users.end(),
+                     [&](const SharedPrimitive& user) { return find(*user) != nullptr; });
+}
+
+uint64_t WeightPacking::offset_for(const Primitive& user) const {
+  const Order* const order = find(user);
+  return order == nullptr ? 0 : order->offset;
+}
+
+void WeightPacking::run(std::span<const hal::Binding> operands, hal::Binding workspace,
+                        core::Threads& threads) const {
+  if (workspace.size < workspace_ || operands[1].size < bytes_)
+    throw core::error(core::Text::InternalError, "weights lack their workspace");
+  auto* const dense = reinterpret_cast<float*>(workspace.buffer->host() + workspace.offset);
+  std::byte* const packed = operands[1].buffer->host() + operands[1].offset;
+  widen(weights_, data_of(weights_, operands[0]), dense, threads);
+  const auto& [rows, columns, channels, all] = weights_.lengths;
+  const int64_t outputs = all / groups_;
+  std::vector<int64_t> lengths = {outputs, channels, rows, columns},
+                       strides = {1, all, columns * channels * all, channels * all};
+  if (groups_ > 1) {
+    lengths.insert(lengths.begin(), groups_);
+    strides.insert(strides.begin(), outputs);
+  }
+  const Layout from(library_, lengths, strides);
+  for (const Order& order : orders_) {
+    const auto reorder = library_.reorder(from, order.user->weights());
+    const Scratch scratch(reorder->scratchpad());
+    const Caller::Operand all_of_it[] = {
+        {kSource, from.get(), dense},
+        {kResult, order.user->weights(), packed + order.offset},
+        {kScratchpad, reorder->scratchpad_layout(), scratch.data()}};
+    Caller(library_).run(*reorder, all_of_it);
+  }
+}
+
+ConvolutionPlan::ConvolutionPlan(const Library& library, const ConvDesc& desc, Parts parts,
+                                 std::shared_ptr<const WeightPacking> packing)
+    : library_(library),
+      name_("oneDNN convolution"),
+      desc_(desc),
+      x_(images_of(desc)),
+      d_(results_of(desc)),
+      parts_(std::move(parts)),
+      packing_(std::move(packing)),
+      copies_x_(desc.x != DType::F32 || !is_dense_each(x_)),
+      copies_d_(desc.d != DType::F32) {
+  if (!parts_.primitives.empty()) name_ += fmt::format(" ({})", parts_.primitives.front()->name());
+  if (desc.x != DType::F32) name_ += " of f32 copies";
+  const auto bytes = [](const Images& images) {
+    return aligned(static_cast<uint64_t>(count_of(images.lengths)) * sizeof(float));
+  };
+  if (copies_x_) workspace_ += bytes(x_);
+  d_at_ = workspace_;
+  if (copies_d_) workspace_ += bytes(d_);
+  for (const SharedPrimitive& p : parts_.primitives)
+    scratchpad_ = std::max(scratchpad_, p->scratchpad());
+  for (const SharedPrimitive& p : parts_.primitives)
+    weights_at_.push_back(packing_->offset_for(*p));
+}
+
+void ConvolutionPlan::run(std::span<const hal::Binding> operands, hal::Binding workspace,
+                          core::Threads& threads) const {
+  if (workspace.size < workspace_ || operands[1].size < packing_->packed_bytes())
+    throw core::error(core::Text::InternalError, "a convolution lacks its workspace");
+  std::byte* const room = workspace_ == 0 ? nullptr : workspace.buffer->host() + workspace.offset;
+  std::byte *const x_data = data_of(x_, operands[0]), *const d_data = data_of(d_, operands[2]);
+  const std::byte* const w = operands[1].buffer->host() + operands[1].offset;
+  const float* x = reinterpret_cast<const float*>(x_data);
+  auto* d = reinterpret_cast<float*>(d_data);
+  std::array<int64_t, 4> x_strides = x_.strides;
+  if (copies_x_) {
+    auto* const copy = reinterpret_cast<float*>(room);
+    widen(x_, x_data, copy, threads);
+    x = copy;
+    x_strides = dense_strides(x_.lengths);
+  }
+  if (copies_d_) d = reinterpret_cast<float*>(room + d_at_);
+
+  const int64_t x_row = x_.lengths[2] * x_.lengths[3], d_row = d_.strides[1];
+  const auto tiles = static_cast<int64_t>(parts_.tiles.size());
+  const double flops = 2.0 * static_cast<double>(count_of(d_.lengths)) *
+                       static_cast<double>(desc_.rows.kernel * desc_.columns.kernel) *
+                       static_cast<double>(desc_.channels) /
+                       static_cast<double>(tiles * desc_.batch);
+  const auto grain = static_cast<uint64_t>(std::max(1.0, kFlopsWorthAThread / flops));
+  threads.run(static_cast<uint64_t>(desc_.batch * tiles), grain, [&](uint64_t begin, uint64_t end) {
+    const Scratch scratch(scratchpad_);
+    Caller caller(library_);
+    for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); i++) {
+      const Tile& tile = parts_.tiles[static_cast<size_t>(i % tiles)];
+      const int64_t image = i / tiles;
+      float* const to = d + image * d_.strides[0] + tile.first * d_row;
+      if (tile.primitive == SIZE_MAX) {
+        std::fill_n(to, tile.rows * d_row, 0.0f);
+        continue;
+      }
+      const Primitive& primitive = *parts_.primitives[tile.primitive];
+      const Caller::Operand all[] = {
+          {kSource, primitive.source(), x + image * x_strides[0] + tile.input * x_row},
+          {kWeights, primitive.weights(), w + weights_at_[tile.primitive]},
+          {kResult, primitive.result(), to},
+          {kScratchpad, primitive.scratchpad_layout(), scratch.data()}};
+      caller.run(primitive, all);
+    }
+  });
+  if (copies_d_) narrow(d, desc_.d, d_data, count_of(d_.lengths), threads);
+}
+
+Convolutions::Key Convolutions::key_of(const ConvDesc& d) {
+  Key key{};
+  size_t at = 0;
+  for (const DType type : {d.x, d.w, d.d, d.accumulate}) key.at(at++) = static_cast<int64_t>(type);
+  for (const int64_t n : {d.batch, d.groups, d.channels, d.outputs}) key.at(at++) = n;
+  for (const ConvAxis* a : {&d.rows, &d.columns})
+    for (const int64_t n : {a->input, a->kernel, a->output, a->stride, a->dilation, a->before})
+      key.at(at++) = n;
+  for (const int64_t n : d.x_strides) key.at(at++) = n;
+  for (const int64_t n : d.w_strides) key.at(at++) = n;
+  return key;
+}
+
+hal::Expected<std::shared_ptr<HostPlan>> Convolutions::plan(const ConvDesc& desc) {
+  if (auto refusal = refuses(desc)) return *refusal;
+  const ConvDesc folded = fold(desc);
+  const Key key = key_of(folded);
+  const std::lock_guard lock(mutex_);
+  if (const auto known = plans_.find(key); known != plans_.end()) return known->second;
+  auto made = make(folded);
+  if (auto* plan = std::get_if<std::shared_ptr<HostPlan>>(&made)) {
+    if (plans_.size() >= kMostPlans) plans_.clear();
+    plans_.emplace(key, *plan);
+  }
+  return made;
+}
+
+hal::Expected<std::shared_ptr<HostPlan>> Convolutions::make(const ConvDesc& desc) try {
+  ConvolutionPlan::Parts parts = parts_of(*library_, desc);
+  for (const SharedPrimitive& p : parts.primitives)
+    if (p->name().find("ref") == 0) return hal::Refusal{"it has plain loops only for this one"};
+  const Images weights = weights_of(desc);
+  std::shared_ptr<const WeightPacking> packing;
+  std::erase_if(packings_, [](const auto& p) { return p.expired(); });
+  for (const auto& known : packings_)
+    if (auto p = known.lock(); p != nullptr && p->suits(weights, desc.groups, parts.primitives))
+      packing = std::move(p);
+  if (packing == nullptr) {
+    packing =
+        std::make_shared<const WeightPacking>(*library_, weights, desc.groups, parts.primitives);
+    packings_.push_back(packing);
+  }
+  return std::make_shared<ConvolutionPlan>(*library_, desc, std::move(parts), std::move(packing));
+} catch (const Error& error) {
+  return hal::Refusal{error.what()};
+}
+
+}  // namespace hologram::libraries::onednn

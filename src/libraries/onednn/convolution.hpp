@@ -1,0 +1,102 @@
+// Convolutions by oneDNN: images cut into rows for hologram's own threads.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "libraries/host_plan.hpp"
+#include "libraries/images.hpp"
+#include "libraries/onednn/primitives.hpp"
+
+namespace hologram::libraries::onednn {
+
+using SharedPrimitive = std::shared_ptr<const Primitive>;
+
+// Weights brought into the orders that primitives want, one behind the other.
+class WeightPacking : public HostPlan {
+ public:
+  // Weights lie as row, column, channel, output.
+  WeightPacking(const Library& library, const Images& weights, int64_t groups,
+                std::span<const SharedPrimitive> users);
+  const std::string& name() const override { return name_; }
+  uint64_t workspace() const override { return workspace_; }
+  uint64_t packed_bytes() const override { return bytes_; }
+  void run(std::span<const hal::Binding> operands, hal::Binding workspace,
+           core::Threads& threads) const override;
+
+  // Whether it makes of the same weights what these want.
+  bool suits(const Images& weights, int64_t groups, std::span<const SharedPrimitive> users) const;
+  // Where what a primitive wants begins.
+  uint64_t offset_for(const Primitive& user) const;
+
+ private:
+  const Library& library_;
+  std::string name_ = "oneDNN reorder of weights";
+  Images weights_;
+  int64_t groups_;
+  struct Order {
+    SharedPrimitive user;  // one that wants it
+    uint64_t offset;
+  };
+  const Order* find(const Primitive& user) const;
+  std::vector<Order> orders_;
+  uint64_t bytes_ = 0, workspace_ = 0;
+};
+
+// A convolution that the library has agreed to. The cut into tiles, and with it every bit of the
+// result, depends on the description and not on the number of threads.
+class ConvolutionPlan : public HostPlan {
+ public:
+  // Some rows of the result, of every image.
+  struct Tile {
+    int64_t first = 0, rows = 0;  // of the result
+    int64_t input = 0;            // its first row of the image
+    size_t primitive = SIZE_MAX;  // none: it sees nothing but padding
+  };
+  struct Parts {
+    std::vector<Tile> tiles;
+    std::vector<SharedPrimitive> primitives;
+  };
+  ConvolutionPlan(const Library& library, const hal::ConvDesc& desc, Parts parts,
+                  std::shared_ptr<const WeightPacking> packing);
+  const std::string& name() const override { return name_; }
+  uint64_t workspace() const override { return workspace_; }
+  std::shared_ptr<const hal::LibraryPlan> packing() const override { return packing_; }
+  void run(std::span<const hal::Binding> operands, hal::Binding workspace,
+           core::Threads& threads) const override;
+
+ private:
+  const Library& library_;
+  std::string name_;
+  hal::ConvDesc desc_;
+  Images x_, d_;
+  Parts parts_;
+  std::shared_ptr<const WeightPacking> packing_;
+  bool copies_x_, copies_d_;
+  uint64_t d_at_ = 0, workspace_ = 0;
+  uint64_t scratchpad_ = 0;
+  std::vector<uint64_t> weights_at_;  // of each primitive
+};
+
+// The plans made so far: making a primitive takes a while.
+class Convolutions {
+ public:
+  explicit Convolutions(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+  hal::Expected<std::shared_ptr<HostPlan>> plan(const hal::ConvDesc& desc);
+
+ private:
+  using Key = std::array<int64_t, 29>;
+  static Key key_of(const hal::ConvDesc& desc);
+  hal::Expected<std::shared_ptr<HostPlan>> make(const hal::ConvDesc& desc);
+
+  const std::unique_ptr<Library> library_;
+  std::mutex mutex_;
+  std::map<Key, std::shared_ptr<HostPlan>> plans_;
+  std::vector<std::weak_ptr<const WeightPacking>> packings_;
+};
+
+}  // namespace hologram::libraries::onednn

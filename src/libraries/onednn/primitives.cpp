@@ -1,0 +1,180 @@
+#include "libraries/onednn/primitives.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "core/messages.hpp"
+
+namespace hologram::libraries::onednn {
+namespace {
+
+// Of a convolution in the order of the library: image, channel, row, column; weights by group,
+// output, channel, row, column.
+using Lengths = std::vector<int64_t>;
+
+Lengths channels_last(const Lengths& n) { return {n[1] * n[2] * n[3], 1, n[3] * n[1], n[1]}; }
+
+}  // namespace
+
+void Library::check(Status status, const char* what) {
+  if (status != 0)
+    throw core::error(core::Text::LibraryFailed, fmt::format("oneDNN {}", what),
+                      fmt::format("status {}", status), "HOLOGRAM_ONEDNN_LIBRARY");
+}
+
+std::unique_ptr<Library> Library::open(const core::DynamicLibrary& library, int version,
+                                       OmpGetMaxThreads* max_threads,
+                                       OmpSetNumThreads* set_threads) {
+  auto made = std::make_unique<Library>();
+  Functions& f = made->functions_;
+  bool all = true;
+  const auto find = [&](auto& member, const char* symbol) {
+    member = library.get<std::remove_pointer_t<std::remove_reference_t<decltype(member)>>>(symbol);
+    all = all && member != nullptr;
+  };
+#define HOLOGRAM_FIND(result, member, symbol, parameters) find(f.member, #symbol);
+  HOLOGRAM_ONEDNN(HOLOGRAM_FIND)
+  if (version == 2) {
+    HOLOGRAM_ONEDNN_2(HOLOGRAM_FIND)
+  } else {
+    HOLOGRAM_ONEDNN_3(HOLOGRAM_FIND)
+  }
+#undef HOLOGRAM_FIND
+  made->version_ = version;
+  made->max_threads_ = max_threads;
+  made->set_threads_ = set_threads;
+  if (!all || f.engine_create(&made->engine_, kCpu, 0) != 0 ||
+      f.attributes_create(&made->attributes_) != 0 ||
+      f.attributes_set_scratchpad(made->attributes_, kUserScratchpad) != 0)
+    return nullptr;
+  return made;
+}
+
+std::unique_ptr<Primitive> Library::convolution(const ConvolutionShape& s) const {
+  const OneThread held = alone();
+  const Lengths x = {s.batch, s.groups * s.channels, s.rows.input, s.columns.input},
+                d = {s.batch, s.groups * s.outputs, s.rows.output, s.columns.output};
+  Lengths w = {s.outputs, s.channels, s.rows.kernel, s.columns.kernel};
+  if (s.groups > 1) w.insert(w.begin(), s.groups);
+  const Layout x_lies(*this, x, channels_last(x)), d_lies(*this, d, channels_last(d)),
+      w_lies(*this, w);
+  const int64_t strides[] = {s.rows.stride, s.columns.stride},
+                dilations[] = {s.rows.dilation - 1, s.columns.dilation - 1},
+                before[] = {s.rows.before, s.columns.before}, behind[] = {s.row_end, s.column_end};
+  DescriptionObject* description = nullptr;
+  if (version_ == 2) {
+    alignas(16) std::array<std::byte, kConvolutionBytes> room = {};
+    auto* const operation = reinterpret_cast<ConvolutionObject*>(room.data());
+    check(functions_.convolution_init(operation, kForwardInference, kDirectConvolution,
+                                      x_lies.get(), w_lies.get(), nullptr, d_lies.get(), strides,
+                                      dilations, before, behind),
+          "convolution");
+    check(functions_.describe(&description, operation, attributes_, engine_, nullptr),
+          "convolution");
+  } else {
+    check(functions_.convolution_describe(
+              &description, engine_, kForwardInference, kDirectConvolution, x_lies.get(),
+              w_lies.get(), nullptr, d_lies.get(), strides, dilations, before, behind, attributes_),
+          "convolution");
+  }
+  return std::make_unique<Primitive>(*this, description);
+}
+
+std::unique_ptr<Primitive> Library::reorder(const Layout& from, const LayoutObject* to) const {
+  const OneThread held = alone();
+  DescriptionObject* description = nullptr;
+  check(functions_.reorder_describe(&description, from.get(), engine_, to, engine_, attributes_),
+        "reorder");
+  return std::make_unique<Primitive>(*this, description);
+}
+
+Layout::Layout(const Library& library, std::span<const int64_t> lengths,
+               std::span<const int64_t> strides)
+    : library_(library) {
+  const auto count = static_cast<int>(lengths.size());
+  const Functions& call = library.call();
+  if (library.keeps_layouts()) {
+    Library::check(call.layout_with_strides(&object_, count, lengths.data(), kF32, strides.data()),
+                   "layout");
+    return;
+  }
+  object_ = reinterpret_cast<LayoutObject*>(room_.data());
+  Library::check(call.layout_by_strides(object_, count, lengths.data(), kF32, strides.data()),
+                 "layout");
+}
+
+Layout::Layout(const Library& library, std::span<const int64_t> lengths) : library_(library) {
+  const auto count = static_cast<int>(lengths.size());
+  const Functions& call = library.call();
+  if (library.keeps_layouts()) {
+    Library::check(call.layout_with_tag(&object_, count, lengths.data(), kF32, kAnyLayout),
+                   "layout");
+    return;
+  }
+  object_ = reinterpret_cast<LayoutObject*>(room_.data());
+  Library::check(call.layout_by_tag(object_, count, lengths.data(), kF32, kAnyLayout), "layout");
+}
+
+Layout::~Layout() {
+  if (library_.keeps_layouts() && object_ != nullptr) library_.call().layout_destroy(object_);
+}
+
+Primitive::Primitive(const Library& library, DescriptionObject* description)
+    : library_(library), description_(description) {
+  const Status status = library.call().primitive_create(&primitive_, description);
+  if (status != 0) library.call().description_destroy(description);
+  Library::check(status, "primitive");
+}
+
+Primitive::~Primitive() {
+  library_.call().primitive_destroy(primitive_);
+  library_.call().description_destroy(description_);
+}
+
+std::string Primitive::name() const {
+  const char* text = nullptr;
+  const Status status = library_.call().query(description_, kAskName, 0, static_cast<void*>(&text));
+  return status == 0 && text != nullptr ? text : "";
+}
+
+const LayoutObject* Primitive::layout(int which) const {
+  return library_.call().query_layout(description_, which, 0);
+}
+
+uint64_t Primitive::scratchpad() const { return library_.bytes(scratchpad_layout()); }
+
+Caller::Caller(const Library& library) : library_(library), alone_(library.alone()) {
+  Library::check(library.call().stream_create(&stream_, library.engine(), kInOrder), "stream");
+}
+
+Caller::~Caller() { library_.call().stream_destroy(stream_); }
+
+void Caller::run(const Primitive& primitive, std::span<const Operand> operands) {
+  const Functions& call = library_.call();
+  struct Memories {
+    explicit Memories(const Functions& call) : call(call) {}
+    ~Memories() {
+      for (size_t i = 0; i < count; i++) call.memory_destroy(arguments[i].memory);
+    }
+    Memories(const Memories&) = delete;
+    Memories& operator=(const Memories&) = delete;
+    const Functions& call;
+    std::array<Argument, 4> arguments = {};
+    size_t count = 0;
+  } all(call);
+  for (const Operand& o : operands) {
+    Argument& argument = all.arguments.at(all.count);
+    argument.which = o.which;
+    // What is read only is not written by the library.
+    Library::check(call.memory_create(&argument.memory, o.layout, library_.engine(),
+                                      const_cast<void*>(o.data)),
+                   "memory");
+    all.count++;
+  }
+  Library::check(call.primitive_execute(primitive.get(), stream_, static_cast<int>(all.count),
+                                        all.arguments.data()),
+                 "primitive");
+}
+
+}  // namespace hologram::libraries::onednn

@@ -184,10 +184,12 @@ set(HOLOGRAM_SOURCES
     src/tensor/creation.cpp
     src/tensor/elementwise.cpp
     src/tensor/graph.cpp
+    src/tensor/images.cpp
     src/tensor/kernels.cpp
     src/tensor/linear.cpp
     src/tensor/movement.cpp
     src/tensor/ordering.cpp
+    src/tensor/pooling.cpp
     src/tensor/promote.cpp
     src/tensor/reductions.cpp
     src/tensor/tensor.cpp

@@ -152,18 +152,34 @@ Tensor view(const std::string& name, const Tensor& x, const Json& options) {
   throw std::out_of_range("no operation " + name);
 }
 
-Tensor convolve(const Operands& x, const Json& options) {
-  const auto pair = [&](const char* name) {
-    const auto both = option<std::vector<int64_t>>(options, name, {1, 1});
-    return ops::Extent(both.at(0), both.at(1));
-  };
+ops::Extent pair_of(const Json& options, const char* name) {
+  const auto both = option<std::vector<int64_t>>(options, name, {1, 1});
+  return {both.at(0), both.at(1)};
+}
+ops::Border border_of(const Json& options) {
+  if (option(options, "same", false)) return ops::Border::same();
   const auto sides = option<std::vector<int64_t>>(options, "padding", {0, 0, 0, 0});
-  ops::Conv2d how{.stride = pair("stride"),
-                  .padding = {sides.at(0), sides.at(1), sides.at(2), sides.at(3)},
-                  .dilation = pair("dilation"),
-                  .groups = option<int64_t>(options, "groups", 1)};
-  if (option(options, "same", false)) how.padding = ops::Border::same();
-  if (option(options, "planes", false)) how.layout = ops::ImageLayout::Nchw;
+  return {sides.at(0), sides.at(1), sides.at(2), sides.at(3)};
+}
+ops::ImageLayout layout_of(const Json& options) {
+  return option(options, "planes", false) ? ops::ImageLayout::Nchw : ops::ImageLayout::Nhwc;
+}
+
+Tensor pool(const std::string& name, const Tensor& x, const Json& options) {
+  ops::Pool2d how{.kernel = pair_of(options, "kernel"),
+                  .padding = border_of(options),
+                  .counts_padding = option(options, "counts", false),
+                  .layout = layout_of(options)};
+  if (options.contains("stride")) how.stride = pair_of(options, "stride");
+  return (name == "max_pool2d" ? ops::max_pool2d : ops::avg_pool2d)(x, how);
+}
+
+Tensor convolve(const Operands& x, const Json& options) {
+  ops::Conv2d how{.stride = pair_of(options, "stride"),
+                  .padding = border_of(options),
+                  .dilation = pair_of(options, "dilation"),
+                  .groups = option<int64_t>(options, "groups", 1),
+                  .layout = layout_of(options)};
   if (x.size() > 2) how.bias = x[2].tensor();
   return ops::conv2d(x.at(0).tensor(), x.at(1).tensor(), how);
 }
@@ -178,6 +194,8 @@ Tensor run(const Json& c) {
     for (const Json& j : step.at(1)) operands.push_back(operand_of(j, values));
     std::optional<Tensor> result = elementwise(name, operands, options);
     if (name == "conv2d") result = convolve(operands, options);
+    if (name == "max_pool2d" || name == "avg_pool2d")
+      result = pool(name, operands.at(0).tensor(), options);
     if (!result) result = reduction(name, operands.at(0).tensor(), options);
     values.push_back(result ? *result : view(name, operands.at(0).tensor(), options));
   }

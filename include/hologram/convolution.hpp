@@ -60,4 +60,18 @@ struct Conv2d {
 //   ops::conv2d(images, weight, {.stride = 2, .padding = 1});
 HOLOGRAM_API Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options = {});
 
+struct Pool2d {
+  Extent kernel = 2;
+  std::optional<Extent> stride = {};  // as the kernel, unless given
+  Border padding = 0;                 // less than the kernel
+  bool counts_padding = false;        // of a mean: divided by the size of the kernel everywhere
+  ImageLayout layout = ImageLayout::Nhwc;
+};
+
+// The largest element of each window of each channel, and the mean of its elements (of integers in
+// f32). What lies outside of the image does not count. An input of three axes is one image.
+// ShapeMismatch, InvalidArgument.
+HOLOGRAM_API Tensor max_pool2d(const Tensor& input, const Pool2d& options = {});
+HOLOGRAM_API Tensor avg_pool2d(const Tensor& input, const Pool2d& options = {});
+
 }  // namespace hologram::ops

@@ -70,6 +70,19 @@ Value convolved(C c) {
   if (c.given(2)) options.bias = c.tensor(2);
   return ops::conv2d(c.tensor(0), c.tensor(1), options);
 }
+// x, kernel, stride, padding, same, channels_first
+ops::Pool2d pooling(C c) {
+  ops::Pool2d options{.kernel = extent(c, 1),
+                      .padding = c.flag(4) ? ops::Border::same() : border(c, 3),
+                      .layout = layout(c, 5)};
+  if (c.given(2)) options.stride = extent(c, 2);
+  return options;
+}
+Value averaged(C c) {
+  ops::Pool2d options = pooling(c);
+  options.counts_padding = c.flag(6);
+  return ops::avg_pool2d(c.tensor(0), options);
+}
 Value largest(C c) {
   const ops::TopK top = ops::topk(c.tensor(0), c.integer(1), c.axis(2), c.flag(3));
   return std::vector<Value>{top.values, top.positions};
@@ -126,6 +139,8 @@ const Function kTable[] = {
 {"outer", "a, b", A::All, [](C c) -> Value { return ops::outer(c.tensor(0), c.tensor(1)); }, "a[i] * b[j]."},
 {"tensordot", "a, b, axes=2", A::All, [](C c) -> Value { return ops::tensordot(c.tensor(0), c.tensor(1), c.axis(2)); }, "Sums over the last axes of a and the first ones of b."},
 {"conv2d", "x, weight, bias=none, stride=1, padding=0, dilation=1, groups=1, same=false, channels_first=false", A::Images, convolved, "Convolution of images [n, height, width, channels] with a weight [height, width, channels / groups, outputs], or of [n, channels, height, width] with [outputs, channels / groups, height, width]. stride and dilation are a number or [height, width], padding also [top, bottom, left, right]; same: a padding after which the result has the length input / stride."},
+{"max_pool2d", "x, kernel=2, stride=none, padding=0, same=false, channels_first=false", A::Images, [](C c) -> Value { return ops::max_pool2d(c.tensor(0), pooling(c)); }, "The largest element of each window of images, as of conv2d; the stride is the kernel unless given."},
+{"avg_pool2d", "x, kernel=2, stride=none, padding=0, same=false, channels_first=false, count_padding=false", A::Images, averaged, "The mean of each window; padding does not count unless it is to."},
 
 {"cumsum", "x, axis=-1", A::Axis, [](C c) -> Value { return ops::cumsum(c.tensor(0), c.axis(1)); }, "The sum up to each element along an axis."},
 {"cumprod", "x, axis=-1", A::Axis, [](C c) -> Value { return ops::cumprod(c.tensor(0), c.axis(1)); }, "The product up to each element along an axis."},

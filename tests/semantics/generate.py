@@ -434,11 +434,28 @@ def convolution_cases():
         add(f"conv2d/{dtype}", inputs, steps)
 
 
+def pooling_cases():
+    for name in ("max_pool2d", "avg_pool2d"):
+        for _ in range(200):
+            dtype = rng.choice(ALL if name == "max_pool2d" else ["f32", "f64", "f16", "bf16", "i32", "u8"])
+            image = tuple(rng.randint(1, 9) for _ in range(rng.choice([3, 4, 4, 4])))
+            kernel = [rng.randint(1, 4), rng.randint(1, 4)]
+            options = {"kernel": kernel, "planes": rng.random() < 0.5, "counts": rng.random() < 0.3}
+            if rng.random() < 0.5:
+                options["stride"] = [rng.randint(1, 3), rng.randint(1, 3)]
+            if rng.random() < 0.2:
+                options["same"] = True
+            elif rng.random() < 0.6:
+                low, high = kernel[0] - 1 + (rng.random() < 0.05), kernel[1] - 1
+                options["padding"] = [rng.randint(0, low), rng.randint(0, low), rng.randint(0, high), rng.randint(0, high)]
+            add(f"{name}/{dtype}", [numbers(dtype, image, "grid")], [(name, [0], options)])
+
+
 def main():
     document, output = sys.argv[1:]
     for family in (
         elementwise_cases, promotion_cases, scalar_cases, cast_cases, broadcast_cases, view_cases,
-        reduction_cases, mixed_cases, convolution_cases,
+        reduction_cases, mixed_cases, convolution_cases, pooling_cases,
     ):  # fmt: skip
         family()
     listed = re.findall(r"^\| `(\w+)` \|", pathlib.Path(document).read_text(encoding="utf-8"), re.M)

@@ -80,3 +80,37 @@ def conv2d(arguments, options, refuse):
     if planes:
         result = result.transpose(0, 3, 1, 2)
     return Value(dtype, nm.rounded(dtype, result) if dtype in FLOATS else result.astype(nm.HELD[dtype]))
+
+
+def pool2d(name, value, options, refuse):
+    """max_pool2d and avg_pool2d: windows of the elements that are inside the image."""
+    planes = options.get("planes", False)
+    if value.data.ndim not in (3, 4):
+        raise refuse("ShapeMismatch")
+    if value.data.ndim == 3:
+        out = pool2d(name, Value(value.dtype, value.data[None]), options, refuse)
+        return Value(out.dtype, out.data[0])
+    image = value.data.transpose(0, 2, 3, 1) if planes else value.data
+    rows, columns = options["kernel"]
+    stride, _, sides, same = numbers_of({"stride": options["kernel"], **options}, refuse)
+    batch, height, width, channels = image.shape
+    down, top = along(height, rows, stride[0], 1, sides[0], sides[1], same, refuse)
+    across, left = along(width, columns, stride[1], 1, sides[2], sides[3], same, refuse)
+    last = ((down - 1) * stride[0] - top + rows - height, (across - 1) * stride[1] - left + columns - width)
+    if max(top, last[0]) >= rows or max(left, last[1]) >= columns:
+        raise refuse("InvalidArgument")
+    largest = name == "max_pool2d"
+    dtype = value.dtype if largest or value.dtype in FLOATS else "f32"
+    result = np.zeros((batch, down, across, channels), nm.HELD[dtype])
+    for y in range(down):
+        for x in range(across):
+            first, beside = y * stride[0] - top, x * stride[1] - left
+            window = image[:, max(first, 0) : first + rows, max(beside, 0) : beside + columns]
+            if largest:
+                result[:, y, x] = np.max(window, axis=(1, 2))
+                continue
+            count = rows * columns if options.get("counts") else window.shape[1] * window.shape[2]
+            wide = np.float64 if dtype == "f64" else np.float32
+            total = np.sum(window.astype(np.float64), axis=(1, 2)).astype(wide)
+            result[:, y, x] = nm.rounded(dtype, total / wide(count))
+    return Value(dtype, result.transpose(0, 3, 1, 2) if planes else result)

@@ -383,6 +383,8 @@ def apply(name, arguments, options):
         return nm.convert(arguments[0], options["dtype"], difference)
     if name == "conv2d":
         return images_model.conv2d(arguments, options, Refused)
+    if name in ("max_pool2d", "avg_pool2d"):
+        return images_model.pool2d(name, arguments[0], options, Refused)
     if name in VIEWS:
         return Value(arguments[0].dtype, view(name, arguments[0], options))
     if name in REDUCTIONS:

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "loops.hpp"
+#include "onednn.hpp"
 #ifdef HOLOGRAM_BENCH_EIGEN
 #include "eigen.hpp"
 #define EIGEN(name) eigen::name
@@ -44,10 +45,12 @@ size_t hologram_peers_of(const char* work, HologramPeer* peers) {
   size_t count = 0;
   for (const Row& row : kRows) {
     if (row.work != work) continue;
-    if (row.by_hand != nullptr) peers[count++] = {"loop", row.by_hand()};
-    if (row.by_eigen != nullptr) peers[count++] = {"Eigen", row.by_eigen()};
+    if (row.by_hand != nullptr) peers[count++] = {"loop", row.by_hand(), 0};
+    if (row.by_eigen != nullptr) peers[count++] = {"Eigen", row.by_eigen(), 0};
   }
-  if (std::string_view(work) == "triad") peers[count++] = {"triad", loops::triad()};
+  if (std::string_view(work) == "triad") peers[count++] = {"triad", loops::triad(), 0};
+  if (std::string_view(work) == "conv2d" && onednn::conv2d() != nullptr)
+    peers[count++] = {"oneDNN", onednn::conv2d(), 1};
   return count;
 }
 

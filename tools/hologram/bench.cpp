@@ -64,8 +64,11 @@ class Peers {
            int threads) const {
     std::vector<const float*> in;
     for (const Array& array : work.inputs) in.push_back(array.as<float>().data());
-    const auto columns = static_cast<size_t>(work.shape.size() > 1 ? work.shape.back() : 1);
     if (run_ == nullptr) return;
+    if (peer.own_threads != 0)
+      return peer.loop(in.data(), out.data(), 0, static_cast<size_t>(threads),
+                       static_cast<size_t>(work.shape[1]));
+    const auto columns = static_cast<size_t>(work.shape.size() > 1 ? work.shape.back() : 1);
     run_(peer.loop, in.data(), out.data(), work.inputs[0].size() / columns, columns,
          work.result.empty() ? 1 : 0, threads);
   }
@@ -177,7 +180,8 @@ int bench(const Options& options) {
           "speed of tensors over theirs.\n",
           peers.target());
     else if (on_cpu)
-      fmt::print("`ninja -C build bench_peers` adds loops by hand and Eigen to compare with.\n");
+      fmt::print(
+          "`ninja -C build bench_peers` adds loops by hand, Eigen and oneDNN to compare with.\n");
     fmt::print("\n{:10}{:>12}{:>14}{:>12}\n", "work", "elements", "time", "speed");
   }
   Json rows = Json::array();

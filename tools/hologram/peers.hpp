@@ -12,13 +12,16 @@
 
 extern "C" {
 
-// out[i] for i in [begin, end); of rows: for the rows in it. Of a sum: out[0], of that part.
+// out[i] for i in [begin, end); of rows: for the rows in it. Of a sum: out[0], of that part. A peer
+// with threads of its own does all of the work; `end` says on how many, `columns` how many pixels a
+// side of the image has.
 using HologramLoop = void (*)(const float* const* in, float* out, size_t begin, size_t end,
                               size_t columns);
 
 struct HologramPeer {
   const char* name;
   HologramLoop loop;
+  int own_threads;
 };
 
 enum { kHologramMostPeers = 4 };

@@ -14,14 +14,17 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-enum class Form { Flat, Rows, Square };
+enum class Form { Flat, Rows, Square, Images };
+
+constexpr int64_t kChannels = 64;  // of images, and of what becomes of them
+const Shape kWeight = {3, 3, kChannels, kChannels};
 
 struct Row {
   std::string_view name;
   int inputs;
   Form form;
   bool reduces;  // flat: to one number; rows: to one a row
-  double flops;  // an element; of a product two a pair of elements
+  double flops;  // an element; of a product and of images two a term of a sum
   double tolerance;
   Tensor (*compute)(const Tensors& x);
   double (*expected)(const Workload& work, size_t i);
@@ -51,6 +54,21 @@ double product(const Workload& work, size_t i) {
   double sum = 0;
   for (size_t k = 0; k < side; k++)
     sum += value(work, 0, i / side * side + k) * value(work, 1, k * side + i % side);
+  return sum;
+}
+
+double convolution(const Workload& work, size_t i) {
+  const auto side = work.shape[1], at = static_cast<int64_t>(i);
+  const int64_t output = at % kChannels, column = at / kChannels % side,
+                row = at / kChannels / side;
+  double sum = 0;
+  for (int64_t k = 0; k < 9; k++) {
+    const int64_t y = row + k / 3 - 1, x = column + k % 3 - 1;
+    if (y < 0 || y >= side || x < 0 || x >= side) continue;
+    for (int64_t c = 0; c < kChannels; c++)
+      sum += value(work, 0, static_cast<size_t>((y * side + x) * kChannels + c)) *
+             value(work, 1, static_cast<size_t>((k * kChannels + c) * kChannels + output));
+  }
   return sum;
 }
 
@@ -92,6 +110,8 @@ constexpr Row kRows[] = {
      softmax},
     {"matmul", 2, Form::Square, false, 2, 1e-4,
      [](const Tensors& x) { return ops::matmul(x[0], x[1]); }, product},
+    {"conv2d", 2, Form::Images, false, 2, 1e-4,
+     [](const Tensors& x) { return ops::conv2d(x[0], x[1], {.padding = 1}); }, convolution},
 };
 
 double now(Clock clock) {
@@ -122,7 +142,7 @@ Workload make_workload(std::string_view name, int64_t n) {
                 .inputs = {},
                 .result = {},
                 .flops = row.flops,
-                .by_flops = row.form == Form::Square,
+                .by_flops = row.form == Form::Square || row.form == Form::Images,
                 .tolerance = row.tolerance,
                 .compute = row.compute,
                 .expected = row.expected};
@@ -135,12 +155,18 @@ Workload make_workload(std::string_view name, int64_t n) {
     work.shape = {side, side};
     work.flops *= static_cast<double>(side);
   }
+  if (row.form == Form::Images) {
+    const double pixels = static_cast<double>(n) / static_cast<double>(kChannels);
+    const int64_t side = std::max<int64_t>(1, std::llround(std::sqrt(pixels)));
+    work.shape = {1, side, side, kChannels};
+    work.flops *= static_cast<double>(9 * kChannels);
+  }
   work.result = work.shape;
   if (row.reduces) work.result.pop_back();
   std::minstd_rand random(1);
   std::uniform_real_distribution<float> uniform(-1, 2);
   for (int k = 0; k < row.inputs; k++) {
-    Array array(DType::F32, work.shape);
+    Array array(DType::F32, row.form == Form::Images && k == 1 ? kWeight : work.shape);
     for (float& v : array.mutable_as<float>()) v = uniform(random);
     work.inputs.push_back(array);
     work.bytes += static_cast<double>(array.bytes());

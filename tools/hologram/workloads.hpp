@@ -16,7 +16,7 @@ namespace hologram::tool {
 // One calculation at one size, ready to run.
 struct Workload {
   std::string_view name;
-  Shape shape;                // of the inputs
+  Shape shape;                // of the inputs; of images, the first
   std::vector<Array> inputs;  // f32
   Shape result;
   double bytes = 0;  // that must be read and written at least

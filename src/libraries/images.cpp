@@ -43,11 +43,15 @@ void widen_block(const T* from, DType type, int64_t down, int64_t down_stride, i
 
 }  // namespace
 
-std::array<int64_t, 4> dense_strides(const std::array<int64_t, 4>& n) {
-  return {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1};
+std::array<int64_t, 4> dense_strides(const std::array<int64_t, 4>& lengths) {
+  const auto& [a, b, c, d] = lengths;
+  return {b * c * d, c * d, d, 1};
 }
 
-int64_t count_of(const std::array<int64_t, 4>& n) { return n[0] * n[1] * n[2] * n[3]; }
+int64_t count_of(const std::array<int64_t, 4>& lengths) {
+  const auto& [a, b, c, d] = lengths;
+  return a * b * c * d;
+}
 
 bool is_dense_each(const Images& images) {
   const std::array<int64_t, 4> dense = dense_strides(images.lengths);
@@ -67,19 +71,20 @@ std::byte* data_of(const Images& images, const hal::Binding& binding) {
 }
 
 void widen(const Images& images, const std::byte* from, float* to, core::Threads& threads) {
-  const auto& [outer, rows, down, across] = images.lengths;
+  const int64_t outer = images.lengths[0], rows = images.lengths[1], down = images.lengths[2],
+                across = images.lengths[3];
   const auto& s = images.strides;
-  const int64_t block = std::max<int64_t>(1, down * across), second = rows;
+  const int64_t block = std::max<int64_t>(1, down * across);
   const auto grain = static_cast<uint64_t>(kElementsWorthAThread / block + 1);
   threads.run(static_cast<uint64_t>(outer * rows), grain, [&](uint64_t begin, uint64_t end) {
     for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); i++) {
-      const int64_t at = i / second * s[0] + i % second * s[1];
+      const int64_t at = i / rows * s[0] + i % rows * s[1];
       const std::byte* x = from + at * static_cast<int64_t>(size_of(images.type));
       float* y = to + i * block;
-      const int64_t n = images.lengths[2], m = images.lengths[3];
       if (images.type == DType::F32)
-        widen_block(reinterpret_cast<const float*>(x), images.type, n, s[2], m, s[3], y);
-      else widen_block(reinterpret_cast<const uint16_t*>(x), images.type, n, s[2], m, s[3], y);
+        widen_block(reinterpret_cast<const float*>(x), images.type, down, s[2], across, s[3], y);
+      else
+        widen_block(reinterpret_cast<const uint16_t*>(x), images.type, down, s[2], across, s[3], y);
     }
   });
 }

@@ -154,13 +154,15 @@ bool same_source(const Images& a, const Images& b) {
 
 WeightPacking::WeightPacking(const Library& library, const Images& weights, int64_t groups,
                              std::span<const SharedPrimitive> users)
-    : library_(library), weights_(weights), groups_(groups) {
+    : library_(library),
+      weights_(weights),
+      groups_(groups),
+      workspace_(aligned(static_cast<uint64_t>(count_of(weights.lengths)) * sizeof(float))) {
   for (const SharedPrimitive& user : users) {
     if (find(*user) != nullptr) continue;
     orders_.push_back({user, bytes_});
     bytes_ += aligned(library.bytes(user->weights()));
   }
-  workspace_ = aligned(static_cast<uint64_t>(count_of(weights_.lengths)) * sizeof(float));
 }
 
 const WeightPacking::Order* WeightPacking::find(const Primitive& user) const {

@@ -58,6 +58,7 @@ void prepare(Prepared& p, const Library& library, const float* w, size_t side) {
   Caller(library).run(*reorder, operands);
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): a Loop writes what it is given
 void conv2d_loop(const float* const* in, float* out, size_t, size_t threads, size_t side) {
   const Opened& opened = Opened::instance();
   if (opened.set_threads != nullptr) opened.set_threads(static_cast<int>(threads));

@@ -18,7 +18,6 @@
 namespace hologram {
 namespace {
 
-using libraries::ConvKey;
 using libraries::ConvLaunch;
 
 std::vector<float> some(int64_t count, uint32_t seed) {

@@ -26,9 +26,9 @@ class CudaTest : public testing::Test {
     folder_ = fs::temp_directory_path() / ("hologram-cuda-test-" + std::to_string(getpid()));
     fs::remove_all(folder_);
     setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-    void* library = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
-    EXPECT_NE(library, nullptr) << dlerror();
-    reinterpret_cast<void (*)(FakeCuda*)>(dlsym(library, "fake_cuda"))(&driver_);
+    library_ = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(library_, nullptr) << dlerror();
+    reinterpret_cast<void (*)(FakeCuda*)>(dlsym(library_, "fake_cuda"))(&driver_);
   }
   ~CudaTest() override {
     driver_.fail(nullptr, 0, 0, 0);
@@ -44,6 +44,13 @@ class CudaTest : public testing::Test {
     return Executor::from_config(config);
   }
 
+  // A function of the driver, as the application calls it.
+  template <class... Parameters>
+  int call(const char* name, Parameters... parameters) const {
+    return reinterpret_cast<int (*)(Parameters...)>(dlsym(library_, name))(parameters...);
+  }
+
+  void* library_ = nullptr;
   FakeCuda driver_;
   fs::path folder_;
 };

@@ -99,6 +99,13 @@ class HOLOGRAM_API Executor {
   static Executor automatic(uint64_t bytes);
   static Executor from_config(const BackendConfig& config);
   static ExecutorBuilder builder() { return {}; }
+  // In the application's own CUDA context (a CUcontext), with all work on its stream (a CUstream of
+  // that context; null: the default stream). Both stay the application's: they must outlive the
+  // executor and every tensor, graph and program that was made with it. What the application puts
+  // on the stream and what hologram does run in the order of the calls. BackendUnavailable says
+  // what is not right with them.
+  static Executor from_native(void* context, void* stream);
+  static Executor from_native(void* context, void* stream, const BackendConfig& config);
 
   const DeviceInfo& device() const;
   const BackendConfig& config() const;

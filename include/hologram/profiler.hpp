@@ -14,9 +14,11 @@ namespace hologram {
 // One launch.
 struct LaunchRecord {
   std::string kernel;
-  double start = 0;    // seconds since the Executor was made
-  double seconds = 0;  // wall time, from the launch until it was done
-  double bytes = 0;    // read and written
+  double start = 0;  // seconds since the Executor was made
+  // By the device's own clock where it has one (CUDA); else wall time, from the launch until it was
+  // done. A launch is reckoned to start when it was asked for or when the one before it ended.
+  double seconds = 0;
+  double bytes = 0;  // read and written
   double flops = 0;
   bool least = false;   // bytes and flops are the least there can be: a loop's length is unknown
   uint32_t thread = 0;  // of the caller: 0, 1, …

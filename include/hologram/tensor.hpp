@@ -8,6 +8,7 @@
 // from the call that makes them; what goes wrong in the work itself comes from the reading.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -89,6 +90,14 @@ class HOLOGRAM_API Tensor {
   // Shares the array's memory where the device can read it.
   static Tensor from(const Array& array, const Executor& executor = default_executor());
 
+  // Memory of the executor's own device, dense and row-major, as it is: nothing is copied. It must
+  // lie in one allocation, aligned to 16 bytes, hold what was written there by work that is done or
+  // before it on the executor's stream, and stay unchanged. `release`, if any, is called with it
+  // once, when nothing on the device reads it any more; it must not throw or use hologram. If this
+  // throws it is not called. InvalidArgument for memory of the host or of another device.
+  static Tensor from_device_pointer(void* memory, Shape shape, DType dtype,
+                                    std::function<void(void*)> release, const Executor& executor);
+
   bool defined() const { return node_ != nullptr; }
   DType dtype() const;
   const Shape& shape() const;
@@ -136,8 +145,9 @@ class HOLOGRAM_API Tensor {
   Tensor expand(Shape shape) const { return broadcast_to(std::move(shape)); }
   Tensor flip(std::vector<int> axes) const;
 
-  Tensor to(DType dtype) const;               // converted
-  Tensor to(const Executor& executor) const;  // on another device
+  Tensor to(DType dtype) const;  // converted
+  // On another device: from one CUDA device to another at once, otherwise through the host.
+  Tensor to(const Executor& executor) const;
 
   // Computes `value`, repeated and converted to this tensor's shape and dtype, and becomes it: the
   // memory is used again if nobody else holds it. What shared this value keeps it; if it fails, so

@@ -1,7 +1,10 @@
 #include "graph/context.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
+#include "core/log.hpp"
 #include "core/messages.hpp"
 #include "graph/codegen.hpp"
 #include "graph/work.hpp"
@@ -339,6 +342,7 @@ void Context::launch(const std::shared_ptr<const hal::Executable>& executable, h
   if (work.bytes == 0)
     for (const hal::Binding& binding : launch.bindings)
       work.bytes += static_cast<double>(binding.size);
+  if (state_.device->keeps_time()) return state_.launch_timed(program, launch, work);
   const auto start = hal::Clock::now();
   state_.with_memory(start_it);
   wait();
@@ -390,6 +394,25 @@ Storage Context::adopt(const Array& array) {
   Storage storage = allocate(array.bytes());
   const std::lock_guard lock(mutex());
   copy_from_host(memory, storage, array.bytes());
+  return storage;
+}
+
+std::optional<Storage> Context::bring(const Node& node) {
+  Context& other = *node.context;
+  if (!other.state_.device->copies_to(*state_.device)) return std::nullopt;
+  const uint64_t bytes = bytes_of(node);
+  Storage storage = allocate(bytes);
+  if (bytes == 0) return storage;
+  const std::scoped_lock lock(mutex(), other.mutex());
+  try {
+    // What had this memory before is done with it, and whoever reads it finds it written.
+    wait();
+    other.stream().copy(storage.where, node.result.where);
+    other.wait();
+  } catch (const Error& error) {
+    core::log(LogLevel::Info, fmt::format("a tensor goes through the host: {}", error.what()));
+    return std::nullopt;
+  }
   return storage;
 }
 

@@ -51,6 +51,8 @@ class Context {
 
   // Memory of the host as a result, without a copy where the device can reach it.
   Storage adopt(const Array& array);
+  // A ready node's result of another context, without the host; nothing where that is not possible.
+  std::optional<Storage> bring(const Node& node);
   // A ready node's result in host memory.
   Array read(const Node& node);
 

@@ -85,6 +85,13 @@ struct Launch {
   Deadline deadline;
   uint64_t budget = 0;           // RunOptions::budget
   Progress* progress = nullptr;  // lanes that are done are added to `done`
+  uint64_t timed = 0;            // not 0: a number under which Stream::times tells how long it took
+};
+
+// How long a launch took by the clock of the device.
+struct Timing {
+  uint64_t number = 0;  // Launch::timed
+  double seconds = 0;
 };
 
 // Memory that a command uses and that each replay gives anew: place `number` of its table.
@@ -193,6 +200,8 @@ class Stream {
   }
   // Of a list that this stream made: `table` has a binding for each slot, of the slot's size.
   virtual void replay(CommandList&, std::span<const Binding>) {}
+  // Of launches that were timed and are done, each once, in order; waits for `all` of them.
+  virtual std::vector<Timing> times(bool) { return {}; }
   virtual Point submit() = 0;
   // The one blocking call. Throws what went wrong in the work before `point`; where devices work by
   // themselves (Device::asynchronous), again at every later call.
@@ -209,11 +218,19 @@ class Device {
   virtual std::unique_ptr<Buffer> allocate(uint64_t bytes) = 0;
   // Host memory as a buffer without a copy, where the device can; null where it cannot.
   virtual std::unique_ptr<Buffer> adopt(std::byte* memory, uint64_t bytes) = 0;
+  // Memory of this device that somebody else has; `release` is called with it when the buffer goes
+  // and no work uses it. It is not called for a refusal.
+  virtual Expected<std::unique_ptr<Buffer>> borrow(void*, uint64_t, std::function<void(void*)>) {
+    return Refusal{"the device has no pointers that others could give it"};
+  }
   virtual std::shared_ptr<Executable> compile(const program::Program& program,
                                               const CompileOptions& options) = 0;
   virtual std::unique_ptr<Stream> stream() = 0;
   // Whether work may still go on when the call that asked for it has returned.
   virtual bool asynchronous() const { return false; }
+  virtual bool keeps_time() const { return false; }  // whether Stream::times tells something
+  // Whether its streams copy to memory of the other.
+  virtual bool copies_to(const Device&) const { return false; }
   virtual bool lists() const { return false; }       // whether its streams make CommandLists
   virtual LibraryOps* library() { return nullptr; }  // null: it has none
 };
@@ -228,6 +245,10 @@ class Backend {
   // driver, which may be large; empty if not.
   virtual std::string passed_over() { return {}; }
   virtual Expected<std::shared_ptr<Device>> open(int index, const BackendConfig& config) = 0;
+  // The device of a context that the application has, with its stream as the only one.
+  virtual Expected<std::shared_ptr<Device>> adopt(void*, void*) {
+    return Refusal{"it has no contexts that an application could share"};
+  }
 };
 
 }  // namespace hologram::hal

@@ -45,6 +45,15 @@ Executor Executor::automatic(uint64_t bytes) {
   return Executor(std::make_shared<State>(config, std::move(chosen.device), std::move(chosen.why)));
 }
 
+Executor Executor::from_native(void* context, void* stream) {
+  return from_native(context, stream, BackendConfig::from_environment());
+}
+
+Executor Executor::from_native(void* context, void* stream, const BackendConfig& config) {
+  runtime::Selection chosen = runtime::select_native(config, context, stream);
+  return Executor(std::make_shared<State>(config, std::move(chosen.device), std::move(chosen.why)));
+}
+
 const DeviceInfo& Executor::device() const { return state_->device->info(); }
 const BackendConfig& Executor::config() const { return state_->config; }
 std::string Executor::why() const { return state_->why; }
@@ -62,6 +71,11 @@ uint64_t Executor::trim() const { return state_->pool->trim(); }
 
 Profile Executor::profile() const {
   if (state_->profiler != nullptr) {
+    try {
+      state_->collect_times(true);
+    } catch (const Error&) {
+      // Of a device that is lost, what is known is told.
+    }
     Profile profile = state_->profiler->snapshot();
     state_->note(profile);
     return profile;
@@ -169,17 +183,17 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
   const auto start = hal::Clock::now();
   if (config.timeout_ms > 0) launch.deadline = start + std::chrono::milliseconds(config.timeout_ms);
   launches++;
-  with_memory([&] { stream->launch(launch); });
+  const program::Cost& cost = program.cost();
+  const auto lanes = static_cast<double>(lanes_of(program, grid));
+  const runtime::Work work{.bytes = (cost.bytes_read + cost.bytes_written) * lanes,
+                           .flops = cost.flops * lanes,
+                           .least = cost.has_unknown_loops};
+  const bool own_clock = profiler != nullptr && device->keeps_time();
+  if (own_clock) launch_timed(program, launch, work);
+  else with_memory([&] { stream->launch(launch); });
   stream->wait(stream->submit(), launch.deadline);
   const auto end = hal::Clock::now();
-  if (profiler != nullptr) {
-    const program::Cost& cost = program.cost();
-    const auto lanes = static_cast<double>(lanes_of(program, grid));
-    profiler->record(program.name(), start, end,
-                     {.bytes = (cost.bytes_read + cost.bytes_written) * lanes,
-                      .flops = cost.flops * lanes,
-                      .least = cost.has_unknown_loops});
-  }
+  if (profiler != nullptr && !own_clock) profiler->record(program.name(), start, end, work);
   if (options.report != nullptr) {
     options.report->grid = grid;
     options.report->launches++;
@@ -192,6 +206,23 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
     stream->copy({&host, 0, bytes}, bindings[i]);
     stream->wait(stream->submit(), {});
   }
+}
+
+void Executor::State::launch_timed(const Program& program, hal::Launch launch,
+                                   const runtime::Work& work) {
+  launch.timed = profiler->next_number();
+  const auto now = hal::Clock::now();
+  with_memory([&] { stream->launch(launch); });
+  profiler->expect(launch.timed, program.name(), now, work);
+  if (launch.timed % kTimesAtOnce == 0) collect_times(false, true);
+}
+
+void Executor::State::collect_times(bool all, bool locked) {
+  if (profiler == nullptr || !device->keeps_time()) return;
+  std::unique_lock lock(stream_mutex, std::defer_lock);
+  if (!locked) lock.lock();
+  for (const hal::Timing& timing : stream->times(all))
+    profiler->known(timing.number, timing.seconds);
 }
 
 void Executor::State::announce(const Program& program, const Grid& grid,

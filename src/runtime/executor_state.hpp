@@ -35,6 +35,9 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
   void refuse_if_too_large(const program::Program& program) const;
   void launch(const program::Program& program, std::vector<Array>& arrays,
               std::span<const uint64_t> scalars, const Grid& grid, const RunOptions& options);
+  // Of a device that keeps the time itself; nobody waits. The stream is locked.
+  void launch_timed(const program::Program& program, hal::Launch launch, const runtime::Work& work);
+  void collect_times(bool all, bool locked = false);
   // Tells the progress how many lanes there are in all.
   static void announce(const program::Program& program, const Grid& grid,
                        const RunOptions& options);
@@ -68,6 +71,7 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
   static PoolConfig pool_config(const BackendConfig& config);
 
   static constexpr size_t kMostExecutables = 512;
+  static constexpr uint64_t kTimesAtOnce = 256;
 
   // Programs that differ in their name only do the same, but name different culprits in errors.
   struct Key {

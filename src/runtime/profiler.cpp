@@ -12,8 +12,31 @@ namespace runtime {
 
 void Profiler::record(std::string_view kernel, hal::Clock::time_point start,
                       hal::Clock::time_point end, const Work& work) {
-  const double seconds = std::chrono::duration<double>(end - start).count();
   const std::lock_guard lock(mutex_);
+  add(kernel, std::this_thread::get_id(), std::chrono::duration<double>(start - began_).count(),
+      std::chrono::duration<double>(end - start).count(), work);
+}
+
+void Profiler::expect(uint64_t number, std::string_view kernel, hal::Clock::time_point asked,
+                      const Work& work) {
+  const std::lock_guard lock(mutex_);
+  expected_[number] = {std::string(kernel), std::this_thread::get_id(), asked, work};
+}
+
+void Profiler::known(uint64_t number, double seconds) {
+  const std::lock_guard lock(mutex_);
+  const auto found = expected_.find(number);
+  if (found == expected_.end()) return;
+  const Expected& e = found->second;
+  const double asked = std::chrono::duration<double>(e.asked - began_).count();
+  const double start = std::max(asked, last_end_);
+  last_end_ = start + seconds;
+  add(e.kernel, e.thread, start, seconds, e.work);
+  expected_.erase(found);
+}
+
+void Profiler::add(std::string_view kernel, std::thread::id thread_id, double start, double seconds,
+                   const Work& work) {
   const uint32_t index = index_of(kernel);
   KernelProfile& k = kernels_[index];
   k.shortest = k.launches == 0 ? seconds : std::min(k.shortest, seconds);
@@ -24,10 +47,8 @@ void Profiler::record(std::string_view kernel, hal::Clock::time_point start,
   k.flops += work.flops;
   k.least |= work.least;
 
-  const auto thread =
-      threads_.emplace(std::this_thread::get_id(), static_cast<uint32_t>(threads_.size()));
-  const Event event{index, thread.first->second,
-                    std::chrono::duration<double>(start - began_).count(), seconds, work};
+  const auto thread = threads_.emplace(thread_id, static_cast<uint32_t>(threads_.size()));
+  const Event event{index, thread.first->second, start, seconds, work};
   if (ring_.size() < kMostLaunches) ring_.push_back(event);
   else ring_[recorded_ % kMostLaunches] = event;
   recorded_++;

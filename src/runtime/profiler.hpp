@@ -1,6 +1,7 @@
 // Records launches in bounded memory: the latest ones each, all of them by kernel.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -31,6 +32,11 @@ class Profiler {
 
   void record(std::string_view kernel, hal::Clock::time_point start, hal::Clock::time_point end,
               const Work& work);
+  // A launch that the device times: it is recorded when the time is `known`.
+  uint64_t next_number() { return ++numbers_; }
+  void expect(uint64_t number, std::string_view kernel, hal::Clock::time_point asked,
+              const Work& work);
+  void known(uint64_t number, double seconds);
   Profile snapshot() const;
 
  private:
@@ -39,7 +45,15 @@ class Profiler {
     double start, seconds;
     Work work;
   };
+  struct Expected {
+    std::string kernel;
+    std::thread::id thread;
+    hal::Clock::time_point asked;
+    Work work;
+  };
   uint32_t index_of(std::string_view kernel);
+  void add(std::string_view kernel, std::thread::id thread_id, double start, double seconds,
+           const Work& work);
 
   const std::string device_;
   const hal::Clock::time_point began_ = hal::Clock::now();
@@ -49,6 +63,9 @@ class Profiler {
   std::unordered_map<std::string, uint32_t> indices_;  // into kernels_
   std::unordered_map<std::thread::id, uint32_t> threads_;
   std::vector<Event> ring_;
+  std::unordered_map<uint64_t, Expected> expected_;
+  double last_end_ = 0;  // of those that a device timed, which it does one after the other
+  std::atomic<uint64_t> numbers_{0};
   uint64_t recorded_ = 0;  // the next event goes to this place modulo kMostLaunches
 };
 

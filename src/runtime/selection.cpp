@@ -133,4 +133,20 @@ Selection select(const BackendConfig& config, uint64_t bytes, Entries entries) {
                                                   : select_named(config, bytes, entries);
 }
 
+Selection select_native(const BackendConfig& config, void* context, void* stream) {
+  check(config);
+  const BackendType type =
+      config.backend_type == BackendType::Auto ? BackendType::Cuda : config.backend_type;
+  const std::vector<backends::Entry> entries = entries_in_order();
+  const backends::Entry& entry = entry_of(entries, type);
+  auto found = devices_of(entry);
+  Opened opened = std::holds_alternative<hal::Refusal>(found)
+                      ? Opened(std::get<hal::Refusal>(found))
+                      : entry.backend->adopt(context, stream);
+  if (const auto* refusal = std::get_if<hal::Refusal>(&opened))
+    throw core::error(Text::BackendNotAvailable, display_name(type), refusal->reason);
+  return {std::get<std::shared_ptr<hal::Device>>(opened),
+          fmt::format("{} shares a context of the application", name_of(type))};
+}
+
 }  // namespace hologram::runtime

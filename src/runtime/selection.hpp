@@ -25,6 +25,9 @@ std::vector<backends::Entry> entries_in_order();
 Selection select(const BackendConfig& config, uint64_t bytes = 0,
                  std::span<const backends::Entry> entries = entries_in_order());
 
+// The device of the application's own context and stream; a backend that is not named is CUDA.
+Selection select_native(const BackendConfig& config, void* context, void* stream);
+
 // The devices of a backend, or why there are none. Never throws.
 hal::Expected<std::vector<DeviceInfo>> devices_of(const backends::Entry& entry);
 

@@ -34,6 +34,15 @@ Default& the_default() {
   return *instance;
 }
 
+// Of memory that is ready.
+Tensor made_of(std::shared_ptr<graph::Context> context, DType dtype, const Shape& shape,
+               graph::Storage storage) {
+  auto node = std::make_unique<Node>(graph::Kind::Data, std::move(context), dtype, shape);
+  node->result = std::move(storage);
+  node->state = NodeState::Ready;
+  return Access::make(NodeRef(node.release()));
+}
+
 }  // namespace
 
 const Executor& default_executor() {
@@ -102,10 +111,23 @@ Tensor::~Tensor() { NodeRef::adopt(node_); }
 Tensor Tensor::from(const Array& array, const Executor& executor) {
   if (array.dtype() == DType::None) throw core::error(Text::NoTensor);
   std::shared_ptr<graph::Context> context = graph::Context::of(executor);
-  auto node = std::make_unique<Node>(graph::Kind::Data, context, array.dtype(), array.shape());
-  node->result = context->adopt(array);
-  node->state = NodeState::Ready;
-  return Access::make(NodeRef(node.release()));
+  graph::Storage storage = context->adopt(array);
+  return made_of(std::move(context), array.dtype(), array.shape(), std::move(storage));
+}
+
+Tensor Tensor::from_device_pointer(void* memory, Shape shape, DType dtype,
+                                   std::function<void(void*)> release, const Executor& executor) {
+  if (dtype == DType::None) throw core::error(Text::NoTensor);
+  // Checks the shape, and touches nothing.
+  const Array described = Array::borrow(dtype, std::move(shape), static_cast<const void*>(memory));
+  std::shared_ptr<graph::Context> context = graph::Context::of(executor);
+  const uint64_t bytes = described.bytes();
+  auto answer = executor.state()->device->borrow(memory, bytes, std::move(release));
+  if (const auto* refusal = std::get_if<hal::Refusal>(&answer))
+    throw core::error(Text::NotDeviceMemory, memory, executor.device().name, refusal->reason);
+  std::shared_ptr<hal::Buffer> buffer = std::move(std::get<std::unique_ptr<hal::Buffer>>(answer));
+  const hal::Binding where{buffer.get(), 0, bytes};
+  return made_of(std::move(context), dtype, described.shape(), {std::move(buffer), where});
 }
 
 DType Tensor::dtype() const { return Access::look(*this).dtype; }
@@ -179,7 +201,15 @@ Tensor Tensor::to(DType dtype) const { return tensor::cast_to(*this, dtype); }
 
 Tensor Tensor::to(const Executor& executor) const {
   if (executor.state() == this->executor().state()) return *this;
-  return from(array(), executor);
+  return core::or_out_of_memory([&] {
+    const Tensor flat = tensor::dense(*this);
+    flat.eval();
+    const NodeRef node = Access::node(flat);
+    std::shared_ptr<graph::Context> context = graph::Context::of(executor);
+    if (auto brought = context->bring(*node))
+      return made_of(std::move(context), dtype(), shape(), std::move(*brought));
+    return from(array(), executor);
+  });
 }
 
 void eval(const std::vector<Tensor>& tensors) {

@@ -8,7 +8,8 @@ namespace {
 
 class CudaDevice final : public hal::Device {
  public:
-  explicit CudaDevice(Gpu& gpu) : gpu_(gpu), info_(gpu.describe()) {}
+  explicit CudaDevice(Gpu& gpu, std::optional<NativeStream> native = {})
+      : gpu_(gpu), native_(native), info_(gpu.describe()) {}
 
   const DeviceInfo& info() const override { return info_; }
   std::optional<hal::Refusal> refuses(const program::Program&) const override { return {}; }
@@ -23,12 +24,23 @@ class CudaDevice final : public hal::Device {
                         "HOLOGRAM_CHECK=1 works on the CPU alone");
     return std::make_shared<CudaProgram>(gpu_, program);
   }
-  std::unique_ptr<hal::Stream> stream() override { return std::make_unique<CudaStream>(gpu_); }
+  std::unique_ptr<hal::Stream> stream() override {
+    return std::make_unique<CudaStream>(gpu_, native_);
+  }
+  hal::Expected<std::unique_ptr<hal::Buffer>> borrow(void* memory, uint64_t bytes,
+                                                     std::function<void(void*)> release) override {
+    return cuda::borrow(gpu_, memory, bytes, std::move(release));
+  }
+  bool keeps_time() const override { return true; }
+  bool copies_to(const hal::Device& other) const override {
+    return dynamic_cast<const CudaDevice*>(&other) != nullptr;
+  }
   bool asynchronous() const override { return true; }
   bool lists() const override { return true; }
 
  private:
   Gpu& gpu_;
+  const std::optional<NativeStream> native_;  // the application's
   const DeviceInfo info_;
 };
 
@@ -52,6 +64,20 @@ class CudaBackend final : public hal::Backend {
     if (std::string reason = gpu.open(); !reason.empty()) return hal::Refusal{std::move(reason)};
     gpu.require_usable();
     return std::make_shared<CudaDevice>(gpu);
+  }
+
+  hal::Expected<std::shared_ptr<hal::Device>> adopt(void* context, void* stream) override {
+    auto answer = Gpu::of(static_cast<Context>(context));
+    if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
+    Gpu& gpu = *std::get<Gpu*>(answer);
+    gpu.require_usable();
+    const Gpu::Current current(gpu);
+    auto* const native = static_cast<NativeStream>(stream);
+    Context its = gpu.context();
+    if (native != nullptr && Driver::instance()->stream_context(native, &its) != kSuccess)
+      return hal::Refusal{"the driver does not know the stream"};
+    if (its != gpu.context()) return hal::Refusal{"the stream is of another context"};
+    return std::make_shared<CudaDevice>(gpu, native);
   }
 };
 

@@ -48,11 +48,63 @@ std::span<Gpu* const> Gpu::all() {
   return *gpus;
 }
 
-Gpu::Gpu(int index, DeviceNumber device)
+hal::Expected<Gpu*> Gpu::of(Context context) {
+  const Driver& driver = Driver::instance();
+  if (context == nullptr) return hal::Refusal{"no context was given"};
+  DeviceNumber device = 0;
+  Status status = driver->context_push(context);
+  if (status == kSuccess) {
+    status = driver->context_device(&device);
+    Context mine = nullptr;
+    driver->context_pop(&mine);
+  }
+  if (status != kSuccess)
+    return hal::Refusal{fmt::format("its context cannot be entered: {}", driver.text(status))};
+  const auto found = std::find_if(all().begin(), all().end(),
+                                  [&](const Gpu* gpu) { return gpu->device_ == device; });
+  if (found == all().end()) return hal::Refusal{"its context is of no device that is known"};
+  Gpu& primary = **found;
+  if (!primary.unusable_.empty()) return hal::Refusal{primary.unusable_};
+  unsigned flags = 0;
+  int active = 0;
+  driver->context_state(device, &flags, &active);
+  if (active != 0 && primary.open().empty() && primary.context_ == context) return &primary;
+  // Kept, as those of the process are; a context that comes where another was may take its place.
+  static std::mutex mutex;
+  static auto* const foreign = new std::vector<Gpu*>;
+  const std::lock_guard lock(mutex);
+  for (Gpu* gpu : *foreign) {
+    if (gpu->context_ != context || gpu->device_ != device) continue;
+    gpu->look_again();
+    return gpu;
+  }
+  foreign->push_back(new Gpu(primary.index_, device, context));
+  return foreign->back();
+}
+
+// A context that answers is not the one that was lost.
+void Gpu::look_again() {
+  const std::lock_guard lock(mutex_);
+  if (lost_.empty() || driver_->context_push(context_) != kSuccess) return;
+  if (driver_->context_synchronize() == kSuccess) {
+    lost_.clear();
+    troubled_.store(!abandoned_.empty(), std::memory_order_release);
+  }
+  Context mine = nullptr;
+  driver_->context_pop(&mine);
+}
+
+bool Gpu::is_lost() const {
+  const std::lock_guard lock(mutex_);
+  return !lost_.empty();
+}
+
+Gpu::Gpu(int index, DeviceNumber device, Context context)
     : driver_(Driver::instance()),
       compiler_(Nvrtc::instance(driver_.version() / 1000)),
       index_(index),
-      device_(device) {
+      device_(device),
+      context_(context) {
   char text[256] = {};
   if (driver_->device_name(text, sizeof text - 1, device) == kSuccess) name_ = text;
   if (driver_->device_pci(text, sizeof text - 1, device) == kSuccess) pci_ = text;
@@ -185,13 +237,15 @@ void Gpu::abandon(const Lane& lane, Event event, std::string program) {
   troubled_.store(true, std::memory_order_release);
 }
 
-std::unique_ptr<Lane> Gpu::lane() {
+std::unique_ptr<Lane> Gpu::lane(std::optional<NativeStream> native) {
   require_usable();
   const Current current(*this);
   auto lane = std::make_unique<Lane>(*this);
   void* words = nullptr;
   const std::string work = "making a stream";
-  check(driver_->stream_create(&lane->stream, kNonBlocking), work);
+  lane->native = native.has_value();
+  if (native) lane->stream = *native;
+  else check(driver_->stream_create(&lane->stream, kNonBlocking), work);
   check(driver_->stream_create(&lane->signals, kNonBlocking), work);
   check(driver_->allocate_host(&words, 2 * sizeof(uint32_t), kPortable), work);
   lane->signal = static_cast<uint32_t*>(words);
@@ -204,7 +258,7 @@ std::unique_ptr<Lane> Gpu::lane() {
 
 Lane::~Lane() {
   gpu.if_usable([this](const DriverFunctions& driver) {
-    if (stream != nullptr) driver.stream_destroy(stream);
+    if (stream != nullptr && !native) driver.stream_destroy(stream);
     if (signals != nullptr) driver.stream_destroy(signals);
     if (stop != 0) driver.release(stop);
     if (signal != nullptr) driver.release_host(signal);
@@ -212,7 +266,8 @@ Lane::~Lane() {
       if (memory != nullptr) driver.release_host(memory);
     for (Event event : staged)
       if (event != nullptr) driver.event_destroy(event);
-    for (Event event : events) driver.event_destroy(event);
+    for (const auto& kept : {events, timers})
+      for (Event event : kept) driver.event_destroy(event);
   });
 }
 

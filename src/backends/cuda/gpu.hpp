@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,11 +31,13 @@ struct Lane {
 
   Gpu& gpu;
   NativeStream stream = nullptr, signals = nullptr;
+  bool native = false;         // the stream is the application's
   Address stop = 0;            // a word: ends loops of the kernels on this stream when it is 1
   uint32_t* signal = nullptr;  // the words 0 and 1, pinned
   std::byte* staging[2] = {};  // pinned, kChunk bytes each
   Event staged[2] = {};        // the copies from or to them
   std::vector<Event> events;   // not in use
+  std::vector<Event> timers;   // likewise, of those that know the time
 };
 
 // Lives as long as the process, as the driver does. Thread-safe.
@@ -42,10 +45,14 @@ class Gpu {
  public:
   static std::span<Gpu* const> all();  // in the driver's order; none if it is not there
 
+  // That of a context of the application's, which stays its own, or what is not right with it.
+  static hal::Expected<Gpu*> of(Context context);
+
   // With the memory that is free now. Starts nothing on the device.
   DeviceInfo describe();
   // Why it cannot be used; empty if it can. Starts the device if need be.
   std::string open();
+  int index() const { return index_; }
   const std::string& name() const { return name_; }
   Context context() const { return context_; }  // once it is open
   const Nvrtc& compiler() const { return compiler_; }
@@ -70,6 +77,7 @@ class Gpu {
   // Whether memory and streams may be given back: a device in trouble, or a driver on its way out,
   // would not answer.
   bool releases();
+  bool is_lost() const;
   // Asks the driver, or gives something back to it, where it still answers.
   template <class Work>
   void if_usable(Work work) noexcept {
@@ -89,7 +97,8 @@ class Gpu {
     if (status != kSuccess) throw error(status, work);
   }
 
-  std::unique_ptr<Lane> lane();
+  // Around a stream of the application's, where there is one.
+  std::unique_ptr<Lane> lane(std::optional<NativeStream> native = {});
   // A lane that may still be at work is kept until work that was given up has ended.
   void give_back(std::unique_ptr<Lane> lane, bool idle);
   // Writes the lane's stop word, beside or in order with what runs on its stream.
@@ -99,7 +108,8 @@ class Gpu {
   void abandon(const Lane& lane, Event event, std::string program);
 
  private:
-  Gpu(int index, DeviceNumber device);
+  Gpu(int index, DeviceNumber device, Context context = nullptr);
+  void look_again();
   int attribute(int which) const;
   uint64_t free_memory();
   void look_into_trouble();

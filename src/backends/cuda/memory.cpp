@@ -1,5 +1,7 @@
 #include "backends/cuda/memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/messages.hpp"
@@ -18,8 +20,49 @@ Memory::Memory(Gpu& gpu, uint64_t bytes) : gpu_(gpu), bytes_(bytes) {
   gpu.check(status, "allocating " + std::to_string(bytes) + " bytes");
 }
 
+Memory::Memory(Gpu& gpu, Address address, uint64_t bytes, std::function<void(void*)> release)
+    : gpu_(gpu), bytes_(bytes), address_(address), borrowed_(true), release_(std::move(release)) {}
+
 Memory::~Memory() {
+  if (borrowed_) {
+    if (release_ == nullptr) return;
+    bool done = gpu_.is_lost();
+    gpu_.if_usable([&](const DriverFunctions& driver) {
+      done = driver.context_synchronize() == kSuccess || gpu_.is_lost();
+    });
+    // Memory that work may still read is nobody's.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (done) release_(reinterpret_cast<void*>(address_));
+    return;
+  }
   gpu_.if_usable([this](const DriverFunctions& driver) { driver.release(address_); });
+}
+
+hal::Expected<std::unique_ptr<hal::Buffer>> borrow(Gpu& gpu, void* memory, uint64_t bytes,
+                                                   std::function<void(void*)> release) {
+  constexpr Address kAlignment = 16;
+  const auto address = static_cast<Address>(reinterpret_cast<uintptr_t>(memory));
+  if (bytes > 0) {
+    gpu.require_usable();
+    const Gpu::Current current(gpu);
+    int which[] = {kMemoryType, kDeviceOrdinal, kRangeStart, kRangeSize};
+    unsigned type = 0;
+    int device = -1;
+    Address start = 0;
+    size_t size = 0;
+    void* values[] = {&type, &device, &start, &size};
+    gpu.check(Driver::instance()->pointer_attributes(4, which, values, address),
+              "looking at a pointer");
+    if (type != kDeviceMemory) return hal::Refusal{"it is not memory of a device"};
+    if (device != gpu.index())
+      return hal::Refusal{fmt::format("it is memory of device {}", device)};
+    if (size > 0 && address + bytes > start + size)
+      return hal::Refusal{fmt::format("{} bytes are needed, and its allocation ends after {}",
+                                      bytes, start + size - address)};
+    if (address % kAlignment != 0)
+      return hal::Refusal{fmt::format("it is not aligned to {} bytes", kAlignment)};
+  }
+  return std::make_unique<Memory>(gpu, address, bytes, std::move(release));
 }
 
 }  // namespace hologram::backends::cuda

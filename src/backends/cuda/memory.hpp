@@ -8,6 +8,8 @@ namespace hologram::backends::cuda {
 class Memory final : public hal::Buffer {
  public:
   Memory(Gpu& gpu, uint64_t bytes);  // OutOfMemory
+  // Somebody else's, given back when the device is done with it.
+  Memory(Gpu& gpu, Address address, uint64_t bytes, std::function<void(void*)> release);
   ~Memory() override;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -15,12 +17,19 @@ class Memory final : public hal::Buffer {
   uint64_t size() const override { return bytes_; }
   std::byte* host() override { return nullptr; }
   Address address() const { return address_; }
+  Gpu& gpu() const { return gpu_; }
 
  private:
   Gpu& gpu_;
   const uint64_t bytes_;
   Address address_ = 0;
+  const bool borrowed_ = false;
+  const std::function<void(void*)> release_;
 };
+
+// Such memory, or what is not right with it.
+hal::Expected<std::unique_ptr<hal::Buffer>> borrow(Gpu& gpu, void* memory, uint64_t bytes,
+                                                   std::function<void(void*)> release);
 
 inline Address address_of(const hal::Binding& binding) {
   return static_cast<const Memory&>(*binding.buffer).address() + binding.offset;

@@ -32,6 +32,8 @@ CudaStream::~CudaStream() {
     });
   }
   for (const Mark& mark : marks_) lane_->events.push_back(mark.event);
+  for (const Timed& timed : timed_)
+    lane_->timers.insert(lane_->timers.end(), {timed.from, timed.to});
   gpu_.give_back(std::move(lane_), idle);
 }
 
@@ -55,12 +57,15 @@ void CudaStream::launch(const hal::Launch& launch) {
   kernel.pack(values_.data(), launch.grid, launch.bindings, launch.scalars, lane_->stop,
               address_of);
   const Gpu::Current current(gpu_);
+  auto* const from = launch.timed != 0 ? timer() : nullptr;
   const Status status =
       driver_->launch(kernel.function, kernel.blocks(launch.grid), 1, 1, kernel.threads, 1, 1, 0,
                       lane_->stream, parameters_.data(), nullptr);
+  if (status != kSuccess && from != nullptr) lane_->timers.push_back(from);
   if (status == kOutOfResources)
     throw core::error(Text::ProgramRefused, *program.name(), gpu_.name(), driver_.text(status));
   if (status != kSuccess) throw gpu_.error(status, "program '" + *program.name() + '\'');
+  if (from != nullptr) end_timing(launch.timed, from);
   last_ = program.name();
   launches_++;
   changed_ = true;
@@ -104,7 +109,15 @@ void CudaStream::copy(hal::Binding to, hal::Binding from) {
   changed_ = true;
   if (to.buffer->host() != nullptr) download(to, from);
   else if (from.buffer->host() != nullptr) upload(to, from);
-  else check(driver_->copy(address_of(to), address_of(from), from.size, lane_->stream));
+  else between(to, from);
+}
+
+void CudaStream::between(const hal::Binding& to, const hal::Binding& from) {
+  const Gpu &there = static_cast<const Memory&>(*to.buffer).gpu(),
+            &here = static_cast<const Memory&>(*from.buffer).gpu();
+  check(&there == &here ? driver_->copy(address_of(to), address_of(from), from.size, lane_->stream)
+                        : driver_->copy_peer(address_of(to), there.context(), address_of(from),
+                                             here.context(), from.size, lane_->stream));
 }
 
 void CudaStream::fill(hal::Binding where, uint32_t pattern) {
@@ -195,6 +208,44 @@ Event CudaStream::mark() {
   check(driver_->event_record(event, lane_->stream));
   lane_->events.pop_back();
   return event;
+}
+
+// An event that knows when everything before it was done.
+Event CudaStream::timer() {
+  if (lane_->timers.empty()) {
+    Event made = nullptr;
+    check(driver_->event_create(&made, kBlockingSync));
+    lane_->timers.push_back(made);
+  }
+  auto* const event = lane_->timers.back();
+  check(driver_->event_record(event, lane_->stream));
+  lane_->timers.pop_back();
+  return event;
+}
+
+// The launch was taken: that it cannot be timed is no failure of its.
+void CudaStream::end_timing(uint64_t number, Event from) {
+  try {
+    timed_.push_back({number, from, timer()});
+  } catch (const Error&) {
+    lane_->timers.push_back(from);
+  }
+}
+
+std::vector<hal::Timing> CudaStream::times(bool all) {
+  std::vector<hal::Timing> known;
+  if (timed_.empty()) return known;
+  if (all) wait(submit(), {});
+  const Gpu::Current current(gpu_);
+  for (; !timed_.empty() && driver_->event_query(timed_.front().to) == kSuccess;
+       timed_.pop_front()) {
+    const Timed& timed = timed_.front();
+    float milliseconds = 0;
+    check(driver_->event_elapsed(&milliseconds, timed.from, timed.to));
+    known.push_back({timed.number, milliseconds * 1e-3});
+    lane_->timers.insert(lane_->timers.end(), {timed.from, timed.to});
+  }
+  return known;
 }
 
 hal::Point CudaStream::submit() {

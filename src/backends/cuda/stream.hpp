@@ -14,7 +14,8 @@ namespace hologram::backends::cuda {
 // done then; work under way that fails loses the device.
 class CudaStream final : public hal::Stream {
  public:
-  explicit CudaStream(Gpu& gpu) : gpu_(gpu), lane_(gpu.lane()) {}
+  // On the application's stream, where there is one.
+  CudaStream(Gpu& gpu, std::optional<NativeStream> native) : gpu_(gpu), lane_(gpu.lane(native)) {}
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
@@ -28,6 +29,7 @@ class CudaStream final : public hal::Stream {
   hal::Expected<std::unique_ptr<hal::CommandList>> list(
       std::span<const hal::Command> commands) override;
   void replay(hal::CommandList& list, std::span<const hal::Binding> table) override;
+  std::vector<hal::Timing> times(bool all) override;
   hal::Point submit() override;
   hal::State wait(hal::Point point, hal::Deadline deadline) override;
 
@@ -37,11 +39,16 @@ class CudaStream final : public hal::Stream {
     uint64_t value;
     Event event;
   };
+  struct Timed {  // a launch between two events
+    uint64_t number;
+    Event from, to;
+  };
   struct Watch {  // of a launch that has not been waited for
     Progress* progress;
     uint64_t lanes;
   };
 
+  void between(const hal::Binding& to, const hal::Binding& from);  // two of devices' memories
   void download(hal::Binding to, hal::Binding from);
   void upload(hal::Binding to, hal::Binding from);
   void prepare_staging();
@@ -50,6 +57,8 @@ class CudaStream final : public hal::Stream {
   }
   std::string work() const;
   Event mark();
+  Event timer();
+  void end_timing(uint64_t number, Event from);
   bool cancelled() const;
   hal::State await(Event event, hal::Deadline deadline);
   [[noreturn]] void stop(bool cancelled);
@@ -61,6 +70,7 @@ class CudaStream final : public hal::Stream {
   std::vector<uint64_t> values_;   // of the arguments of a launch
   std::vector<void*> parameters_;  // where each of them is
   std::deque<Mark> marks_;
+  std::deque<Timed> timed_;
   uint64_t value_ = 0;
   bool changed_ = false;  // since the last mark
   bool staged_ = false;   // the staging memory may be in use

@@ -52,6 +52,7 @@ TEST_F(CudaGraphs, EveryLaunchHasItsOwnInputsAndResults) {
       example);
   driver_.copy(count * sizeof(float));
   std::vector<std::vector<Tensor>> results;
+  results.reserve(4);
   for (int i = 0; i < 4; i++)
     results.push_back(graph.launch(
         Tensor::from_vector(numbers(count, static_cast<float>(1000 * i)), {1000}, gpu)));

@@ -104,7 +104,9 @@ TEST_F(CudaSharing, MemoryOfTheApplicationsIsATensor) {
   const Tensor row = t.select(0, 3);
   // Assigning gives the tensor memory of its own.
   t.assign(t * 2);
-  EXPECT_EQ(std::memcmp(memory, values.data(), 400), 0);
+  std::vector<float> now(100);
+  std::memcpy(now.data(), memory, 400);
+  EXPECT_EQ(now, values);
   t = Tensor();
   EXPECT_EQ(released, nullptr) << "a view still uses it";
   const_cast<Tensor&>(row) = Tensor();

@@ -241,6 +241,7 @@ int cuMemFreeHost(void* memory) {
   return give(w, reinterpret_cast<Address>(memory), true);
 }
 // What is unknown to the driver is told as nothing.
+// NOLINTNEXTLINE(readability-non-const-parameter)
 int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Address pointer) {
   ENTER;
   const auto* found = around(w, pointer, 1);
@@ -471,7 +472,8 @@ void fake_cuda(FakeCuda* control) {
   control->copy = [](size_t bytes) { world().copied = bytes; };
   control->options = [] { return world().options.c_str(); };
   control->new_context = [](int index) -> void* {
-    return handle<void*>(static_cast<uintptr_t>(100 * ++world().foreign_contexts + 7 + index));
+    return handle<void*>(100 * static_cast<uintptr_t>(++world().foreign_contexts) + 7 +
+                         static_cast<uintptr_t>(index));
   };
 }
 

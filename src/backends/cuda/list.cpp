@@ -6,7 +6,8 @@ namespace hologram::backends::cuda {
 namespace {
 
 const hal::Slot* slot_of(const hal::Binding& binding) {
-  return dynamic_cast<const hal::Slot*>(binding.buffer);
+  const hal::Buffer& buffer = *binding.buffer;
+  return dynamic_cast<const hal::Slot*>(&buffer);
 }
 
 }  // namespace

@@ -6,8 +6,7 @@ namespace hologram::backends::cuda {
 namespace {
 
 const hal::Slot* slot_of(const hal::Binding& binding) {
-  const hal::Buffer& buffer = *binding.buffer;
-  return dynamic_cast<const hal::Slot*>(&buffer);
+  return dynamic_cast<const hal::Slot*>(binding.buffer);
 }
 
 }  // namespace
@@ -40,12 +39,14 @@ Status CudaList::add_kernel(const hal::Command& command, std::span<const GraphNo
   item.command = command;
   item.kernel = &program.kernel(false);
   item.values.resize(item.kernel->slots.size());
-  for (const hal::Binding& binding : command.bindings)
-    if (const hal::Slot* slot = slot_of(binding)) {
-      item.slots.push_back(slot->number());
-      slots_.resize(std::max<size_t>(slots_.size(), slot->number() + 1));
-    }
-  item.told = item.slots.empty();
+  item.told = true;
+  for (const hal::Binding& binding : command.bindings) {
+    const hal::Slot* slot = slot_of(binding);
+    item.slots.push_back(slot == nullptr ? kNoSlot : slot->number());
+    if (slot == nullptr) continue;
+    item.told = false;
+    slots_.resize(std::max<size_t>(slots_.size(), slot->number() + 1));
+  }
   for (uint64_t& value : item.values) item.parameters.push_back(&value);
   const KernelNode node = arguments(item);
   const Status status =
@@ -70,15 +71,15 @@ Status CudaList::add_fill(const hal::Command& command, std::span<const GraphNode
   return status;
 }
 
-Address CudaList::address(const hal::Binding& binding) const {
-  const hal::Slot* slot = slot_of(binding);
-  return slot == nullptr ? address_of(binding) : slots_[slot->number()] + binding.offset;
+Address CudaList::address(const Item& item, const hal::Binding& binding) const {
+  const uint32_t slot = item.slots[static_cast<size_t>(&binding - item.command.bindings.data())];
+  return slot == kNoSlot ? address_of(binding) : slots_[slot] + binding.offset;
 }
 
 KernelNode CudaList::arguments(Item& item) const {
   const hal::Command& c = item.command;
   item.kernel->pack(item.values.data(), c.grid, c.bindings, c.scalars, lane_.stop,
-                    [this](const hal::Binding& binding) { return address(binding); });
+                    [&](const hal::Binding& binding) { return address(item, binding); });
   return {item.kernel->function,
           item.kernel->blocks(c.grid),
           1,
@@ -99,7 +100,7 @@ Status CudaList::launch(std::span<const hal::Binding> table) {
 Status CudaList::tell(std::span<const hal::Binding> table) {
   for (Item& item : items_)
     for (const uint32_t slot : item.slots)
-      if (slots_[slot] != address_of(table[slot])) item.told = false;
+      if (slot != kNoSlot && slots_[slot] != address_of(table[slot])) item.told = false;
   for (size_t i = 0; i < slots_.size(); i++) slots_[i] = address_of(table[i]);
   for (Item& item : items_) {
     if (item.told) continue;

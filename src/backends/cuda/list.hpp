@@ -28,19 +28,20 @@ class CudaList final : public hal::CommandList {
   std::string note() const override;
 
  private:
+  static constexpr uint32_t kNoSlot = UINT32_MAX;
   struct Item {
     hal::Command command;
     const Kernel* kernel = nullptr;
     GraphNode node = nullptr;
-    std::vector<uint32_t> slots;
-    bool told = false;  // the driver knows the values
+    std::vector<uint32_t> slots;  // one a binding
+    bool told = false;            // the driver knows the values
     std::vector<uint64_t> values;
     std::vector<void*> parameters;
   };
   Status add_kernel(const hal::Command& command, std::span<const GraphNode> after);
   Status add_fill(const hal::Command& command, std::span<const GraphNode> after);
   KernelNode arguments(Item& item) const;
-  Address address(const hal::Binding& binding) const;
+  Address address(const Item& item, const hal::Binding& binding) const;
   Status tell(std::span<const hal::Binding> table);
 
   Gpu& gpu_;

@@ -27,10 +27,12 @@ struct Options {
 struct Work {
   const char* name;
   int inputs;
-  bool matrix;       // 4096 columns or rows
+  bool matrix;       // half as many elements, in rows of 16,384
   double transfers;  // elements read and written, as multiples of the size
   Tensor (*compute)(const std::vector<Tensor>& x);
 };
+
+Tensor mean_of_rows(const Tensor& x) { return ops::mean(x, -1, true); }
 
 constexpr Work kWorks[] = {
     {"add", 2, false, 3, [](const std::vector<Tensor>& x) { return x[0] + x[1]; }},
@@ -42,6 +44,15 @@ constexpr Work kWorks[] = {
     {"row sums", 1, true, 1, [](const std::vector<Tensor>& x) { return ops::sum(x[0], 1); }},
     {"column sums", 1, true, 1, [](const std::vector<Tensor>& x) { return ops::sum(x[0], 0); }},
     {"softmax", 1, true, 2, [](const std::vector<Tensor>& x) { return ops::softmax(x[0]); }},
+    {"layer norm", 1, true, 2,
+     [](const std::vector<Tensor>& x) {
+       const Tensor d = x[0] - mean_of_rows(x[0]);
+       return d * ops::rsqrt(mean_of_rows(d * d) + 1e-5);
+     }},
+    {"rms norm", 1, true, 2,
+     [](const std::vector<Tensor>& x) {
+       return x[0] * ops::rsqrt(mean_of_rows(x[0] * x[0]) + 1e-5);
+     }},
     {"transpose", 1, true, 2,
      [](const std::vector<Tensor>& x) { return ops::abs(x[0].transpose()); }},
 };
@@ -50,7 +61,7 @@ std::vector<Tensor> inputs_of(const Work& work, int64_t size, const Executor& ex
   ops::seed(1, executor);
   std::vector<Tensor> inputs;
   inputs.reserve(static_cast<size_t>(work.inputs));
-  const Shape shape = work.matrix ? Shape{size / 16384, 16384} : Shape{size};
+  const Shape shape = work.matrix ? Shape{size / 2 / 16384, 16384} : Shape{size};
   for (int k = 0; k < work.inputs; k++) inputs.push_back(ops::randn(shape, DType::F32, executor));
   eval(inputs);
   return inputs;
@@ -58,7 +69,7 @@ std::vector<Tensor> inputs_of(const Work& work, int64_t size, const Executor& ex
 
 bool same_bits(const Work& work, const Executor& executor) {
   const Executor cpu(BackendType::Cpu);
-  const int64_t size = 64 * 16384;
+  const int64_t size = 128 * 16384;
   const Array a = work.compute(inputs_of(work, size, executor)).array();
   const Array b = work.compute(inputs_of(work, size, cpu)).array();
   return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
@@ -147,7 +158,7 @@ int main(int argc, char** argv) {
         executor.synchronize();
       });
       fmt::print("{:12}{:>11.1f} us{:>9.0f} GB/s  {}\n", work.name, seconds * 1e6,
-                 work.transfers * 4 * static_cast<double>(options.size) / seconds / 1e9,
+                 work.transfers * 4 * static_cast<double>(inputs[0].size()) / seconds / 1e9,
                  same ? "the same" : "OTHERS");
       executor.trim();
     }

@@ -154,7 +154,9 @@ TEST_P(Computes, RandomPrograms) {
     if (lacks(GetParam(), program)) return;
     std::vector<Memory> want = c.buffers, got = c.buffers;
     oracle::run_naively(c.module, c.grid, c.scalars, want);
-    const Printed printed = print(program, GetParam(), {.lanes_a_thread = seed % 2 == 0 ? 8u : 1u});
+    const Printed printed = print(program, GetParam(),
+                                  {.lanes_a_thread = seed % 2 == 0 ? 8u : 1u,
+                                   .lanes_a_group_thread = seed % 3 + 1 == 2 ? 2u : 4u});
     RunRequest request = request_for(printed, c.module.buffers, c.buffers);
     request.grid = c.grid;
     request.scalars = c.scalars;
@@ -279,7 +281,7 @@ TEST_P(Computes, LanesSideBySide) {
   }
 }
 
-// Rows that the lanes of a workgroup share.
+// Rows that the lanes of a workgroup share, several lanes a thread.
 constexpr const char* kSharedRows[] = {
     R"(program rows(in x: f32[m], out y: f32[d], out z: f32[m], n: i32) workgroup(128) lanes(2 * 128) {
   row = group_id.x
@@ -332,7 +334,11 @@ TEST_P(Computes, SharedRows) {
     std::vector<Memory> want = c.buffers, got = c.buffers;
     oracle::run_naively(c.module, c.grid, c.scalars, want);
     const Printed printed = print(
-        program, GetParam(), {.f16 = converts_f16(), .lanes_a_thread = seed % 2 == 0 ? 4u : 8u});
+        program, GetParam(),
+        {.f16 = converts_f16(), .lanes_a_group_thread = seed % 2 == 0 ? 2u : 4u, .unroll = true});
+    if (GetParam() != Language::Metal) {
+      EXPECT_LT(printed.lanes, program.needs().lanes);
+    }
     RunRequest request = request_for(printed, c.module.buffers, c.buffers);
     request.grid = c.grid;
     request.scalars = c.scalars;

@@ -97,5 +97,65 @@ TEST(RowLayout, SameBitsOnDevicesWithManyThreads) {
   EXPECT_GT(apart, 60u);
 }
 
+// What is read across goes through squares of workgroup memory, whole ones and parts of them.
+TEST(TileLayout, SameBitsOnDevicesWithManyThreads) {
+  const Executor executor(BackendType::Cpu);
+  const struct {
+    const char* name;
+    std::function<Tensor(const Tensor&)> make;
+    bool tiled;
+  } works[] = {
+      {"copy", [](const Tensor& x) { return x.transpose() + 0; }, true},
+      {"sum",
+       [](const Tensor& x) {
+         return x.permute({1, 2, 0}) + x.reshape({x.size(1), x.size(2), x.size(0)});
+       },
+       true},
+      {"two",
+       [](const Tensor& x) {
+         return x.permute({2, 1, 0}) * 2 - x.flip({0}).permute({2, 1, 0});
+       },
+       true},
+      {"planes",
+       [](const Tensor& x) {
+         return ops::exp(x.permute({0, 2, 1}));
+       },
+       true},
+      {"downward",
+       [](const Tensor& x) {
+         return ops::abs(x.flip({1}).permute({2, 0, 1}));
+       },
+       true},
+      {"the same way",
+       [](const Tensor& x) {
+         return x.permute({1, 0, 2}) + 1;
+       },
+       false},
+  };
+  for (const DType dtype : {DType::F32, DType::F16, DType::I8, DType::F64, DType::I64})
+    for (const Shape& shape :
+         {Shape{64, 40, 64}, Shape{65, 33, 100}, Shape{1, 129, 63}, Shape{70, 1, 32}})
+      for (const auto& work : works) {
+        const bool rank2 = std::string_view(work.name) == "copy";
+        const Tensor x = numbers(rank2 ? Shape{shape[0] * shape[1], shape[2]} : shape, dtype);
+        const Tensor y = tensor::dense(work.make(x));
+        const graph::Schedule plan = graph::schedule({tensor::Access::node(y).get()}, {});
+        ASSERT_EQ(plan.steps.size(), 1u) << work.name;
+        const graph::Kernel& kernel = plan.steps[0].kernel;
+        const graph::Layout few = graph::layout(kernel, {}),
+                            many = graph::layout(kernel, {.many_threads = true});
+        if (shape[0] >= 64 && shape[1] >= 33) {
+          EXPECT_EQ(many.walk == graph::Walk::Tiles, work.tiled) << work.name;
+        }
+        EXPECT_NE(few.walk, graph::Walk::Tiles);
+        const auto expected = results(executor, kernel, few), got = results(executor, kernel, many);
+        ASSERT_EQ(got.size(), expected.size());
+        for (size_t k = 0; k < got.size(); k++)
+          ASSERT_EQ(std::memcmp(got[k].data(), expected[k].data(), got[k].bytes()), 0)
+              << work.name << " of " << shape[0] << " x " << shape[1] << " x " << shape[2] << " "
+              << name_of(dtype);
+      }
+}
+
 }  // namespace
 }  // namespace hologram

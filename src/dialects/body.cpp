@@ -54,7 +54,15 @@ class Body {
       if (lanes_.values[inst.args[0]] == Form::Consecutive && bytes >= 4)
         return inst.op == Op::Load ? load_words(inst, bytes / 4) : store_words(inst, bytes / 4);
     }
+    if (inst.op == Op::Barrier) return statement(inst);
+    if (inst.op == Op::GroupReduce) return reduce_lanes(inst);
     for_lanes(differs(inst), [&] { statement(inst); });
+  }
+
+  void reduce_lanes(const Inst& inst) {
+    std::string values;
+    for_lanes(true, [&] { values += (lane_ == 0 ? "" : ", ") + value(inst, 0); });
+    define(inst, group_call(inst, values));
   }
 
   // Once for each lane, or once for all.
@@ -69,11 +77,21 @@ class Body {
   void lanes_control(const Inst& inst) {
     if (inst.op != Op::If || lanes_.values[inst.args[0]] == Form::Uniform) return control(inst);
     const size_t begin = at_, end = end_of(at_);
-    if (lanes_.guards[begin]) {
-      std::string all;
-      for (lane_ = 0; lane_ < lanes_.count; lane_++)
-        all.append(all.empty() ? "" : " & ").append(value(inst, 0));
-      lane_ = 0;
+    std::string all;
+    for (lane_ = 0; lane_ < lanes_.count; lane_++)
+      all.append(all.empty() ? "" : " & ").append(value(inst, 0));
+    lane_ = 0;
+    if (lanes_.mostly_all[begin]) {
+      open(fmt::format("if ({}) {{", all));
+      for (at_++; at_ < end; at_++) lanes_statement(module_.body.insts[at_]);
+      depth_--;
+      open("} else {");
+      for_lanes(true, [&] {
+        for (at_ = begin; at_ <= end; at_++) statement(module_.body.insts[at_]);
+      });
+      depth_--;
+      line("}");
+    } else if (lanes_.guards[begin]) {
       open(fmt::format("if (!({})) {{", all));
       line(fmt::format("for (u32 k = 0; k < {}u; k++) {};", lanes_.count, one_));
       line("return;");

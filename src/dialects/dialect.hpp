@@ -30,13 +30,20 @@ enum class Stop : uint8_t {
 
 // What of the device the text depends on. Part of the key of what is compiled from it.
 struct Options {
-  bool f64 = true;   // the device has f64
-  bool f16 = false;  // the device converts f16 itself; otherwise bits are taken apart
+  bool f64 = true;       // the device has f64
+  bool f16 = false;      // the device converts f16 itself; otherwise bits are taken apart
+  bool nan_max = false;  // CUDA: min and max of f32 that give NaN for NaN, from sm_80 on
   Stop stop = Stop::None;
   // A thread may do so many lanes that are neighbours, and then loads and stores 16 bytes at once:
-  // 1 to 8. The results stay the same. Programs whose lanes work together, loops that
-  // Stop::Budget counts, and Metal keep to one.
+  // 1 to 8. The results stay the same. Programs with scans, atomics or lanes that return by
+  // themselves, with loops that Stop::Budget counts, and Metal keep to one.
   uint32_t lanes_a_thread = 1;
+  // The same for programs whose lanes work together, where 32 threads are left of a group.
+  uint32_t lanes_a_group_thread = 1;
+  // CUDA: groups that work together get no more registers than let 1,024 threads share a
+  // multiprocessor, so that one group computes while another waits for memory.
+  bool crowded = false;
+  bool unroll = false;  // short loops that load have several rounds' loads under way at a time
 };
 
 // One argument of the kernel. Scalar arguments are passed in the size and form of `type`; a bool is

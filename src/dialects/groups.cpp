@@ -64,6 +64,79 @@ constexpr std::string_view kReduceByShuffle = R"($q $T $N($s$W* group_values, u3
 }
 )";
 
+// The same where a thread has $k lanes that are neighbours: the steps between threads first, then
+// those between its own lanes. $v: a parameter a lane, $i: their names, $t: threads.
+constexpr std::string_view kReduceLanes = R"($q $T $N($s$W* group_values, u32 lane, $v) {
+  $T lanes[$k] = {$i};
+  const u32 thread = lane / $k;
+  $B;
+  for (u32 i = 0; i < $k; i++) {
+    const $T v = lanes[i];
+    group_values[i * $t + thread] = $p;
+  }
+  $B;
+  for (u32 d = $t / 2; d > 0; d /= 2) {
+    if (thread < d) {
+      for (u32 i = 0; i < $k; i++) {
+        const $T a = lanes[i];
+        const $T b = $ogroup_values[i * $t + thread + d]$x;
+        const $T v = $e;
+        lanes[i] = v;
+        group_values[i * $t + thread] = $p;
+      }
+    }
+    $B;
+  }
+)";
+constexpr std::string_view kReduceLanesByShuffle = R"($q $T $N($s$W* group_values, u32 lane, $v) {
+  $T lanes[$k] = {$i};
+  const u32 thread = lane / $k;
+  $B;
+  if ($t > 32u) {
+    for (u32 i = 0; i < $k; i++) {
+      const $T v = lanes[i];
+      group_values[i * $t + thread] = $p;
+    }
+    $B;
+  }
+  if (thread < 32u) {
+    for (u32 i = 0; i < $k; i++) {
+      $T column[$c];
+      column[0] = lanes[i];
+      for (u32 k = 1; k < $c; k++) column[k] = $ogroup_values[i * $t + thread + 32u * k]$x;
+      for (u32 d = $c / 2; d > 0; d /= 2) {
+        for (u32 k = 0; k < d; k++) {
+          const $T a = column[k];
+          const $T b = column[k + d];
+          column[k] = $e;
+        }
+      }
+      $T v = column[0];
+      for (u32 d = 16; d > 0; d /= 2) {
+        const $T a = v;
+        const $T b = $S;
+        v = $e;
+      }
+      lanes[i] = v;
+    }
+  }
+)";
+constexpr std::string_view kReduceOwnLanes = R"(  for (u32 d = $k / 2; d > 0; d /= 2) {
+    for (u32 i = 0; i < d; i++) {
+      const $T a = lanes[i];
+      const $T b = lanes[i + d];
+      lanes[i] = $e;
+    }
+  }
+  if (thread == 0) {
+    const $T v = lanes[0];
+    group_values[0] = $p;
+  }
+  $B;
+  return $ogroup_values[0]$x;
+}
+)";
+
 // v[l] = v[l - d] op v[l] for l >= d, all at once, for d = 1, 2, 4, …
 constexpr std::string_view kScan = R"($q $T $N($s$W* group_values, u32 lane, $T v) {
   $B;
@@ -107,7 +180,8 @@ std::string name_of_call(const Inst& inst) {
                      name_of(static_cast<Combine>(inst.aux)), type);
 }
 
-std::string group_function(const Inst& inst, uint32_t lanes, const Spelling& language) {
+std::string group_function(const Inst& inst, uint32_t lanes, uint32_t lanes_a_thread,
+                           const Spelling& language) {
   const bool real = is_float(inst.type);
   const std::string type(hologram::name_of(inst.type));
   Replacements values = {
@@ -131,21 +205,35 @@ std::string group_function(const Inst& inst, uint32_t lanes, const Spelling& lan
   values.emplace_back('e', expression(operation_of(static_cast<Combine>(inst.aux)), inst.type,
                                       inst.type, {"a", "b"}, language));
   if (inst.op == Op::GroupScan) return substitute(kScan, values);
-  if (language.shuffle.empty() || lanes < 32) return substitute(kReduce, values);
-  values.emplace_back('c', fmt::format("{}u", lanes / 32));
+  const uint32_t threads = lanes / lanes_a_thread;
+  values.emplace_back('c', fmt::format("{}u", threads / 32));
   values.emplace_back('S', language.shuffle);
-  return substitute(kReduceByShuffle, values);
+  const bool by_shuffle = !language.shuffle.empty() && threads >= 32;
+  if (lanes_a_thread == 1) return substitute(by_shuffle ? kReduceByShuffle : kReduce, values);
+  std::string parameters, names;
+  for (uint32_t k = 0; k < lanes_a_thread; k++) {
+    const std::string_view comma = k == 0 ? "" : ", ";
+    parameters += fmt::format("{}{} v{}", comma, type, k);
+    names += fmt::format("{}v{}", comma, k);
+  }
+  values.emplace_back('k', fmt::format("{}u", lanes_a_thread));
+  values.emplace_back('t', fmt::format("{}u", threads));
+  values.emplace_back('v', parameters);
+  values.emplace_back('i', names);
+  return substitute(by_shuffle ? kReduceLanesByShuffle : kReduceLanes, values) +
+         substitute(kReduceOwnLanes, values);
 }
 
 }  // namespace
 
-std::string group_functions(const program::Module& module, const Spelling& language) {
+std::string group_functions(const program::Module& module, uint32_t lanes_a_thread,
+                            const Spelling& language) {
   std::string text;
   std::set<std::string> done;
   for (const Inst& inst : module.body.insts)
     if (inst.op == Op::GroupReduce || inst.op == Op::GroupScan || inst.op == Op::GroupUniform)
       if (done.insert(name_of_call(inst)).second)
-        text += group_function(inst, module.lanes(), language) + "\n";
+        text += group_function(inst, module.lanes(), lanes_a_thread, language) + "\n";
   return text;
 }
 
@@ -156,9 +244,9 @@ std::string stop_function(const Spelling& language) {
                                {'B', std::string(language.barrier)}});
 }
 
-std::string group_call(const Inst& inst, const std::string& value) {
+std::string group_call(const Inst& inst, const std::string& values) {
   return fmt::format("{}(group_values{}, lane, {})", name_of_call(inst),
-                     size_of(inst.type) == 8 ? "64" : "32", value);
+                     size_of(inst.type) == 8 ? "64" : "32", values);
 }
 
 }  // namespace hologram::dialects

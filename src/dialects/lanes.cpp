@@ -12,13 +12,16 @@ using program::Module;
 using program::Op;
 
 constexpr uint32_t kAccessBytes = 16;
+constexpr uint32_t kFewestThreads = 32;  // of a group whose lanes talk to each other
 
 class Analysis {
  public:
-  explicit Analysis(const Module& module) : module_(module), insts_(module.body.insts) {
+  Analysis(const Module& module, bool cooperative)
+      : module_(module), insts_(module.body.insts), cooperative_(cooperative) {
     out_.values.assign(module.body.values.size(), Form::Uniform);
     out_.variables.assign(module.variables.size(), false);
     out_.guards.assign(insts_.size(), false);
+    out_.mostly_all.assign(insts_.size(), false);
     around_.assign(insts_.size(), kNone);
     declared_.assign(module.variables.size(), 0);
     std::vector<uint32_t> open;
@@ -38,9 +41,12 @@ class Analysis {
         visit(i);
         stored = stored || insts_[i].op == Op::Store;
         if (insts_[i].op == Op::If)
-          out_.guards[i] = around_[i] == kNone && !stored && form(insts_[i]) == Form::Known;
+          out_.guards[i] =
+              !cooperative_ && around_[i] == kNone && !stored && form(insts_[i]) == Form::Known;
       }
     } while (changed_);
+    if (cooperative_)
+      for (uint32_t i = 0; i < insts_.size(); i++) out_.mostly_all[i] = is_simple_if(i);
     if (suits()) out_.count = count(most);
     return std::move(out_);
   }
@@ -53,6 +59,19 @@ class Analysis {
   bool diverges(uint32_t block) const {
     return insts_[block].op == Op::If && form(insts_[block]) != Form::Uniform &&
            !out_.guards[block];
+  }
+
+  // On the numbers of lanes, around accesses that may be one.
+  bool is_simple_if(uint32_t block) const {
+    if (insts_[block].op != Op::If || form(insts_[block]) != Form::Known) return false;
+    bool gains = false;
+    for (uint32_t i = block + 1;; i++) {
+      const Inst& inst = insts_[i];
+      if (inst.op == Op::End) return gains;
+      if (info(inst.op).category == program::Category::Control) return false;
+      if (inst.op == Op::Load || inst.op == Op::Store)
+        gains = gains || form(inst) == Form::Consecutive;
+    }
   }
 
   void lower(uint32_t value, Form now) {
@@ -83,6 +102,9 @@ class Analysis {
       case Op::Load:
         if (module_.buffers[inst.slot].access != Access::In || form(inst) != Form::Uniform)
           lower(inst.id, Form::Varying);
+        return;
+      case Op::SharedLoad:
+        if (form(inst) != Form::Uniform) lower(inst.id, Form::Varying);
         return;
       case Op::For: return lower(inst.id, std::max(form(inst, 0), form(inst, 1)));
       default:
@@ -117,7 +139,13 @@ class Analysis {
       const Inst& inst = insts_[i];
       switch (inst.op) {
         case Op::Atomic:
+        case Op::SharedAtomic:
+        case Op::GroupScan:
         case Op::Return: return false;
+        // Lanes that go one by one would wait for each other there.
+        case Op::Loop:
+          if (cooperative_) return false;
+          break;
         case Op::For:
           if (out_.values[inst.id] != Form::Uniform) return false;
           break;
@@ -131,7 +159,7 @@ class Analysis {
         default: break;
       }
     }
-    return gains && module_.workgroup[1] == 1 && module_.workgroup[2] == 1;
+    return gains && (cooperative_ || module_.lanes() == module_.workgroup[0]);
   }
 
   uint32_t count(uint32_t most) const {
@@ -140,13 +168,15 @@ class Analysis {
       largest = std::max(largest, size_of(buffer.type));
     uint32_t lanes = 1;
     while (lanes * 2 <= most && lanes * 2 * largest <= kAccessBytes &&
-           module_.workgroup[0] % (lanes * 2) == 0)
+           module_.workgroup[0] % (lanes * 2) == 0 &&
+           (!cooperative_ || module_.lanes() / (lanes * 2) >= kFewestThreads))
       lanes *= 2;
     return lanes;
   }
 
   const Module& module_;
   const std::vector<Inst>& insts_;
+  const bool cooperative_;
   std::vector<uint32_t> around_, declared_;
   Lanes out_;
   bool changed_ = false;
@@ -155,14 +185,15 @@ class Analysis {
 }  // namespace
 
 Lanes lanes_of(const Module& module, bool cooperative, uint32_t most) {
-  if (most <= 1 || cooperative) {
+  if (most <= 1) {
     Lanes one;
     one.values.assign(module.body.values.size(), Form::Uniform);
     one.variables.assign(module.variables.size(), false);
     one.guards.assign(module.body.insts.size(), false);
+    one.mostly_all = one.guards;
     return one;
   }
-  return Analysis(module).run(most);
+  return Analysis(module, cooperative).run(most);
 }
 
 }  // namespace hologram::dialects

@@ -37,7 +37,7 @@ Spelling cuda() {
       .prelude = kCTypes,
       .f64 = "typedef double f64;\n",
       .function = "static __device__ __forceinline__",
-      .kernel = "extern \"C\" __global__ void __launch_bounds__($n)",
+      .kernel = "extern \"C\" __global__ void __launch_bounds__($n$b)",
       .global = "",
       .local = "",
       .declare_local = "__shared__",
@@ -65,6 +65,7 @@ Spelling hip() {
   row.language = Language::Hip;
   row.name = "hip";
   row.title = "HIP";
+  row.kernel = "extern \"C\" __global__ void __launch_bounds__($n)";
   row.shuffle = "";  // waves of 32 and of 64 lanes are spelled apart
   row.flags = {"-ffp-contract=off", "-fno-fast-math", "-fno-gpu-flush-denormals-to-zero"};
   return row;

@@ -37,10 +37,11 @@ class Unit {
       throw core::error(core::Text::DialectLacks, module_.name, "f64",
                         language_.f64.empty() ? language_.title : "this device");
     printed_.entry = "atlas_" + module_.name;
-    printed_.lanes = module_.lanes();
-    printed_.groups = lanes_.count;
+    // Lanes that talk to each other stay one block; others share out as many groups.
+    printed_.lanes = module_.lanes() / (uses_.cooperative ? lanes_.count : 1);
+    printed_.groups = uses_.cooperative ? 1 : lanes_.count;
     list_arguments();
-    std::string groups = group_functions(module_, language_);
+    std::string groups = group_functions(module_, lanes_.count, language_);
     if (looks_together()) groups += stop_function(language_);
     const std::string functions = groups + lane_function();
     const std::string kernel = kernel_function();
@@ -202,7 +203,8 @@ class Unit {
                          joined(parameters, ",\n    "),
                          print_body(module_, uses_, lanes, one, language_, options_));
     };
-    std::string text = function("run_lane", lanes_of(module_, true, 1), "");
+    if (uses_.cooperative && lanes_.count > 1) return function("run_lanes", lanes_, "");
+    std::string text = function("run_lane", lanes_of(module_, uses_.cooperative, 1), "");
     if (lanes_.count == 1) return text;
     names.back() = "lane + k";
     return text + function("run_lanes", lanes_, fmt::format("run_lane({})", joined(names, ", ")));
@@ -234,7 +236,8 @@ class Unit {
   std::string kernel_function() const {
     std::string structure;
     const std::string list = parameters(structure);
-    const std::string head = substitute(language_.kernel, {{'n', std::to_string(printed_.lanes)}});
+    const std::string head = substitute(
+        language_.kernel, {{'n', std::to_string(printed_.lanes)}, {'b', least_blocks()}});
     std::string text = fmt::format("{}{} {}(\n    {}) {{\n", structure, head, printed_.entry, list);
     const auto local = [&](const std::string& type, const std::string& name, uint32_t count) {
       text += fmt::format("  {} {} {}[{}];\n", language_.declare_local, type, name, count);
@@ -254,6 +257,15 @@ class Unit {
     return text + "  }\n}\n";
   }
 
+  // How many blocks a multiprocessor shall have room for, as an argument.
+  std::string least_blocks() const {
+    constexpr uint32_t kThreads = 1024, kSmall = 128;
+    const uint32_t threads = printed_.lanes;
+    if (!options_.crowded || !uses_.cooperative || threads < kSmall || threads >= kThreads)
+      return {};
+    return fmt::format(", {}", kThreads / threads);
+  }
+
   // The groups of the block, and the lane (or the first one) of the thread in each.
   std::string group_loop(const std::string& prefix) const {
     std::string loop =
@@ -263,8 +275,9 @@ class Unit {
       return fmt::format(fmt::runtime(loop), name, prefix, block, blocks);
     };
     const uint32_t count = lanes_.count;
-    if (count == 1)
-      return fmt::format("  const u32 lane = (u32){};\n", language_.thread) +
+    if (count == 1 || uses_.cooperative)
+      return fmt::format("  const u32 lane = (u32){}{};\n", language_.thread,
+                         count == 1 ? "" : fmt::format(" * {}u", count)) +
              printed("group", std::string(language_.block), std::string(language_.blocks));
     const auto times = [&](std::string_view number) {
       return fmt::format("(u64){} * {}u", number, count);
@@ -280,8 +293,10 @@ class Unit {
 
   uint32_t most_lanes() const {
     // A budget is that of each lane.
-    const bool counted = options_.stop == Stop::Budget && uses_.polls(Poll::Lane);
-    return language_.words[0].empty() || counted ? 1 : options_.lanes_a_thread;
+    const bool counted =
+        options_.stop == Stop::Budget && (uses_.polls(Poll::Lane) || uses_.polls(Poll::Group));
+    if (language_.words[0].empty() || counted) return 1;
+    return uses_.cooperative ? options_.lanes_a_group_thread : options_.lanes_a_thread;
   }
 
   // The number of the group, taken apart along the axes that the program looks at.

@@ -14,13 +14,14 @@ namespace hologram::dialects {
 // One row a language.
 struct Spelling {
   Language language;
-  std::string_view name, title;            // "cuda", "CUDA C"
-  std::string_view prelude;                // pragmas and types other than f64
-  std::string_view f64;                    // what gives it the type f64; empty if it has none
-  std::string_view function;               // in front of a function's type
-  std::string_view kernel;                 // in front of the kernel's name; $n: threads of a block
-  std::string_view global;                 // of a pointer to a buffer
-  std::string_view local;                  // of a pointer to workgroup memory
+  std::string_view name, title;  // "cuda", "CUDA C"
+  std::string_view prelude;      // pragmas and types other than f64
+  std::string_view f64;          // what gives it the type f64; empty if it has none
+  std::string_view function;     // in front of a function's type
+  std::string_view kernel;  // in front of the kernel's name; $n: threads of a block, $b: blocks
+                            // that a multiprocessor shall have room for
+  std::string_view global;  // of a pointer to a buffer
+  std::string_view local;   // of a pointer to workgroup memory
   std::string_view declare_local;          // of a workgroup array in the kernel
   std::string_view restrict;               // of a pointer that no other overlaps
   std::string_view thread, block, blocks;  // numbers of the thread and block, count of blocks
@@ -40,13 +41,16 @@ struct Spelling {
 
 const Spelling& spelling(Language language);
 
+// What a device may have by itself: Options::f16, and nan_max.
+enum class Needs : uint8_t { Nothing, F16, NanMax };
+
 // A function that the text brings along where it is used: "$q $T name_$T(…) { … }".
 struct Helper {
   std::string_view name;         // without the type
   std::string_view types;        // "i32 u64": one function each, called name_type; empty: just one
   std::string_view common;       // the text, unless the language has its own
   std::string_view own[4] = {};  // by Language
-  bool needs_f16 = false;        // the language's own only where the device converts f16
+  Needs needs = Needs::Nothing;  // of the device, for the language's own
 };
 
 // The functions that `text` calls, and those that they call, each before its use.

@@ -36,13 +36,14 @@ class Generator {
   Program run() {
     find_kept();
     declare();
-    find_coordinates();
+    if (l_.walk != Walk::Tiles) find_coordinates();
     switch (l_.walk) {
       case Walk::Elements:
         b_.if_(coordinate_.empty() ? lane() < 1
                                    : coordinate_.back() < scalar("n", l_.outer.size() - 1),
                [&] { write_elements(); });
         break;
+      case Walk::Tiles: write_tiles(); break;
       case Walk::LaneRows:
         b_.if_(coordinate_.empty() ? lane() < 1
                                    : coordinate_.back() < scalar("n", l_.outer.size() - 1),
@@ -89,7 +90,7 @@ class Generator {
   // exp in a softmax: they wait in the memory of the result, whose bits they keep, where nothing
   // else is read that could lie there.
   void find_kept() {
-    if (l_.walk == Walk::Elements || l_.held > 0) return;
+    if (l_.walk == Walk::Elements || l_.walk == Walk::Tiles || l_.held > 0) return;
     for (const Term& t : kernel_.terms)
       if (t.kind == TermKind::Reduce) last_level_ = std::max(last_level_, t.level);
     std::vector<bool> walked(kernel_.terms.size(), false);
@@ -204,13 +205,61 @@ class Generator {
     return apply(size_of(to) == 1 ? Op::Wrap8 : Op::Wrap16, {value});
   }
 
-  void write_elements() {
-    std::vector<Value> local(kernel_.terms.size());
+  void write_elements(std::vector<Value> local = {}) {
+    local.resize(kernel_.terms.size());
     per_row_.resize(kernel_.terms.size());
     for (size_t i = 0; i < kernel_.outputs.size(); i++) {
       const Output& output = kernel_.outputs[i];
       b_.store(outputs_[i], index(output.view, nullptr), value(output.term, local, nullptr));
     }
+  }
+
+  // The turned views go through workgroup memory, in whose rows one element more keeps the lanes
+  // that walk down a column in banks of their own.
+  void write_tiles() {
+    const size_t last = l_.outer.size() - 1;
+    const int64_t side = l_.tile, pitch = side + 1;
+    std::vector<std::pair<uint32_t, program::Shared>> squares;
+    for (uint32_t t = 0; t < kernel_.terms.size(); t++) {
+      const Term& term = kernel_.terms[t];
+      if (term.kind == TermKind::Load && l_.turned[term.view])
+        squares.emplace_back(t, b_.shared(fmt::format("square{}", t), compute_type(term.dtype),
+                                          static_cast<uint32_t>(side * pitch)));
+    }
+    coordinate_.resize(l_.outer.size());
+    Value rest = b_.group_id(2);
+    for (size_t k = last; k-- > 0;) {
+      if (k == l_.across) continue;
+      const bool first = k == 0 || (k == 1 && l_.across == 0);
+      coordinate_[k] = first ? rest : rest % scalar("n", k);
+      if (!first) rest = rest / scalar("n", k);
+    }
+    const Value x = b_.lane_id(0), y = b_.lane_id(1);
+    const Value along = b_.group_id(0) * side, down = b_.group_id(1) * side;
+    const auto each = [&](Value from_x, Value from_y, size_t axis_of_x, size_t axis_of_y,
+                          const std::function<void(Value)>& body) {
+      b_.for_(whole(0), whole(side), l_.side_by_side, [&](Value j) {
+        const Value row = j + y;
+        coordinate_[axis_of_x] = from_x + x;
+        coordinate_[axis_of_y] = from_y + row;
+        b_.if_((coordinate_[axis_of_x] < scalar("n", axis_of_x)) &
+                   (coordinate_[axis_of_y] < scalar("n", axis_of_y)),
+               [&] { body(row); });
+      });
+    };
+    each(down, along, l_.across, last, [&](Value row) {
+      for (const auto& [t, square] : squares) {
+        const Term& term = kernel_.terms[t];
+        b_.store(square, row * pitch + x,
+                 b_.load(buffers_[term.buffer], index(term.view, nullptr)));
+      }
+    });
+    b_.barrier();
+    each(along, down, last, l_.across, [&](Value row) {
+      std::vector<Value> local(kernel_.terms.size());
+      for (const auto& [t, square] : squares) local[t] = b_.load(square, x * pitch + row);
+      write_elements(std::move(local));
+    });
   }
 
   void write_rows() {

@@ -65,7 +65,12 @@ Traffic traffic(const Kernel& kernel);
 
 // A row as long as this or shorter is walked by one lane, a longer one by a group.
 inline constexpr int64_t kLongestLaneRow = 64;
-// Longer rows are cut into pieces, by the operation that makes the node.
+// Longer rows are cut into pieces, by the operation that makes the node: those of neighbours into
+// pieces for groups, others into pieces for a lane each, so many that most are done in two steps.
 inline constexpr int64_t kLongestGroupRow = 16384;
+inline constexpr int64_t kLongestLanePiece = 256;
+inline int64_t lane_piece(int64_t length) {
+  return length <= 2 * kLongestLaneRow ? kLongestLaneRow : length <= 8192 ? 128 : kLongestLanePiece;
+}
 
 }  // namespace hologram::graph

@@ -69,6 +69,42 @@ void hold_row(const Kernel& kernel, int64_t row, Layout& l) {
   l.held = static_cast<uint32_t>(held);
 }
 
+// Where something that is read is dense along another axis than what is written, lanes would each
+// touch a line of memory of their own. A group reads a square of it along its own lines first.
+void find_tiles(const Kernel& kernel, Layout& l) {
+  constexpr int64_t kShortestSide = 32;
+  if (l.outer.size() < 2) return;
+  const size_t last = l.outer.size() - 1;
+  if (l.outer[last] < kShortestSide) return;
+  for (const Output& output : kernel.outputs)
+    if (l.views[output.view].outer[last] != 1) return;
+  const auto is_dense_across = [&](const Term& t, size_t axis) {
+    if (t.kind != TermKind::Load || t.dtype == DType::Bool) return false;
+    const Strides& strides = l.views[t.view].outer;
+    return strides[axis] == 1 && strides[last] != 0 && strides[last] != 1;
+  };
+  for (size_t axis = 0; axis < last; axis++) {
+    if (l.outer[axis] < kShortestSide) continue;
+    size_t bytes = 0;  // of a row of all squares
+    std::vector<bool> turned(l.views.size(), false);
+    for (const Term& t : kernel.terms)
+      if (is_dense_across(t, axis)) {
+        turned[t.view] = true;
+        bytes += size_of(compute_type(t.dtype));
+      }
+    if (bytes == 0) continue;
+    for (const uint32_t side : {64u, 32u}) {
+      if (bytes * side * (side + 1) > program::kMaxSharedBytes) continue;
+      l.walk = Walk::Tiles;
+      l.tile = l.lanes = side;
+      l.side_by_side = kElementLanes / side;
+      l.across = static_cast<uint32_t>(axis);
+      l.turned = std::move(turned);
+      return;
+    }
+  }
+}
+
 // 0 and 1 are so common that the code knows them.
 char stride_class(int64_t stride) { return stride == 0 ? '0' : stride == 1 ? '1' : 's'; }
 
@@ -84,6 +120,11 @@ Grid Layout::grid() const {
   uint64_t all = 1;
   for (const int64_t n : outer) all *= static_cast<uint64_t>(n);
   if (walk == Walk::GroupRows) return {all, 1, 1};
+  if (walk == Walk::Tiles) {
+    const auto along = static_cast<uint64_t>(outer.back());
+    const auto down = static_cast<uint64_t>(outer[across]);
+    return {(along - 1) / tile + 1, (down - 1) / tile + 1, all / along / down};
+  }
   const uint64_t lanes = outer.empty() ? 1 : static_cast<uint64_t>(outer.back());
   grid[0] = (lanes + kElementLanes - 1) / kElementLanes;
   grid[1] = lanes == 0 ? 0 : all / lanes;
@@ -127,12 +168,15 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   }
   if (kernel.row_axes > 0) {
     const int64_t row = l.chunk != 0 ? l.chunk : length;
-    l.walk = row > kLongestLaneRow ? Walk::GroupRows : Walk::LaneRows;
+    const bool alone = l.chunk != 0 ? row <= kLongestLanePiece : row <= kLongestLaneRow;
+    l.walk = alone ? Walk::LaneRows : Walk::GroupRows;
     if (l.walk == Walk::GroupRows) l.lanes = row > kRun * kFewLanes ? kManyLanes : kFewLanes;
     l.one_run = row <= kRun * (l.walk == Walk::GroupRows ? l.lanes : 1);
     if (hints.many_threads && l.walk == Walk::GroupRows) hold_row(kernel, row, l);
   }
-  if (l.walk != Walk::GroupRows) choose_lane_axis(l);
+  if (l.walk == Walk::Elements && hints.many_threads && element_count(l.outer) > 0)
+    find_tiles(kernel, l);
+  if (l.walk == Walk::Elements || l.walk == Walk::LaneRows) choose_lane_axis(l);
   if (!fits_32_bits(kernel, l)) l.index = DType::I64;
   return l;
 }
@@ -167,6 +211,8 @@ std::string key_of(const Kernel& kernel, const Layout& l) {
   append(key, l.one_run);
   append(key, l.side_by_side);
   append(key, l.held);
+  append(key, l.tile);
+  append(key, l.across);
   append(key, l.index);
   append(key, l.pieces_axis);
   append(key, l.outer.size());

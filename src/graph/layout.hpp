@@ -11,6 +11,7 @@ namespace hologram::graph {
 
 enum class Walk : uint8_t {
   Elements,  // a lane an element
+  Tiles,     // the same, a square of them at a time: what lies across is turned on the way
   LaneRows,  // a lane a row, which it walks alone
   GroupRows  // a group of lanes a row
 };
@@ -36,6 +37,10 @@ struct Layout {
   // GroupRows on devices with many threads: `side_by_side` runs at a time, each by `lanes` lanes of
   // its own, which keep their `held` elements from the first walk on. 0: as many walks as needed.
   uint32_t side_by_side = 1, held = 0;
+  // Tiles: squares of `tile` by `tile` elements along the last axis of `outer` and along `across`,
+  // along which the views that are `turned` are dense. A group is tile by 256 / tile lanes.
+  uint32_t tile = 0, across = 0;
+  std::vector<bool> turned;  // by view; empty: none
   std::vector<Lanes> views;  // those of the kernel
 
   Grid grid() const;

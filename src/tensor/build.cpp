@@ -331,15 +331,15 @@ Tensor reduce(const Tensor& tensor, program::Combine combine, const std::vector<
   order.insert(order.end(), axes.begin(), axes.end());
   // Rows of neighbours are shared by a group, others walked by a lane each. What is too long for
   // that is reduced in pieces first. All of it follows from the shape alone, and so do the bits.
-  const int64_t longest = inner == 1 ? graph::kLongestGroupRow : graph::kLongestLaneRow;
-  const bool cut = length > longest;
+  const bool cut = length > (inner == 1 ? graph::kLongestGroupRow : graph::kLongestLaneRow);
+  const int64_t piece = inner == 1 ? graph::kLongestGroupRow : graph::lane_piece(length);
   Shape shape = kept;
-  if (cut) shape.insert(shape.begin(), (length + longest - 1) / longest);
+  if (cut) shape.insert(shape.begin(), (length + piece - 1) / piece);
 
   auto node = std::make_unique<Node>(Kind::Reduce, context_of(tensor), tensor.dtype(), shape);
   node->combine = combine;
   node->reduced = static_cast<uint8_t>(axes.size());
-  node->chunk = cut ? longest : 0;
+  node->chunk = cut ? piece : 0;
   node->inputs.push_back({Access::node(tensor), graph::permuted(Access::view(tensor), order)});
   const Tensor result = finish(std::move(node));
   return cut ? reduce(result, combine, {0}) : result;

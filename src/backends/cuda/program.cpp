@@ -12,9 +12,23 @@ namespace {
 
 using dialects::Language;
 
-dialects::Printed print(const program::Program& program, dialects::Stop stop) {
+// Lanes whose rows fill registers: with two of them a thread moves 8 bytes at once and a
+// multiprocessor has room for two groups. More lanes a thread were slower, and so were two of
+// smaller groups.
+constexpr uint32_t kLargeGroup = 512;
+constexpr int kFirstWithNanMax = 80;
+
+dialects::Printed print(const program::Program& program, dialects::Stop stop, bool nan_max,
+                        bool crowded) {
   return dialects::print(program, Language::Cuda,
-                         {.f64 = true, .f16 = true, .stop = stop, .lanes_a_thread = 4});
+                         {.f64 = true,
+                          .f16 = true,
+                          .nan_max = nan_max,
+                          .stop = stop,
+                          .lanes_a_thread = 4,
+                          .lanes_a_group_thread = program.needs().lanes >= kLargeGroup ? 2u : 1u,
+                          .crowded = crowded,
+                          .unroll = true});
 }
 
 // Never destroyed: programs may be compiled while static objects go.
@@ -30,9 +44,28 @@ CudaProgram::CudaProgram(Gpu& gpu, const program::Program& program)
       program_(program),
       name_(std::make_shared<const std::string>(program.name())),
       lanes_(program.workgroup()[0] * program.workgroup()[1] * program.workgroup()[2]),
-      plain_(compile(print(program, dialects::Stop::None))) {}
+      plain_(compile(dialects::Stop::None)) {}
 
-Kernel CudaProgram::compile(const dialects::Printed& printed) const {
+// Fewer registers a thread let more groups share a multiprocessor, unless they are too few.
+Kernel CudaProgram::compile(dialects::Stop stop) const {
+  const bool nan_max = libraries::nvrtc::capability_of(gpu_.architecture()) >= kFirstWithNanMax;
+  const dialects::Printed crowded = print(program_, stop, nan_max, true);
+  Kernel kernel = load(crowded);
+  const dialects::Printed roomy = print(program_, stop, nan_max, false);
+  if (roomy.text == crowded.text || attribute(kernel, kLocalBytes) == 0) return kernel;
+  const Gpu::Current current(gpu_);
+  Driver::instance()->module_unload(kernel.module);
+  return load(roomy);
+}
+
+int CudaProgram::attribute(const Kernel& kernel, int which) const {
+  const Gpu::Current current(gpu_);
+  int value = 0;
+  Driver::instance()->function_attribute(&value, which, kernel.function);
+  return value;
+}
+
+Kernel CudaProgram::load(const dialects::Printed& printed) const {
   Kernel kernel;
   kernel.threads = printed.lanes;
   kernel.groups = printed.groups;
@@ -73,8 +106,7 @@ Kernel CudaProgram::compile(const dialects::Printed& printed) const {
 const Kernel& CudaProgram::kernel(bool stoppable) const {
   if (!stoppable) return plain_;
   const std::lock_guard lock(mutex_);
-  if (stoppable_ == nullptr)
-    stoppable_ = std::make_unique<Kernel>(compile(print(program_, dialects::Stop::Flag)));
+  if (stoppable_ == nullptr) stoppable_ = std::make_unique<Kernel>(compile(dialects::Stop::Flag));
   return *stoppable_;
 }
 
@@ -86,11 +118,7 @@ CudaProgram::~CudaProgram() {
 }
 
 std::string CudaProgram::note() const {
-  int registers = 0, local = 0;
-  gpu_.if_usable([&](const DriverFunctions& driver) {
-    driver.function_attribute(&registers, kRegisters, plain_.function);
-    driver.function_attribute(&local, kLocalBytes, plain_.function);
-  });
+  const int registers = attribute(plain_, kRegisters), local = attribute(plain_, kLocalBytes);
   return fmt::format("compiled: {}, {} bytes, {} registers{}", gpu_.architecture(), plain_.bytes,
                      registers, local > 0 ? fmt::format(", {} bytes of local memory", local) : "");
 }

@@ -71,7 +71,9 @@ class CudaProgram : public hal::Executable {
   std::string note() const override;
 
  private:
-  Kernel compile(const dialects::Printed& printed) const;
+  Kernel compile(dialects::Stop stop) const;
+  Kernel load(const dialects::Printed& printed) const;
+  int attribute(const Kernel& kernel, int which) const;  // of the driver's kRegisters and so on
 
   Gpu& gpu_;
   const program::Program program_;

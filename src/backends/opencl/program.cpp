@@ -17,11 +17,15 @@ using dialects::Argument;
 constexpr uint64_t kMostLanes = uint64_t{1} << 30;
 constexpr uint64_t kManyBlocks = uint64_t{1} << 16;
 
-dialects::Options options_for(const Session& session) {
+dialects::Options options_for(const Session& session, const program::Program& program) {
+  constexpr uint32_t kLargeGroup = 512;  // as on CUDA
   return {.f64 = session.info().compute.has(DType::F64),
           .f16 = false,
           .stop = session.sees_host() ? dialects::Stop::Flag : dialects::Stop::Budget,
-          .lanes_a_thread = session.info().software ? 1u : 4u};
+          .lanes_a_thread = session.info().software ? 1u : 4u,
+          .lanes_a_group_thread =
+              session.info().software || program.needs().lanes < kLargeGroup ? 1u : 2u,
+          .unroll = !session.info().software};
 }
 
 // Compilers can be talkative, and what is wrong stands first.
@@ -65,7 +69,8 @@ Owned<ProgramObject> build(const Session& session, const std::string& name,
 ClProgram::ClProgram(std::shared_ptr<Session> session, const program::Program& program)
     : session_(std::move(session)),
       name_(program.name()),
-      printed_(dialects::print(program, dialects::Language::OpenCl, options_for(*session_))),
+      printed_(
+          dialects::print(program, dialects::Language::OpenCl, options_for(*session_, program))),
       group_lanes_(program.needs().lanes) {
   for (const program::BufferParam& buffer : program.buffers()) elements_.push_back(buffer.type);
   for (const Argument& argument : printed_.arguments)

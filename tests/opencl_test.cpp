@@ -93,6 +93,7 @@ static_assert(is(N::AmdFreeMemory, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD));
 static_assert(is(ProgramInfo::BinarySizes, CL_PROGRAM_BINARY_SIZES));
 static_assert(is(ProgramInfo::Binaries, CL_PROGRAM_BINARIES));
 static_assert(is(BuildInfo::Log, CL_PROGRAM_BUILD_LOG));
+static_assert(is(BuildInfo::Options, CL_PROGRAM_BUILD_OPTIONS));
 static_assert(is(KernelInfo::WorkGroupSize, CL_KERNEL_WORK_GROUP_SIZE));
 static_assert(is(EventInfo::Status, CL_EVENT_COMMAND_EXECUTION_STATUS));
 #endif
@@ -284,10 +285,27 @@ program slow(out y: f32[n]) workgroup(64) lanes(n) {
 TEST_F(OpenCl, WhatTheCompilerSaysIsPassedOn) {
   const Session session(Driver::instance().devices().front());
   const std::string text = message(
-      [&] { build(session, "culprit", "kernel void k(global int* x) {\n  x[0] = nothing;\n}\n"); },
+      [&] {
+        build(session, "culprit", "kernel void k(global int* x) {\n  x[0] = nothing;\n}\n", 1);
+      },
       ErrorKind::Internal);
   for (const std::string part : {"'culprit'", session.info().name.c_str(), "nothing"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+// Division is only right where the compiler was asked for it.
+TEST_F(OpenCl, TheCompilerIsToldToBeExact) {
+  Session session(Driver::instance().devices()[0]);
+  const auto program = build(session, "nothing", "kernel void k(global int* x) {}\n", 1);
+  char options[256] = {};
+  ASSERT_EQ(session.api().clGetProgramBuildInfo(program.get(), session.id(), BuildInfo::Options,
+                                                sizeof options - 1, options, nullptr),
+            kSuccess);
+  for (const std::string& flag : dialects::compiler_flags(dialects::Language::OpenCl)) {
+    if (session.info().numerics == Numerics::Exact) {
+      EXPECT_NE(std::string(options).find(flag), std::string::npos) << options;
+    }
+  }
 }
 
 TEST_F(OpenCl, RefusesWhatItCannotDo) {

@@ -51,7 +51,7 @@ class Body {
     if (program::info(inst.op).category == program::Category::Control) return lanes_control(inst);
     if (inst.op == Op::Load || inst.op == Op::Store) {
       const size_t bytes = lanes_.count * size_of(module_.buffers[inst.slot].type);
-      if (lanes_.values[inst.args[0]] == Form::Consecutive && bytes >= 4)
+      if (lanes_.words && lanes_.values[inst.args[0]] == Form::Consecutive && bytes >= 4)
         return inst.op == Op::Load ? load_words(inst, bytes / 4) : store_words(inst, bytes / 4);
     }
     if (inst.op == Op::Barrier) return statement(inst);
@@ -127,14 +127,15 @@ class Body {
     return depth == 1;
   }
 
-  // Where the words of all lanes begin, and when they are one access.
+  // When the words of all lanes are one access; empty: always.
   std::string lanes_inside(const Inst& inst, size_t words) const {
     const Place at = place(inst);
-    std::string test =
-        fmt::format("((u64)({} + {}) & {}u) == 0", at.memory, at.index, words * 4 - 1);
+    std::string test;
+    if (!lanes_.aligned[at_])
+      test = fmt::format("((u64)({} + {}) & {}u) == 0", at.memory, at.index, words * 4 - 1);
     if (!at.inside.empty())
-      test = fmt::format("{} && {} + {}u < {} && {}", at.inside, wrapping(at.index),
-                         lanes_.count - 1, at.length, test);
+      test = fmt::format("{} && {} + {}u < {}{}{}", at.inside, wrapping(at.index), lanes_.count - 1,
+                         at.length, test.empty() ? "" : " && ", test);
     return test;
   }
 
@@ -164,7 +165,8 @@ class Body {
     for_lanes(true,
               [&] { names += fmt::format("{}{}", lane_ == 0 ? "" : ", ", value_name(inst)); });
     line(fmt::format("{} {};", name_of(inst.type), names));
-    open(fmt::format("if ({}) {{", lanes_inside(inst, words)));
+    const std::string test = lanes_inside(inst, words);
+    open(test.empty() ? "{" : fmt::format("if ({}) {{", test));
     const Place at = place(inst);
     line(fmt::format("const {0} w = *({1}const {0}*)({2} + {3});", words_type(words),
                      language_.global, at.memory, at.index));
@@ -173,9 +175,11 @@ class Body {
                        substitute(load_pattern(type), {{'e', element(type, words)}})));
     });
     depth_--;
-    open("} else {");
-    for_lanes(true, [&] { line(fmt::format("{} = {};", value_name(inst), loaded(inst))); });
-    depth_--;
+    if (!test.empty()) {
+      open("} else {");
+      for_lanes(true, [&] { line(fmt::format("{} = {};", value_name(inst), loaded(inst))); });
+      depth_--;
+    }
     line("}");
     for_lanes(true, [&] { values_[lane_][inst.id] = value_name(inst); });
   }
@@ -184,7 +188,8 @@ class Body {
     const DType type = module_.buffers[inst.slot].type;
     const size_t size = size_of(type);
     std::vector<std::string> parts(words);
-    open(fmt::format("if ({}) {{", lanes_inside(inst, words)));
+    const std::string test = lanes_inside(inst, words);
+    open(test.empty() ? "{" : fmt::format("if ({}) {{", test));
     line(fmt::format("{} w;", words_type(words)));
     for_lanes(true, [&] {
       const std::string one = substitute(store_pattern(type), {{'a', value(inst, 1)}});
@@ -206,9 +211,11 @@ class Body {
     line(fmt::format("*({}{}*)({} + {}) = w;", language_.global, words_type(words), at.memory,
                      at.index));
     depth_--;
-    open("} else {");
-    for_lanes(true, [&] { store(inst); });
-    depth_--;
+    if (!test.empty()) {
+      open("} else {");
+      for_lanes(true, [&] { store(inst); });
+      depth_--;
+    }
     line("}");
   }
 

@@ -1,6 +1,7 @@
 #include "dialects/lanes.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace hologram::dialects {
 namespace {
@@ -14,10 +15,70 @@ using program::Op;
 constexpr uint32_t kAccessBytes = 16;
 constexpr uint32_t kFewestThreads = 32;  // of a group whose lanes talk to each other
 
+// Which integers are multiples of a power of two in the first lane of each thread, given that some
+// scalars are.
+class Multiples {
+ public:
+  Multiples(const Module& module, uint32_t of) : module_(module), of_(of) {
+    known_.resize(module.body.values.size());
+    for (const Inst& inst : module.body.insts)
+      if (inst.id != kNone && (inst.op == Op::For || is_integer(inst.type)))
+        known_[inst.id] = rule(inst);
+  }
+
+  bool is(uint32_t value) const { return known_[value].has_value(); }
+  // Adds the scalars that it hangs on.
+  void add_scalars(uint32_t value, std::set<uint32_t>& scalars) const {
+    scalars.insert(known_[value]->begin(), known_[value]->end());
+  }
+
+ private:
+  using Scalars = std::optional<std::set<uint32_t>>;  // those that make it one
+
+  Scalars both(const Inst& inst, size_t a, size_t b) const {
+    const Scalars &x = known_[inst.args[a]], &y = known_[inst.args[b]];
+    if (!x || !y) return std::nullopt;
+    Scalars all = x;
+    all->insert(y->begin(), y->end());
+    return all;
+  }
+
+  Scalars rule(const Inst& inst) const {
+    const Scalars always{std::in_place};
+    switch (inst.op) {
+      case Op::Const: return inst.imm % of_ == 0 ? always : std::nullopt;
+      case Op::Scalar: return inst.type == module_.index ? Scalars({inst.slot}) : std::nullopt;
+      case Op::LaneId:
+      case Op::GlobalId: return inst.aux == 0 ? always : std::nullopt;
+      case Op::Add:
+      case Op::Sub:
+      case Op::Min:
+      case Op::Max: return both(inst, 0, 1);
+      case Op::Mul: {
+        const Scalars &x = known_[inst.args[0]], &y = known_[inst.args[1]];
+        if (x && y) return x->size() <= y->size() ? x : y;
+        return x ? x : y;
+      }
+      case Op::Select: return both(inst, 1, 2);
+      case Op::For: return inst.imm % of_ == 0 ? known_[inst.args[0]] : std::nullopt;
+      default: return std::nullopt;
+    }
+  }
+
+  const Module& module_;
+  const uint32_t of_;
+  std::vector<Scalars> known_;  // by value
+};
+
 class Analysis {
  public:
-  Analysis(const Module& module, bool cooperative)
-      : module_(module), insts_(module.body.insts), cooperative_(cooperative) {
+  // `multiples`: of the lanes of a thread; none if nothing is known of the scalars.
+  Analysis(const Module& module, bool cooperative, const Multiples* multiples = nullptr)
+      : module_(module),
+        insts_(module.body.insts),
+        cooperative_(cooperative),
+        multiples_(multiples) {
+    out_.aligned.assign(insts_.size(), false);
     out_.values.assign(module.body.values.size(), Form::Uniform);
     out_.variables.assign(module.variables.size(), false);
     out_.guards.assign(insts_.size(), false);
@@ -49,6 +110,23 @@ class Analysis {
       for (uint32_t i = 0; i < insts_.size(); i++) out_.mostly_all[i] = is_simple_if(i);
     if (suits()) out_.count = count(most);
     return std::move(out_);
+  }
+
+  EvenLanes run_even(uint32_t lanes) {
+    EvenLanes even{run(lanes), {}, {}};
+    std::set<uint32_t> buffers;
+    for (uint32_t i = 0; i < insts_.size(); i++) {
+      const Inst& inst = insts_[i];
+      if ((inst.op != Op::Load && inst.op != Op::Store) || !multiples_->is(inst.args[0]) ||
+          even.lanes.values[inst.args[0]] != Form::Consecutive)
+        continue;
+      even.lanes.aligned[i] = true;
+      buffers.insert(inst.slot);
+      multiples_->add_scalars(inst.args[0], scalars_);
+    }
+    even.buffers.assign(buffers.begin(), buffers.end());
+    even.scalars.assign(scalars_.begin(), scalars_.end());
+    return even;
   }
 
  private:
@@ -112,7 +190,21 @@ class Analysis {
     }
   }
 
+  // x < y where both are multiples of the lanes of a thread, and x counts along with them.
+  bool same_for_all(const Inst& inst) {
+    if (multiples_ == nullptr || !is_integer(inst.from)) return false;
+    const bool turned = inst.op == Op::Gt || inst.op == Op::Le;
+    if (!turned && inst.op != Op::Lt && inst.op != Op::Ge) return false;
+    const uint32_t x = inst.args[turned], y = inst.args[!turned];
+    if (out_.values[x] != Form::Consecutive || out_.values[y] != Form::Uniform) return false;
+    if (!multiples_->is(x) || !multiples_->is(y)) return false;
+    multiples_->add_scalars(x, scalars_);
+    multiples_->add_scalars(y, scalars_);
+    return true;
+  }
+
   void pure(const Inst& inst) {
+    if (same_for_all(inst)) return;
     Form worst = Form::Uniform;
     for (size_t k = 0; k < arity(inst); k++) worst = std::max(worst, form(inst, k));
     if (worst == Form::Consecutive && !stays_consecutive(inst)) worst = Form::Known;
@@ -126,6 +218,7 @@ class Analysis {
       case Op::Sub: return form(inst, 1) == Form::Uniform;
       case Op::Fma:
       case Op::Mad: return form(inst, 0) == Form::Uniform && form(inst, 1) == Form::Uniform;
+      case Op::Select: return form(inst, 0) == Form::Uniform && form(inst, 1) == form(inst, 2);
       case Op::Bitcast: return true;
       case Op::Cast: return is_integer(inst.from) && size_of(inst.from) == size_of(inst.type);
       default: return false;
@@ -177,6 +270,8 @@ class Analysis {
   const Module& module_;
   const std::vector<Inst>& insts_;
   const bool cooperative_;
+  const Multiples* const multiples_;
+  std::set<uint32_t> scalars_;  // that have to be multiples
   std::vector<uint32_t> around_, declared_;
   Lanes out_;
   bool changed_ = false;
@@ -190,10 +285,27 @@ Lanes lanes_of(const Module& module, bool cooperative, uint32_t most) {
     one.values.assign(module.body.values.size(), Form::Uniform);
     one.variables.assign(module.variables.size(), false);
     one.guards.assign(module.body.insts.size(), false);
-    one.mostly_all = one.guards;
+    one.mostly_all = one.aligned = one.guards;
     return one;
   }
   return Analysis(module, cooperative).run(most);
+}
+
+std::optional<EvenLanes> even_lanes(const Module& module, bool cooperative, const Lanes& lanes) {
+  if (lanes.count == 1) return std::nullopt;
+  const Multiples multiples(module, lanes.count);
+  EvenLanes even = Analysis(module, cooperative, &multiples).run_even(lanes.count);
+  std::vector<Op> open;
+  const auto in_loop = [&] { return std::find(open.begin(), open.end(), Op::For) != open.end(); };
+  bool gains = false;
+  for (size_t i = 0; i < module.body.insts.size(); i++) {
+    const Op op = module.body.insts[i].op;
+    if (op == Op::For || op == Op::Loop || op == Op::If) open.push_back(op);
+    if (op == Op::End) open.pop_back();
+    gains = gains || (even.lanes.aligned[i] && (cooperative || in_loop()));
+  }
+  if (!gains || even.lanes.count != lanes.count) return std::nullopt;
+  return even;
 }
 
 }  // namespace hologram::dialects

@@ -2,6 +2,7 @@
 // access.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "program/ir.hpp"
@@ -23,11 +24,26 @@ struct Lanes {
   // By instruction: an If that most threads enter with all lanes or none. `guards`: before anything
   // is stored, so that lanes may also go one by one from the start.
   std::vector<bool> guards, mostly_all;
+  bool words = true;            // accesses of all lanes are one where they begin at a multiple
+  std::vector<bool> aligned;    // by instruction: which is known and need not be tested
+};
+
+// Lanes of a thread as they are where some numbers are multiples of how many there are, as the
+// lengths and strides of most tensors are: what then begins at one may be one access anywhere, and
+// bounds are the same for all lanes of a thread.
+struct EvenLanes {
+  Lanes lanes;
+  std::vector<uint32_t> scalars;  // slots: multiples of lanes.count
+  std::vector<uint32_t> buffers;  // slots: begin at a multiple of lanes.count elements
 };
 
 // As many lanes as `most` allows and 16 bytes of the largest elements are, where the program lets
 // them go together: one otherwise. `cooperative`: lanes talk to each other; a group that does keeps
 // 32 threads.
 Lanes lanes_of(const program::Module& module, bool cooperative, uint32_t most);
+
+// None where nothing is gained: accesses of lanes that work alone, outside of loops.
+std::optional<EvenLanes> even_lanes(const program::Module& module, bool cooperative,
+                                    const Lanes& lanes);
 
 }  // namespace hologram::dialects

@@ -1,6 +1,8 @@
 // The translation unit around the body: what the kernel is given, and how groups are shared out.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/messages.hpp"
 #include "dialects/body.hpp"
 #include "dialects/groups.hpp"
@@ -29,7 +31,8 @@ class Unit {
         language_(spelling(language)),
         options_(options),
         uses_(module_, options.stop),
-        lanes_(lanes_of(module_, uses_.cooperative, most_lanes())) {}
+        lanes_(lanes_of(module_, uses_.cooperative, most_lanes())),
+        even_(even_lanes(module_, uses_.cooperative, lanes_)) {}
 
   Printed print() {
     const bool f64 = uses_f64();
@@ -203,11 +206,32 @@ class Unit {
                          joined(parameters, ",\n    "),
                          print_body(module_, uses_, lanes, one, language_, options_));
     };
-    if (uses_.cooperative && lanes_.count > 1) return function("run_lanes", lanes_, "");
-    std::string text = function("run_lane", lanes_of(module_, uses_.cooperative, 1), "");
-    if (lanes_.count == 1) return text;
     names.back() = "lane + k";
-    return text + function("run_lanes", lanes_, fmt::format("run_lane({})", joined(names, ", ")));
+    const std::string one = fmt::format("run_lane({})", joined(names, ", "));
+    std::string text;
+    if (!uses_.cooperative || lanes_.count == 1)
+      text = function("run_lane", lanes_of(module_, uses_.cooperative, 1), "");
+    Lanes others = lanes_;
+    others.words = !even_ || !uses_.cooperative;  // those that have nothing to gain stay short
+    if (lanes_.count > 1) text += function("run_lanes", others, one);
+    if (even_) text += function("run_even_lanes", even_->lanes, one);
+    return text;
+  }
+
+  // Whether what the kernel is given is what run_even_lanes takes for granted.
+  std::string is_even() const {
+    std::vector<std::string> tests;
+    for (const Argument& argument : printed_.arguments) {
+      const auto among = [&](const std::vector<uint32_t>& slots) {
+        return std::find(slots.begin(), slots.end(), argument.slot) != slots.end();
+      };
+      if (argument.kind == Kind::Scalar && among(even_->scalars))
+        tests.push_back(fmt::format("({} & {}) == 0", passed(argument), lanes_.count - 1));
+      if (argument.kind == Kind::Buffer && among(even_->buffers))
+        tests.push_back(fmt::format("((u64)({}) & {}u) == 0", passed(argument),
+                                    lanes_.count * size_of(argument.type) - 1));
+    }
+    return joined(tests, " && ");
   }
 
   // The parameters of the kernel; where a language wants them in a structure, that one too.
@@ -250,8 +274,10 @@ class Unit {
     const std::string prefix = language_.structure ? "arguments." : "";
     text += group_loop(prefix);
     text += group_ids(prefix);
-    text += fmt::format("    {}({});\n", lanes_.count == 1 ? "run_lane" : "run_lanes",
-                        joined(values_, ", "));
+    const std::string values = joined(values_, ", ");
+    if (even_)
+      text += fmt::format("    if ({}) run_even_lanes({});\n    else\n  ", is_even(), values);
+    text += fmt::format("    {}({});\n", lanes_.count == 1 ? "run_lane" : "run_lanes", values);
     // Nobody writes to workgroup memory while others still read what the last group left there.
     if (uses_.cooperative) text += fmt::format("    {};\n", language_.barrier);
     return text + "  }\n}\n";
@@ -327,6 +353,7 @@ class Unit {
   const Options& options_;
   const Uses uses_;
   const Lanes lanes_;
+  const std::optional<EvenLanes> even_;
   Printed printed_;
   std::vector<std::string> values_;  // what the kernel passes to the function of a lane
 };

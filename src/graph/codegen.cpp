@@ -16,6 +16,7 @@
 
 #include "graph/elementwise.hpp"
 #include "hologram/builder.hpp"
+#include "program/ir.hpp"
 
 namespace hologram::graph {
 namespace {
@@ -51,7 +52,11 @@ class Generator {
         break;
       case Walk::GroupRows: write_rows(); break;
     }
-    return b_.finish();
+    program::Module module = b_.finish_unverified();
+    for (program::Inst& inst : module.body.insts)
+      inst.trusted = inst.op == Op::Load || inst.op == Op::Store || inst.op == Op::SharedLoad ||
+                     inst.op == Op::SharedStore;
+    return Program::from(std::move(module));
   }
 
  private:
@@ -60,6 +65,7 @@ class Generator {
   Value scalar(const std::string& name) { return scalars_.at(name); }
   Value scalar(const char* name, size_t axis) { return scalar(fmt::format("{}{}", name, axis)); }
 
+  // No access is tested again: require_inside does that for the whole kernel.
   void declare() {
     for (size_t i = 0; i < kernel_.loads.size(); i++)
       buffers_.push_back(b_.buffer(fmt::format("in{}", i), kernel_.loads[i]->dtype, Access::In));
@@ -68,22 +74,6 @@ class Generator {
                                    kept_.contains(i) ? Access::InOut : Access::Out));
     for (const ScalarArgument& a : scalar_arguments(kernel_, l_))
       scalars_.emplace(a.name, b_.scalar_with_bits(a.name, a.type, {}));
-    // What is dense and walked by lanes alone needs no check of its bounds.
-    if (l_.walk != Walk::Elements || l_.outer.size() != 1) return;
-    b_.begin_host();
-    const auto dense = [&](uint32_t view) {
-      return l_.views[view].offset == 0 && l_.views[view].outer[0] == 1;
-    };
-    std::vector<bool> said(kernel_.loads.size(), false);
-    for (const Term& t : kernel_.terms) {
-      if (t.kind != TermKind::Load || said[t.buffer] || !dense(t.view)) continue;
-      said[t.buffer] = true;
-      b_.require(b_.length(buffers_[t.buffer]) >= b_.dimension("n0"), "enough elements");
-    }
-    for (size_t i = 0; i < outputs_.size(); i++)
-      if (dense(kernel_.outputs[i].view))
-        b_.require(b_.length(outputs_[i]) >= b_.dimension("n0"), "enough elements");
-    b_.end_host();
   }
 
   // Functions of a row's elements that the last reductions compute and the results need again, as
@@ -311,13 +301,37 @@ class Generator {
     std::vector<Value> local;
   };
 
+  // All that is read of them, so that all of it is under way at once: where the row has ended, its
+  // first elements once more, of which there is one for each lane unless it is the last piece.
   void find_places() {
-    Value first = l_.chunk != 0 ? begin_ + b_.lane_id(0) : b_.lane_id(0);
+    const Value lane = b_.lane_id(0);
+    Value first = l_.chunk != 0 ? begin_ + lane : lane;
     if (l_.side_by_side > 1) first = first + b_.lane_id(1) * (kRun * l_.lanes);
     for (int64_t j = 0; j < l_.held; j++) {
       const Value at = j == 0 ? first : first + j * l_.lanes;
       places_.push_back({at, at < end_, std::vector<Value>(kernel_.terms.size())});
     }
+    for (uint32_t t = 0; t < kernel_.terms.size(); t++) {
+      if (kernel_.terms[t].kind != TermKind::Load || kernel_.terms[t].per_row) continue;
+      for (Place& place : places_) {
+        if (l_.full || (places_.size() > 1 && l_.chunk == 0)) {
+          const Value at = l_.full ? place.at : select(place.inside, place.at, lane);
+          value(t, place.local, &at);
+        } else {
+          const Var loaded = b_.var(b_.constant(compute_type(kernel_.terms[t].dtype), int64_t{0}));
+          b_.if_(place.inside, [&] {
+            std::vector<Value> local(kernel_.terms.size());
+            b_.set(loaded, value(t, local, &place.at));
+          });
+          place.local[t] = b_.get(loaded);
+        }
+      }
+    }
+  }
+
+  void where_inside(const Place& place, const std::function<void()>& body) {
+    if (l_.full) body();
+    else b_.if_(place.inside, body);
   }
 
   // Of the elements that the lanes keep, in the order of walk_runs: what a run begins with changes
@@ -328,17 +342,23 @@ class Generator {
     Value run = start;
     for (Place& place : places_) {
       const Value v = value(kernel_.terms[term].operands[0], place.local, &place.at);
-      run = select(place.inside, combined(combine, run, b_.cast(v, type)), run);
+      const Value longer = combined(combine, run, b_.cast(v, type));
+      run = l_.full ? longer : select(place.inside, longer, run);
     }
     if (l_.side_by_side == 1) return run;
+    const auto lanes = static_cast<int64_t>(l_.lanes);
     const program::Shared runs =
         b_.shared(fmt::format("runs{}", term), type, l_.lanes * l_.side_by_side);
-    b_.store(runs, b_.lane_id(1) * static_cast<int64_t>(l_.lanes) + b_.lane_id(0), run);
+    b_.store(runs, b_.lane_id(1) * lanes + b_.lane_id(0), run);
     b_.barrier();
-    Value all = start;
-    for (int64_t r = 0; r < l_.side_by_side; r++)
-      all = combined(combine, all, b_.load(runs, b_.lane_id(0) + r * l_.lanes));
-    return select(b_.lane_id(1) < 1, all, start);
+    const Var sum = b_.var(start);
+    b_.if_(b_.lane_id(1) < 1, [&] {
+      Value all = start;
+      for (int64_t r = 0; r < l_.side_by_side; r++)
+        all = combined(combine, all, b_.load(runs, b_.lane_id(0) + r * lanes));
+      b_.set(sum, all);
+    });
+    return b_.get(sum);
   }
 
   // All reductions that need as many others before them, in one walk.
@@ -445,17 +465,12 @@ class Generator {
       else b_.if_(first_lane(), [&] { store_one(i); });
     }
     if (elements.empty()) return;
-    for (Place& place : places_) {
-      std::vector<Value> results;
-      results.reserve(elements.size());
-      for (const size_t i : elements)
-        results.push_back(value(kernel_.outputs[i].term, place.local, &place.at));
-      b_.if_(place.inside, [&] {
-        for (size_t k = 0; k < elements.size(); k++)
-          b_.store(outputs_[elements[k]], index(kernel_.outputs[elements[k]].view, &place.at),
-                   results[k]);
+    for (Place& place : places_)
+      where_inside(place, [&] {
+        for (const size_t i : elements)
+          b_.store(outputs_[i], index(kernel_.outputs[i].view, &place.at),
+                   value(kernel_.outputs[i].term, place.local, &place.at));
       });
-    }
     if (l_.held > 0) return;
     walk(begin_, end_, [&](Value at) {
       std::vector<Value> local(kernel_.terms.size());

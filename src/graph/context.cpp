@@ -180,6 +180,7 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
 
 void Context::prepare(PlannedStep& step, const Kernel& kernel) {
   if (kernel.outer_count() > 0) {
+    require_inside(kernel);
     const Layout how = layout(kernel, hints_of(device()));
     step.scalars.clear();
     for (const ScalarArgument& a : scalar_arguments(kernel, how)) step.scalars.push_back(a.bits);

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdlib>
 
+#include "core/messages.hpp"
 #include "graph/elementwise.hpp"
 #include "program/ir.hpp"
 
@@ -63,10 +64,12 @@ void hold_row(const Kernel& kernel, int64_t row, Layout& l) {
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)));
   };
   const int64_t runs = rounded_up((row - 1) / (kRun * l.lanes) + 1);
-  const int64_t held = std::min(kRun, rounded_up((row - 1) / l.lanes + 1));
+  const bool whole = row % l.lanes == 0 && row / l.lanes <= kRun;
+  const int64_t held = whole ? row / l.lanes : std::min(kRun, rounded_up((row - 1) / l.lanes + 1));
   if (runs * l.lanes > program::kMaxLanes || held * loads > kMostHeld) return;
   l.side_by_side = static_cast<uint32_t>(runs);
   l.held = static_cast<uint32_t>(held);
+  l.full = row == runs * held * l.lanes && (l.chunk == 0 || kernel.row_length() % l.chunk == 0);
 }
 
 // Where something that is read is dense along another axis than what is written, lanes would each
@@ -181,6 +184,24 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   return l;
 }
 
+void require_inside(const Kernel& kernel) {
+  const auto require = [&](const View& view, const Node& node) {
+    int64_t least = view.offset, most = view.offset;
+    for (size_t k = 0; k < kernel.domain.size(); k++) {
+      if (kernel.domain[k] == 0) return;
+      const int64_t reach = view.strides[k] * (kernel.domain[k] - 1);
+      (reach < 0 ? least : most) += reach;
+    }
+    if (least < 0 || most >= element_count(node.shape))
+      throw core::error(core::Text::InternalError,
+                        fmt::format("a kernel would touch the elements {} to {} of {}", least, most,
+                                    element_count(node.shape)));
+  };
+  for (const Term& t : kernel.terms)
+    if (t.kind == TermKind::Load) require(kernel.views[t.view], *kernel.loads[t.buffer]);
+  for (const Output& output : kernel.outputs) require(kernel.views[output.view], *output.target);
+}
+
 std::vector<ScalarArgument> scalar_arguments(const Kernel& kernel, const Layout& l) {
   std::vector<ScalarArgument> list;
   const auto add = [&](std::string name, int64_t value) {
@@ -211,6 +232,7 @@ std::string key_of(const Kernel& kernel, const Layout& l) {
   append(key, l.one_run);
   append(key, l.side_by_side);
   append(key, l.held);
+  append(key, l.full);
   append(key, l.tile);
   append(key, l.across);
   append(key, l.index);

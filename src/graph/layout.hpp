@@ -36,7 +36,9 @@ struct Layout {
   bool one_run = false;            // a lane adds up no more of its row than one run
   // GroupRows on devices with many threads: `side_by_side` runs at a time, each by `lanes` lanes of
   // its own, which keep their `held` elements from the first walk on. 0: as many walks as needed.
+  // `full`: each of these is one of the row.
   uint32_t side_by_side = 1, held = 0;
+  bool full = false;
   // Tiles: squares of `tile` by `tile` elements along the last axis of `outer` and along `across`,
   // along which the views that are `turned` are dense. A group is tile by 256 / tile lanes.
   uint32_t tile = 0, across = 0;
@@ -54,6 +56,9 @@ struct Hints {
 Hints hints_of(const DeviceInfo& device);
 
 Layout layout(const Kernel& kernel, const Hints& hints);
+
+// InternalError unless all that the kernel touches lies inside its buffers.
+void require_inside(const Kernel& kernel);
 
 // An argument of the kernel's program, in the order of its scalars.
 struct ScalarArgument {

@@ -119,7 +119,7 @@ class Cutter {
     const uint32_t missed = binary(Op::And, wanted, outside);
     Inst store = inst;
     store.args[0] = local;
-    store.proved = false;
+    store.proved = store.trusted = false;
     to_.body.insts.push_back(store);
     to_.body.insts.push_back({.op = Op::If, .args = {missed, kNone, kNone}});
     const uint32_t first = constant(from_.index, 0), one = constant(DType::U32, 1);

@@ -16,6 +16,7 @@ using dialects::Language;
 // multiprocessor has room for two groups. More lanes a thread were slower, and so were two of
 // smaller groups.
 constexpr uint32_t kLargeGroup = 512;
+constexpr int kFewBytes = 32;  // of a thread that wait in memory: what is seldom needed
 constexpr int kFirstWithNanMax = 80;
 
 dialects::Printed print(const program::Program& program, dialects::Stop stop, bool nan_max,
@@ -52,7 +53,7 @@ Kernel CudaProgram::compile(dialects::Stop stop) const {
   const dialects::Printed crowded = print(program_, stop, nan_max, true);
   Kernel kernel = load(crowded);
   const dialects::Printed roomy = print(program_, stop, nan_max, false);
-  if (roomy.text == crowded.text || attribute(kernel, kLocalBytes) == 0) return kernel;
+  if (roomy.text == crowded.text || attribute(kernel, kLocalBytes) <= kFewBytes) return kernel;
   const Gpu::Current current(gpu_);
   Driver::instance()->module_unload(kernel.module);
   return load(roomy);

@@ -56,7 +56,7 @@ enum class DeviceInfoName : uint32_t {
   AmdFreeMemory = 0x4039,  // KiB in all, KiB of the largest free block
 };
 enum class ProgramInfo : uint32_t { BinarySizes = 0x1165, Binaries = 0x1166 };
-enum class BuildInfo : uint32_t { Log = 0x1183 };
+enum class BuildInfo : uint32_t { Options = 0x1182, Log = 0x1183 };
 enum class KernelInfo : uint32_t { WorkGroupSize = 0x11B0 };
 enum class EventInfo : uint32_t { Status = 0x11D3 };
 

@@ -24,6 +24,7 @@ using core::Text;
 // Drivers that run on the host's processor and say that they are something else.
 constexpr const char* kSoftware[] = {"llvmpipe", "softpipe", "SwiftShader", "Oclgrind"};
 constexpr uint64_t kExactFloat = kDenormals | kInfNan | kNearest | kFma | kCorrectDivide;
+constexpr int kRegisters = 64;  // a lane, of the 65,536 that 1,024 lanes share on NVIDIA's devices
 constexpr std::string_view kDivideFlag = "-cl-fp32-correctly-rounded-divide-sqrt";
 constexpr uint64_t kExactDouble = kDenormals | kInfNan | kNearest | kFma;
 
@@ -140,6 +141,7 @@ std::string Driver::take(Platform* platform, Device* id) {
               {},
               (number<uint64_t>(id, N::Type) & kTypeCpu) != 0,
               has(extensions, "cl_amd_device_attribute_query"),
+              {},
               {}};
   DeviceInfo& info = found.info;
   info.backend = BackendType::OpenCl;
@@ -175,6 +177,8 @@ std::string Driver::take(Platform* platform, Device* id) {
   for (const std::string& flag : dialects::compiler_flags(dialects::Language::OpenCl))
     if ((floats & kCorrectDivide) != 0 || flag != kDivideFlag)
       found.flags += (found.flags.empty() ? "" : " ") + flag;
+  if (has(extensions, "cl_nv_compiler_options"))
+    found.few_registers = fmt::format("-cl-nv-maxrregcount={}", kRegisters);
   const bool exact = (floats & kExactFloat) == kExactFloat &&
                      (doubles == 0 || (doubles & kExactDouble) == kExactDouble);
   info.numerics = exact ? Numerics::Exact : Numerics::Relaxed;

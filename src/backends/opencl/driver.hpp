@@ -12,10 +12,11 @@ namespace hologram::backends::opencl {
 
 struct Found {
   Device* id = nullptr;
-  DeviceInfo info;        // `numerics` as the device promises, not as it was seen to compute
-  bool cpu = false;       // the host's own processor
-  bool asks_amd = false;  // it says how much memory is free
-  std::string flags;      // for its compiler
+  DeviceInfo info;            // `numerics` as the device promises, not as it was seen to compute
+  bool cpu = false;           // the host's own processor
+  bool asks_amd = false;      // it says how much memory is free
+  std::string flags;          // for its compiler
+  std::string few_registers;  // the same for large workgroups: so few that all lanes get some
 };
 
 // Opened when it is first asked for, and never closed. Devices are those of OpenCL 1.2 and later

@@ -43,8 +43,8 @@ std::string first_lines(const std::string& log) {
 
 }  // namespace
 
-Owned<ProgramObject> build(const Session& session, const std::string& name,
-                           const std::string& text) {
+Owned<ProgramObject> build(const Session& session, const std::string& name, const std::string& text,
+                           uint32_t lanes) {
   const core::KeepSignalHandlers keep;
   const Api& api = session.api();
   const char* source = text.c_str();
@@ -55,7 +55,8 @@ Owned<ProgramObject> build(const Session& session, const std::string& name,
       session.own(api.clCreateProgramWithSource(session.context(), 1, &source, &size, &status),
                   api.clReleaseProgram);
   session.check(status, "clCreateProgramWithSource");
-  status = api.clBuildProgram(program.get(), 1, &device, session.flags().c_str(), nullptr, nullptr);
+  const std::string flags = session.flags(lanes);
+  status = api.clBuildProgram(program.get(), 1, &device, flags.c_str(), nullptr, nullptr);
   if (status == kMemoryFailure || status == kOutOfHost) session.check(status, "clBuildProgram");
   if (status == kSuccess) return program;
   size_t length = 0;
@@ -76,13 +77,13 @@ ClProgram::ClProgram(std::shared_ptr<Session> session, const program::Program& p
   for (const Argument& argument : printed_.arguments)
     may_go_on_ = may_go_on_ || argument.kind == Argument::Kind::Stop;
   const DeviceInfo& info = session_->info();
-  const std::string key = core::DiskCache::key(
-      {printed_.text, session_->flags(), info.name, info.compute_capability, info.driver});
+  const std::string key = core::DiskCache::key({printed_.text, session_->flags(printed_.lanes),
+                                                info.name, info.compute_capability, info.driver});
   program_ = from_cache(key);
   if (program_ != nullptr) kernel_ = kernel_of(program_.get());
   if (kernel_ == nullptr) {
     session_->cache().remove(key);
-    program_ = build(*session_, name_, printed_.text);
+    program_ = build(*session_, name_, printed_.text, printed_.lanes);
     kernel_ = kernel_of(program_.get());
     if (kernel_ == nullptr)
       throw core::error(Text::ProgramNotCompiled, name_, info.name,
@@ -112,8 +113,8 @@ Owned<ProgramObject> ClProgram::from_cache(const std::string& key) const {
                                                              &bytes, &loaded, &status),
                                api.clReleaseProgram);
   if (status != kSuccess || loaded != kSuccess ||
-      api.clBuildProgram(program.get(), 1, &device, session_->flags().c_str(), nullptr, nullptr) !=
-          kSuccess)
+      api.clBuildProgram(program.get(), 1, &device, session_->flags(printed_.lanes).c_str(),
+                         nullptr, nullptr) != kSuccess)
     return {};
   return program;
 }

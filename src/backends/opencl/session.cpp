@@ -8,7 +8,12 @@ namespace hologram::backends::opencl {
 using core::Text;
 
 Session::Session(const Found& found)
-    : api_(Driver::instance().api()), id_(found.id), info_(found.info), sees_host_(found.cpu) {
+    : api_(Driver::instance().api()),
+      id_(found.id),
+      info_(found.info),
+      sees_host_(found.cpu),
+      flags_(found.flags),
+      few_registers_(found.few_registers) {
   const core::KeepSignalHandlers keep;
   int32_t status = kSuccess;
   context_ =
@@ -17,6 +22,11 @@ Session::Session(const Found& found)
   queue_ =
       own(api_.clCreateCommandQueue(context_.get(), id_, 0, &status), api_.clReleaseCommandQueue);
   check(status, "clCreateCommandQueue");
+}
+
+std::string Session::flags(uint32_t lanes) const {
+  constexpr uint32_t kMany = 512;
+  return lanes < kMany || few_registers_.empty() ? flags_ : flags_ + " " + few_registers_;
 }
 
 Session::~Session() {

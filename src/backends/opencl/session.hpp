@@ -42,7 +42,7 @@ class Session {
   ContextObject* context() const { return context_.get(); }
   Queue* queue() const { return queue_.get(); }
   const core::DiskCache& cache() const { return cache_; }
-  const std::string& flags() const { return flags_; }  // for the compiler
+  std::string flags(uint32_t lanes) const;  // for the compiler of programs with such workgroups
   // Only a program on the host's own processor sees what the host writes while it runs.
   bool sees_host() const { return sees_host_; }
 
@@ -64,7 +64,7 @@ class Session {
   Device* const id_;
   const DeviceInfo info_;
   const bool sees_host_;
-  const std::string flags_;
+  const std::string flags_, few_registers_;
   Owned<ContextObject> context_;
   Owned<Queue> queue_;
   const core::DiskCache cache_{"opencl"};
@@ -98,8 +98,8 @@ struct Part {
 
 // ProgramNotCompiled, with the first lines of what the compiler says; `name` is that of the
 // program.
-Owned<ProgramObject> build(const Session& session, const std::string& name,
-                           const std::string& text);
+Owned<ProgramObject> build(const Session& session, const std::string& name, const std::string& text,
+                           uint32_t lanes);
 
 class ClProgram final : public hal::Executable {
  public:

@@ -69,7 +69,7 @@ class Hoisting {
       }
     }
     // What guarded the access stays behind.
-    if (to != here) inst.proved = false;
+    if (to != here) inst.proved = inst.trusted = false;
     level_[inst.id] = to;
     blocks_[to].insts.push_back(inst);
   }

@@ -20,11 +20,14 @@ class Bounds {
       switch (inst.op) {
         case Op::Load:
         case Op::Store:
-        case Op::Atomic: inst.proved = is_inside(facts_, node(inst.args[0]), inst.slot); break;
+        case Op::Atomic:
+          inst.proved = inst.trusted || is_inside(facts_, node(inst.args[0]), inst.slot);
+          break;
         case Op::SharedLoad:
         case Op::SharedStore:
         case Op::SharedAtomic:
-          inst.proved = is_below(facts_, node(inst.args[0]), m_.shared[inst.slot].count);
+          inst.proved =
+              inst.trusted || is_below(facts_, node(inst.args[0]), m_.shared[inst.slot].count);
           break;
         case Op::If:
         case Op::For:

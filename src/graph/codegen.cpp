@@ -54,8 +54,8 @@ class Generator {
     }
     program::Module module = b_.finish_unverified();
     for (program::Inst& inst : module.body.insts)
-      inst.trusted = inst.op == Op::Load || inst.op == Op::Store || inst.op == Op::SharedLoad ||
-                     inst.op == Op::SharedStore;
+      inst.trusted = l_.trusted && (inst.op == Op::Load || inst.op == Op::Store ||
+                                    inst.op == Op::SharedLoad || inst.op == Op::SharedStore);
     return Program::from(std::move(module));
   }
 

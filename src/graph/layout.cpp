@@ -157,6 +157,7 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
     rows.push_back(&l.views[v].row);
   }
   const int64_t kept = kernel.outer_count();
+  l.trusted = element_count(kernel.domain) > 0;
   collapse(l.outer, outers);
   collapse(l.row, rows);
 
@@ -228,6 +229,7 @@ std::vector<ScalarArgument> scalar_arguments(const Kernel& kernel, const Layout&
 std::string key_of(const Kernel& kernel, const Layout& l) {
   std::string key;
   append(key, l.walk);
+  append(key, l.trusted);
   append(key, l.lanes);
   append(key, l.one_run);
   append(key, l.side_by_side);

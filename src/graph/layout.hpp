@@ -30,6 +30,7 @@ struct Layout {
   DType index = DType::I32;
   Shape outer;  // the last axis is that of the lanes (but for GroupRows); may be empty
   Shape row;
+  bool trusted = true;   // no access needs a test; otherwise rows are empty
   int pieces_axis = -1;  // of outer: which piece of the row, or -1
   int64_t chunk = 0;
   uint32_t lanes = kElementLanes;  // of a workgroup
@@ -57,7 +58,8 @@ Hints hints_of(const DeviceInfo& device);
 
 Layout layout(const Kernel& kernel, const Hints& hints);
 
-// InternalError unless all that the kernel touches lies inside its buffers.
+// InternalError unless all that the kernel touches lies inside its buffers. Nothing is said of
+// kernels with an empty domain, whose layouts are not trusted either.
 void require_inside(const Kernel& kernel);
 
 // An argument of the kernel's program, in the order of its scalars.

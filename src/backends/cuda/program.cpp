@@ -54,15 +54,15 @@ Kernel CudaProgram::compile(dialects::Stop stop) const {
   Kernel kernel = load(crowded);
   const dialects::Printed roomy = print(program_, stop, nan_max, false);
   if (roomy.text == crowded.text || attribute(kernel, kLocalBytes) <= kFewBytes) return kernel;
-  const Gpu::Current current(gpu_);
-  Driver::instance()->module_unload(kernel.module);
+  gpu_.if_usable([&](const DriverFunctions& driver) { driver.module_unload(kernel.module); });
   return load(roomy);
 }
 
 int CudaProgram::attribute(const Kernel& kernel, int which) const {
-  const Gpu::Current current(gpu_);
   int value = 0;
-  Driver::instance()->function_attribute(&value, which, kernel.function);
+  gpu_.if_usable([&](const DriverFunctions& driver) {
+    driver.function_attribute(&value, which, kernel.function);
+  });
   return value;
 }
 

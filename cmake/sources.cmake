@@ -114,15 +114,18 @@ set(HOLOGRAM_SOURCES
     src/dialects/uses.cpp
 
     src/libraries/convolution.cpp
+    src/libraries/cublaslt/cublaslt.cpp
     src/libraries/host_ops.cpp
     src/libraries/images.cpp
     src/libraries/library.cpp
     src/libraries/nvrtc/nvrtc.cpp
+    src/libraries/of_cuda.cpp
     src/libraries/onednn/convolution.cpp
     src/libraries/onednn/onednn.cpp
     src/libraries/onednn/primitives.cpp
     src/libraries/openblas/openblas.cpp
     src/libraries/product.cpp
+    src/libraries/stored.cpp
     src/libraries/widened.cpp
 
     src/backends/cpu/cpu.cpp

@@ -105,6 +105,7 @@ const std::map<std::string, Row>& rows() {
       {"cpu_target", {quoted(best), least, quoted(least), [](B& b) { b.cpu_target(""); }, R"("")"}},
       {"enable_simd", {"false", "1", "true", [](B& b) { b.simd(false); }, "false"}},
       {"enable_tensor_cores", {"false", "1", "true", [](B& b) { b.tensor_cores(false); }, "false"}},
+      {"allow_tf32", {"true", "0", "false", [](B& b) { b.tf32(); }, "true"}},
       {"enable_cudnn", {"false", "1", "true", [](B& b) { b.cudnn(false); }, "false"}},
       {"autotuning_cache_file",
        {R"("a")", "b", R"("b")", [](B& b) { b.autotuning_cache_file("c"); }, R"("c")"}},
@@ -169,6 +170,7 @@ TEST_F(Config, BadVariablesAreRefusedWithTheGoodValues) {
       {"ENABLE_SIMD", {"x"}, "0 or 1"},
       {"JIT", {"2", "on", "Always"}, "0, 1, always"},
       {"ENABLE_TENSOR_CORES", {"x"}, "0 or 1"},
+      {"ALLOW_TF32", {"yes"}, "0 or 1"},
       {"ENABLE_CUDNN", {"x"}, "0 or 1"},
   };
   EXPECT_EQ(bad.size() + 2, BackendConfig::settings().size());  // a list; a path, which may be any

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "backends/cuda/api.hpp"
+#include "libraries/cublaslt/api.hpp"
 #include "libraries/nvrtc/api.hpp"
 #include "libraries/onednn/api.hpp"
 #include "libraries/onednn/primitives_api.hpp"
@@ -14,6 +15,10 @@
 #include <cuda.h>
 #include <nvrtc.h>
 #define HOLOGRAM_HAS_CUDA_HEADERS
+#endif
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#define HOLOGRAM_HAS_CUBLASLT_HEADER
 #endif
 #if __has_include(<oneapi/dnnl/dnnl.h>)
 #include <oneapi/dnnl/dnnl.h>
@@ -59,6 +64,8 @@ static_assert(!SameCall<int(char, float*), int(char, const float*)>::value);
 static_assert(!SameCall<int(int64_t), int(int32_t)>::value);
 static_assert(!SameCall<int(int64_t*), int(int32_t*)>::value);
 static_assert(!SameCall<int(int**), int(int*)>::value);
+static_assert(SameCall<int(int* const*), int(int* const*)>::value);
+static_assert(!SameCall<int(int* const*), int(float* const*)>::value);
 static_assert(!SameCall<int(int), int(int, int)>::value);
 
 TEST(LibraryHeaders, OneDnn) {
@@ -159,6 +166,51 @@ TEST(LibraryHeaders, Nvrtc) {
 #undef SAME
 #else
   GTEST_SKIP() << "CUDA's headers are not there; scripts/offline-compilers fetches them";
+#endif
+}
+
+TEST(LibraryHeaders, CublasLt) {
+#ifdef HOLOGRAM_HAS_CUBLASLT_HEADER
+  using namespace cublaslt;
+#define SAME(member, symbol, parameters) \
+  static_assert(SameCall<Status parameters, decltype(symbol)>::value, #symbol);
+  HOLOGRAM_CUBLASLT(SAME)
+#undef SAME
+  using Theirs = cublasLtMatmulHeuristicResult_t;
+  static_assert(sizeof(Algorithm) == sizeof(cublasLtMatmulAlgo_t));
+  static_assert(sizeof(Candidate) == sizeof(Theirs) &&
+                offsetof(Candidate, algorithm) == offsetof(Theirs, algo) &&
+                offsetof(Candidate, workspace) == offsetof(Theirs, workspaceSize) &&
+                offsetof(Candidate, state) == offsetof(Theirs, state));
+  static_assert(
+      kSuccess == CUBLAS_STATUS_SUCCESS && kNotInitialized == CUBLAS_STATUS_NOT_INITIALIZED &&
+      kAllocFailed == CUBLAS_STATUS_ALLOC_FAILED && kInvalidValue == CUBLAS_STATUS_INVALID_VALUE &&
+      kArchMismatch == CUBLAS_STATUS_ARCH_MISMATCH &&
+      kMappingError == CUBLAS_STATUS_MAPPING_ERROR &&
+      kExecutionFailed == CUBLAS_STATUS_EXECUTION_FAILED &&
+      kInternalError == CUBLAS_STATUS_INTERNAL_ERROR &&
+      kNotSupported == CUBLAS_STATUS_NOT_SUPPORTED && kLicenseError == CUBLAS_STATUS_LICENSE_ERROR);
+  static_assert(kMajor == MAJOR_VERSION && kMinor == MINOR_VERSION && kPatch == PATCH_LEVEL);
+  static_assert(kF32 == CUDA_R_32F && kF64 == CUDA_R_64F && kF16 == CUDA_R_16F &&
+                kI8 == CUDA_R_8I && kI32 == CUDA_R_32I && kBF16 == CUDA_R_16BF);
+  static_assert(kComputeF32 == CUBLAS_COMPUTE_32F && kComputeTf32 == CUBLAS_COMPUTE_32F_FAST_TF32 &&
+                kComputeF64 == CUBLAS_COMPUTE_64F && kComputeI32 == CUBLAS_COMPUTE_32I);
+  static_assert(kPlain == CUBLAS_OP_N && kTransposed == CUBLAS_OP_T);
+  static_assert(kTransposeA == CUBLASLT_MATMUL_DESC_TRANSA &&
+                kTransposeB == CUBLASLT_MATMUL_DESC_TRANSB &&
+                kBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
+                kBatchStride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+  static_assert(kMaxWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
+                kReductionSchemes == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK &&
+                kAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&
+                kAlignmentB == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES &&
+                kAlignmentC == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES &&
+                kAlignmentD == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES &&
+                kImplementations == CUBLASLT_MATMUL_PREF_IMPL_MASK);
+  static_assert(kNoReduction == CUBLASLT_REDUCTION_SCHEME_NONE &&
+                kTensorCores == CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK);
+#else
+  GTEST_SKIP() << "cuBLASLt's header is not there; scripts/offline-compilers --cublas fetches it";
 #endif
 }
 

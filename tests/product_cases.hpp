@@ -79,6 +79,53 @@ inline double epsilon(DType type) {
   return type == DType::F32 ? 0x1p-23 : 0x1p-52;
 }
 
+// A dense product; `types` has the members a, b and d.
+template <class Types>
+hal::GemmDesc describe(const Types& types, int64_t m, int64_t n, int64_t k) {
+  hal::GemmDesc g;
+  g.a = types.a;
+  g.b = types.b;
+  g.d = types.d;
+  g.accumulate = libraries::product_accumulator(types.d);
+  g.m = m;
+  g.n = n;
+  g.k = k;
+  g.lda = std::max<int64_t>(1, k);
+  g.ldb = g.ldd = std::max<int64_t>(1, n);
+  return g;
+}
+
+// Sides, transposes, gaps between rows and matrices, batches, and operands that a batch shares.
+template <class Types>
+hal::GemmDesc random_desc(const Types& types, std::mt19937& random) {
+  constexpr int64_t kSides[] = {0, 1, 1, 2, 3, 7, 16, 33, 65, 130, 300, 520};
+  const auto some = [&](int64_t n) {
+    return static_cast<int64_t>(random() % static_cast<uint32_t>(n));
+  };
+  const auto side = [&] { return kSides[random() % std::size(kSides)]; };
+  hal::GemmDesc g = describe(types, side(), side(), side());
+  if (g.m * g.n * g.k > 10000000) g.k = 9;
+  g.transpose_a = some(2) != 0;
+  g.transpose_b = some(2) != 0;
+  g.batch = g.m * g.n * g.k > 1000000 ? 1 : some(5);
+  const auto row = [&](int64_t columns) {
+    return std::max<int64_t>(1, columns) + (some(2) != 0 ? some(4) : 0);
+  };
+  g.lda = row(g.transpose_a ? g.m : g.k);
+  g.ldb = row(g.transpose_b ? g.k : g.n);
+  g.ldd = row(g.n);
+  g.stride_a = some(3) == 0 ? 0 : g.lda * (g.transpose_a ? g.k : g.m);
+  g.stride_b = some(3) == 0 ? 0 : g.ldb * (g.transpose_b ? g.n : g.k) + some(3);
+  g.stride_d = g.ldd * g.m;
+  return g;
+}
+
+inline std::string text(const hal::GemmDesc& g) {
+  return std::to_string(g.batch) + " of " + std::to_string(g.m) + " x " + std::to_string(g.k) +
+         " x " + std::to_string(g.n) + (g.transpose_a ? ", a transposed" : "") +
+         (g.transpose_b ? ", b transposed" : "");
+}
+
 // A product with its memory: elements that belong to no matrix hold a pattern, which must stay.
 class Case {
  public:

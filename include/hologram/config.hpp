@@ -45,6 +45,7 @@ struct HOLOGRAM_API BackendConfig {
   bool enable_simd = true;
   Jit jit = Jit::On;
   bool enable_tensor_cores = true;
+  bool allow_tf32 = false;
   bool enable_cudnn = true;
   std::string autotuning_cache_file;  // empty: in the folder for caches
   PoolConfig pool;                    // memory.hpp; code only

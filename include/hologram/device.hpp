@@ -59,7 +59,7 @@ struct LibraryInfo {
   std::string reason;   // why it is not used; empty if it is
 };
 
-// Every library that products of matrices may use on the CPU. Opens them. Never throws.
+// Every library that products of matrices may use, on whatever device. Opens them.
 HOLOGRAM_API std::vector<LibraryInfo> discover_libraries();
 
 // Every backend this build knows, in the order of automatic choice. Never throws: what fails is a

@@ -36,6 +36,7 @@ class HOLOGRAM_API ExecutorBuilder {
   ExecutorBuilder& jit(Jit when);
   ExecutorBuilder& simd(bool on = true);
   ExecutorBuilder& tensor_cores(bool on = true);
+  ExecutorBuilder& tf32(bool on = true);
   ExecutorBuilder& cudnn(bool on = true);
   ExecutorBuilder& autotuning_cache_file(std::string path);
 

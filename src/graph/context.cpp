@@ -46,6 +46,24 @@ void let_go(const PlannedStep& step, const std::vector<Node*>& nodes, const Node
 
 }  // namespace
 
+// The lock of a context as long as works may run.
+class Context::Locked {
+ public:
+  explicit Locked(Context& context) : context_(context), lock_(context.mutex()) {}
+  ~Locked() {
+    if (context_.said_.empty()) return;
+    const auto said = std::exchange(context_.said_, {});
+    lock_.unlock();
+    for (const auto& [level, message] : said) core::log(level, message);
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  Context& context_;
+  std::unique_lock<std::mutex> lock_;
+};
+
 Context::Context(Executor::State& state) : state_(state) {}
 
 std::shared_ptr<Context> Context::of(const Executor& executor) {
@@ -64,12 +82,12 @@ ScheduleOptions Context::options() const {
 }
 
 void Context::evaluate(std::span<Node* const> roots) {
-  const std::lock_guard lock(mutex());
+  const Locked lock(*this);
   compute_lazy(roots);
 }
 
 void Context::evaluate_into(Node& node, Node& donor) {
-  const std::lock_guard lock(mutex());
+  const Locked lock(*this);
   Node* const root = &node;
   // Written by one launch, which cannot end halfway: whatever fails does so before it.
   const bool whole = node.kind == Kind::Elementwise || node.kind == Kind::Reduce;
@@ -204,7 +222,7 @@ Context::Recording Context::record(const std::vector<NodeRef>& given,
   std::vector<Node*> lazy;
   for (const NodeRef& root : roots)
     if (root->state.load(std::memory_order_acquire) == NodeState::Lazy) lazy.push_back(root.get());
-  const std::lock_guard lock(mutex());
+  const Locked lock(*this);
   ScheduleOptions how = options();
   how.tracing = true;
   structure_.walk(lazy, true);
@@ -268,7 +286,7 @@ Taped Context::tape(Recording& recording, const std::vector<NodeRef>& given,
 std::vector<Storage> Context::replay(Recording& recording, const std::vector<NodeRef>& given,
                                      const std::vector<Storage>& inputs,
                                      const std::vector<NodeRef>& roots) {
-  const std::lock_guard lock(mutex());
+  const Locked lock(*this);
   std::vector<Storage> results;
   results.reserve(roots.size());
   if (recording.taped.list != nullptr) {
@@ -303,10 +321,27 @@ const Program& Context::keep(std::string key, Program program) {
 }
 
 void Context::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> operands,
-                   hal::Binding workspace) {
+                   hal::Binding workspace, runtime::Work work) {
   if (tape_ != nullptr) Tape::refuse("a library is called");
   state_.library_calls++;
+  if (state_.profiler == nullptr) return stream().call(plan, operands, workspace);
+  const auto start = hal::Clock::now();
   stream().call(plan, operands, workspace);
+  wait();
+  state_.profiler->record(plan.name(), start, hal::Clock::now(), work);
+}
+
+void Context::say(LogLevel level, std::string message) {
+  if (core::log_enabled(level)) said_.emplace_back(level, std::move(message));
+}
+
+void Context::fall_back(std::string_view work, const std::string& reason) {
+  if (config().strict) throw core::error(core::Text::GeneralProgram, work, device().name, reason);
+  state_.fallbacks++;
+  // A warning the first time; who repeats the work need not read it again.
+  say(reason == told_ ? LogLevel::Debug : LogLevel::Warning,
+      fmt::format("{} on {} by a general program: {}", work, device().name, reason));
+  told_ = reason;
 }
 
 Storage Context::allocate(uint64_t bytes) {

@@ -65,7 +65,12 @@ class Context {
   void launch(const Program& program, const Grid& grid, std::span<const hal::Binding> buffers,
               std::span<const uint64_t> scalars, runtime::Work work = {});
   void call(const hal::LibraryPlan& plan, std::span<const hal::Binding> operands,
-            hal::Binding workspace);
+            hal::Binding workspace, runtime::Work work = {});
+  // A message for the log, which gets it when the context is not locked any more.
+  void say(LogLevel level, std::string message);
+  // Work that a library was expected to do goes by a general program: that is counted, told in the
+  // log, and an error where the configuration is strict.
+  void fall_back(std::string_view work, const std::string& reason);
   // The program of that kind for this key, made when it is first asked for. A key has no padding,
   // or is made of zeros before it is filled.
   template <class Key, class Make>
@@ -88,6 +93,7 @@ class Context {
 
  private:
   hal::Stream& stream() { return *state_.stream; }
+  class Locked;
   // The plan of the structure that has been walked, or null.
   Plan* known_plan(uint64_t hash);
   void keep(uint64_t hash, Plan plan) noexcept;
@@ -116,6 +122,8 @@ class Context {
   std::vector<hal::Binding> bindings_;
   Tape* tape_ = nullptr;  // takes down what would be launched, while there is one
   uint64_t seed_ = 0, ordinal_ = 0;
+  std::vector<std::pair<LogLevel, std::string>> said_;  // not in the log yet
+  std::string told_;                                    // the last reason for falling back
 };
 
 // Bytes of a node's result.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "core/log.hpp"
 #include "graph/context.hpp"
 #include "libraries/convolution.hpp"
 
@@ -40,7 +39,8 @@ class ConvolutionWork : public Work {
     if (library == nullptr) return false;
     auto planned = library->plan(desc);
     if (const auto* refusal = std::get_if<hal::Refusal>(&planned)) {
-      core::log(LogLevel::Debug, fmt::format("conv2d by a program: {}", refusal->reason));
+      if (refusal->missed) context.fall_back("conv2d", refusal->reason);
+      else context.say(LogLevel::Debug, fmt::format("conv2d by a program: {}", refusal->reason));
       return false;
     }
     const auto& plan = *std::get<std::shared_ptr<hal::LibraryPlan>>(planned);

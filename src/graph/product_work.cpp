@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/log.hpp"
 #include "graph/context.hpp"
 #include "libraries/product.hpp"
 
@@ -14,6 +13,7 @@ struct Stored {
   bool transposed = false;
   int64_t step = 0;
 };
+
 std::optional<Stored> stored(const View& view) {
   const int64_t rows = view.shape[1], columns = view.shape[2];
   const int64_t down = view.strides[1], along = view.strides[2];
@@ -55,16 +55,36 @@ class ProductWork : public Work {
     desc.stride_a = a.strides[0];
     desc.stride_b = b.strides[0];
     desc.stride_d = desc.m * desc.n;
+    const hal::Binding operands[] = {from(node.inputs[0]), from(node.inputs[1]), result.where};
+    desc.alignment_a = alignment(operands[0]);
+    desc.alignment_b = alignment(operands[1]);
+    desc.alignment_d = alignment(operands[2]);
     auto planned = library->plan(desc);
     if (const auto* refusal = std::get_if<hal::Refusal>(&planned)) {
-      core::log(LogLevel::Debug, fmt::format("matmul by a program: {}", refusal->reason));
+      if (refusal->missed) context.fall_back("matmul", refusal->reason);
+      else context.say(LogLevel::Debug, fmt::format("matmul by a program: {}", refusal->reason));
       return false;
     }
     const auto& plan = *std::get<std::shared_ptr<hal::LibraryPlan>>(planned);
     const Storage workspace = context.allocate(plan.workspace());
-    const hal::Binding operands[] = {from(node.inputs[0]), from(node.inputs[1]), result.where};
-    context.call(plan, operands, workspace.where);
+    const auto sides = [](int64_t x, int64_t y) {
+      return static_cast<double>(x) * static_cast<double>(y);
+    };
+    const double times = static_cast<double>(desc.batch);
+    const auto size = [](DType type) { return static_cast<double>(size_of(type)); };
+    context.call(plan, operands, workspace.where,
+                 {.bytes = times * (sides(desc.m, desc.k) * size(desc.a) +
+                                    sides(desc.k, desc.n) * size(desc.b) +
+                                    sides(desc.m, desc.n) * size(desc.d)),
+                  .flops = 2 * times * sides(desc.m, desc.n) * static_cast<double>(desc.k)});
     return true;
+  }
+
+  static uint32_t alignment(const hal::Binding& where) {
+    if (where.buffer->host() != nullptr) return 1;  // it may be anybody's
+    // Memory of a device begins at a multiple of 256.
+    const uint64_t least = where.offset | 256;
+    return static_cast<uint32_t>(least & (~least + 1));
   }
 
   // The part of the memory from where the view begins.
@@ -101,6 +121,8 @@ class ProductWork : public Work {
 };
 
 }  // namespace
+
+bool is_for_libraries(const View& view) { return stored(view) && view.strides[0] >= 0; }
 
 std::unique_ptr<const Work> product_work() { return std::make_unique<ProductWork>(); }
 

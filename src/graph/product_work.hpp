@@ -10,4 +10,7 @@ namespace hologram::graph {
 // Of two inputs whose views have the axes batch, row, column. The node has the same three.
 std::unique_ptr<const Work> product_work();
 
+// Whether libraries can read the matrices of such a view: rows, or columns, each in one piece.
+bool is_for_libraries(const View& view);
+
 }  // namespace hologram::graph

@@ -23,6 +23,8 @@ namespace hologram::hal {
 // Why something is not done: a short clause, as in "No CUDA-capable device found".
 struct Refusal {
   std::string reason;
+  // Of a library: it does such work, and what kept it from doing so is missing or went wrong.
+  bool missed = false;
 };
 
 template <class T>
@@ -134,6 +136,8 @@ struct GemmDesc {
   int64_t lda = 0, ldb = 0, ldd = 0;              // from a row, as stored, to the next
   // From one of the batch to the next; 0 for an a or b that all of the batch share.
   int64_t stride_a = 0, stride_b = 0, stride_d = 0;
+  // Bytes that the address of the first element is a multiple of, as far as is known.
+  uint32_t alignment_a = 1, alignment_b = 1, alignment_d = 1;
   friend bool operator==(const GemmDesc&, const GemmDesc&) = default;
 };
 
@@ -246,9 +250,11 @@ class Backend {
   virtual std::string passed_over() { return {}; }
   virtual Expected<std::shared_ptr<Device>> open(int index, const BackendConfig& config) = 0;
   // The device of a context that the application has, with its stream as the only one.
-  virtual Expected<std::shared_ptr<Device>> adopt(void*, void*) {
+  virtual Expected<std::shared_ptr<Device>> adopt(void*, void*, const BackendConfig&) {
     return Refusal{"it has no contexts that an application could share"};
   }
+  // The libraries that its devices may use. Opens them.
+  virtual std::vector<LibraryInfo> libraries() { return {}; }
 };
 
 }  // namespace hologram::hal

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <optional>
 
 #include "core/messages.hpp"
@@ -18,32 +17,6 @@ namespace hologram::libraries {
 namespace {
 
 using hal::GemmDesc;
-
-std::optional<hal::Refusal> malformed(const GemmDesc& desc) {
-  if (desc.m < 0 || desc.n < 0 || desc.k < 0 || desc.batch < 0)
-    return hal::Refusal{"a length is negative"};
-  for (const Stored& s : stored(desc)) {
-    if (s.row < std::max<int64_t>(1, s.columns))
-      return hal::Refusal{fmt::format("rows of {} overlap", s.name)};
-    if (s.stride < 0) return hal::Refusal{fmt::format("the batch of {} goes backwards", s.name)};
-    if (extent(s) > std::numeric_limits<int64_t>::max())
-      return hal::Refusal{fmt::format("{} is larger than memory can be", s.name)};
-  }
-  if (desc.batch > 1 && desc.m > 0 && desc.n > 0 &&
-      desc.stride_d < (desc.m - 1) * desc.ldd + desc.n)
-    return hal::Refusal{"the results of a batch overlap"};
-  return {};
-}
-
-// Matrices a that follow each other and share b are one matrix.
-GemmDesc fold(GemmDesc d) {
-  if (d.batch > 1 && d.n > 0 && d.k > 0 && d.stride_b == 0 && !d.transpose_a &&
-      d.stride_a == d.m * d.lda && d.stride_d == d.m * d.ldd) {
-    d.m *= d.batch;
-    d.batch = 1;
-  }
-  return d;
-}
 
 constexpr int64_t kTile = 256, kLeastTile = 64;
 constexpr double kTilesWanted = 32;
@@ -179,14 +152,3 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDe
 }
 
 }  // namespace hologram::libraries
-
-namespace hologram {
-
-std::vector<LibraryInfo> discover_libraries() {
-  std::vector<LibraryInfo> found;
-  for (const libraries::HostLibrary* library : libraries::host_libraries())
-    found.push_back(library->info());
-  return found;
-}
-
-}  // namespace hologram

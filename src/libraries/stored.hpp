@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "hal/hal.hpp"
 
@@ -29,6 +30,12 @@ inline __int128 extent(const Stored& s) {
                             static_cast<__int128>(s.rows - 1) * s.row + s.columns;
   return elements * static_cast<int64_t>(size_of(s.type));
 }
+
+// Why no library can read or write matrices that lie so; empty if one can.
+std::optional<hal::Refusal> malformed(const hal::GemmDesc& desc);
+
+// Matrices a that follow each other and share b are one matrix.
+hal::GemmDesc fold(hal::GemmDesc desc);
 
 // Where the operand is in the host's memory; InternalError if that is too small for it.
 std::byte* data_of(const Stored& operand, const hal::Binding& binding);

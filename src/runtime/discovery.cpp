@@ -135,6 +135,16 @@ std::vector<BackendReport> discover_backends() {
   return reports;
 }
 
+std::vector<LibraryInfo> discover_libraries() {
+  std::vector<LibraryInfo> found;
+  for (const backends::Entry& entry : backends::all()) {
+    if (entry.backend == nullptr) continue;
+    std::vector<LibraryInfo> more = entry.backend->libraries();
+    found.insert(found.end(), more.begin(), more.end());
+  }
+  return found;
+}
+
 void set_backend_priority(const std::vector<BackendType>& order) {
   std::vector<std::string_view> given, known;
   for (const BackendType type : order) given.push_back(name_of(type));

@@ -90,6 +90,11 @@ ExecutorBuilder& ExecutorBuilder::tensor_cores(bool on) {
   return *this;
 }
 
+ExecutorBuilder& ExecutorBuilder::tf32(bool on) {
+  config_.allow_tf32 = on;
+  return *this;
+}
+
 ExecutorBuilder& ExecutorBuilder::cudnn(bool on) {
   config_.enable_cudnn = on;
   return *this;

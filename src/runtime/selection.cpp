@@ -142,7 +142,7 @@ Selection select_native(const BackendConfig& config, void* context, void* stream
   auto found = devices_of(entry);
   Opened opened = std::holds_alternative<hal::Refusal>(found)
                       ? Opened(std::get<hal::Refusal>(found))
-                      : entry.backend->adopt(context, stream);
+                      : entry.backend->adopt(context, stream, config);
   if (const auto* refusal = std::get_if<hal::Refusal>(&opened))
     throw core::error(Text::BackendNotAvailable, display_name(type), refusal->reason);
   return {std::get<std::shared_ptr<hal::Device>>(opened),

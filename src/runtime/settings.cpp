@@ -82,6 +82,9 @@ constexpr auto kSettings = std::to_array<Setting>({
      "the same."},
     {"enable_tensor_cores", "HOLOGRAM_ENABLE_TENSOR_CORES", &BackendConfig::enable_tensor_cores,
      "Lets matrix products use tensor cores where the result keeps its bounds."},
+    {"allow_tf32", "HOLOGRAM_ALLOW_TF32", &BackendConfig::allow_tf32,
+     "Lets tensor cores round the operands of f32 products to 11 bits (TF32); else they are true "
+     "f32."},
     {"enable_cudnn", "HOLOGRAM_ENABLE_CUDNN", &BackendConfig::enable_cudnn,
      "Lets the CUDA backend use cuDNN where it is there."},
     {"autotuning_cache_file", "HOLOGRAM_AUTOTUNING_CACHE_FILE",

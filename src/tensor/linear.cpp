@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/messages.hpp"
+#include "graph/layout.hpp"
 #include "graph/product_work.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/access.hpp"
@@ -26,6 +27,32 @@ Tensor as_three_axes(const Tensor& t, const Shape& batch) {
   return tensor::dense(repeated).reshape(three);
 }
 
+// Whether lanes go side by side, so that a sum of rows or a copy is as fast as memory.
+bool has_many_threads(const Tensor& t) {
+  return graph::hints_of(t.executor().device()).many_threads;
+}
+
+// Where a GPU has a library for products, a copy that it can read costs less than the general
+// program.
+Tensor for_libraries(const Tensor& t) {
+  const bool fine = !is_float(t.dtype()) || !has_many_threads(t) ||
+                    tensor::context_of(t)->executor().device->library() == nullptr ||
+                    graph::is_for_libraries(tensor::Access::view(t));
+  return fine ? t : tensor::dense(t);
+}
+
+// A matrix times a vector reads every element once: on GPUs, sums of rows by a kernel of our own
+// are as fast as memory, which no library is always, and fuse with what comes before and after.
+// Sums along the other axis of the matrix are left to the library.
+bool are_sums_of_rows(const Tensor& rows, const Tensor& vector) {
+  return vector.size(-2) == 1 && is_float(rows.dtype()) && has_many_threads(rows) &&
+         (rows.size(-1) == 1 || tensor::Access::view(rows).strides.back() == 1);
+}
+Tensor sums_of_rows(const Tensor& rows, const Tensor& vector) {
+  const DType dtype = rows.dtype(), wide = compute_type(dtype);
+  return sum(rows.to(wide) * vector.to(wide), -1).to(dtype);
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -40,7 +67,11 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   const Shape batch =
       tensor::broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
                               Shape(b.shape().begin(), b.shape().end() - 2));
-  const Tensor left = as_three_axes(both[0], batch), right = as_three_axes(both[1], batch);
+  if (const Tensor columns = both[1].transpose(); are_sums_of_rows(both[0], columns))
+    return sums_of_rows(both[0], columns).unsqueeze(-1);
+  else if (are_sums_of_rows(columns, both[0])) return sums_of_rows(columns, both[0]).unsqueeze(-2);
+  const Tensor left = for_libraries(as_three_axes(both[0], batch)),
+               right = for_libraries(as_three_axes(both[1], batch));
   Shape shape = batch;
   shape.push_back(a.size(-2));
   shape.push_back(b.size(-1));

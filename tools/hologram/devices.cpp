@@ -146,7 +146,7 @@ int devices(bool json) {
     const auto why = chosen["why"].get<std::string>();
     fmt::print("{}: {}.\n", chosen["backend"].is_null() ? "Programs cannot run" : "Programs run",
                why.substr(0, why.find("; ")));
-    fmt::print("\nLibraries for products of matrices on the CPU:\n");
+    fmt::print("\nLibraries for products of matrices:\n");
     for (const LibraryInfo& library : libraries)
       fmt::print("  {:8} {}\n", library.name,
                  library.reason.empty() ? library.version + "; " + library.path : library.reason);

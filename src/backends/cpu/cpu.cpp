@@ -184,6 +184,13 @@ class CpuBackend : public hal::Backend {
     }
     return std::make_shared<CpuDevice>(target, config);
   }
+
+  std::vector<LibraryInfo> libraries() override {
+    std::vector<LibraryInfo> found;
+    for (const libraries::HostLibrary* library : libraries::host_libraries())
+      found.push_back(library->info());
+    return found;
+  }
 };
 
 }  // namespace

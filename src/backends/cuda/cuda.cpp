@@ -6,10 +6,33 @@
 namespace hologram::backends::cuda {
 namespace {
 
+namespace cublaslt = libraries::cublaslt;
+
+class CudaLibrary final : public hal::LibraryOps {
+ public:
+  CudaLibrary(Gpu& gpu, const BackendConfig& config)
+      : gpu_(gpu), manner_{.tensor_cores = config.enable_tensor_cores, .tf32 = config.allow_tf32} {}
+
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override {
+    gpu_.require_usable();
+    const Gpu::Current current(gpu_);
+    auto answer = gpu_.products().plan(desc, manner_);
+    if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
+    return std::get<std::shared_ptr<cublaslt::GemmPlan>>(std::move(answer));
+  }
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc&) override {
+    return hal::Refusal{"no library for convolutions on CUDA is known"};
+  }
+
+ private:
+  Gpu& gpu_;
+  const cublaslt::Manner manner_;
+};
+
 class CudaDevice final : public hal::Device {
  public:
-  explicit CudaDevice(Gpu& gpu, std::optional<NativeStream> native = {})
-      : gpu_(gpu), native_(native), info_(gpu.describe()) {}
+  CudaDevice(Gpu& gpu, const BackendConfig& config, std::optional<NativeStream> native = {})
+      : gpu_(gpu), native_(native), info_(gpu.describe()), library_(gpu, config) {}
 
   const DeviceInfo& info() const override { return info_; }
   std::optional<hal::Refusal> refuses(const program::Program&) const override { return {}; }
@@ -37,11 +60,13 @@ class CudaDevice final : public hal::Device {
   }
   bool asynchronous() const override { return true; }
   bool lists() const override { return true; }
+  hal::LibraryOps* library() override { return &library_; }
 
  private:
   Gpu& gpu_;
   const std::optional<NativeStream> native_;  // the application's
   const DeviceInfo info_;
+  CudaLibrary library_;
 };
 
 class CudaBackend final : public hal::Backend {
@@ -59,14 +84,24 @@ class CudaBackend final : public hal::Backend {
     return devices;
   }
 
-  hal::Expected<std::shared_ptr<hal::Device>> open(int index, const BackendConfig&) override {
+  hal::Expected<std::shared_ptr<hal::Device>> open(int index,
+                                                   const BackendConfig& config) override {
     Gpu& gpu = *Gpu::all()[static_cast<size_t>(index)];
     if (std::string reason = gpu.open(); !reason.empty()) return hal::Refusal{std::move(reason)};
     gpu.require_usable();
-    return std::make_shared<CudaDevice>(gpu);
+    return std::make_shared<CudaDevice>(gpu, config);
   }
 
-  hal::Expected<std::shared_ptr<hal::Device>> adopt(void* context, void* stream) override {
+  std::vector<LibraryInfo> libraries() override {
+    const Driver& driver = Driver::instance();
+    std::string reason = driver.reason();
+    if (reason.empty() && Gpu::all().empty()) reason = "No CUDA-capable device found";
+    if (reason.empty()) return {cublaslt::CublasLt::instance(driver.version() / 1000).info()};
+    return {{.name = "cuBLASLt", .version = {}, .path = {}, .reason = "not looked for: " + reason}};
+  }
+
+  hal::Expected<std::shared_ptr<hal::Device>> adopt(void* context, void* stream,
+                                                    const BackendConfig& config) override {
     auto answer = Gpu::of(static_cast<Context>(context));
     if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
     Gpu& gpu = *std::get<Gpu*>(answer);
@@ -77,7 +112,7 @@ class CudaBackend final : public hal::Backend {
     if (native != nullptr && Driver::instance()->stream_context(native, &its) != kSuccess)
       return hal::Refusal{"the driver does not know the stream"};
     if (its != gpu.context()) return hal::Refusal{"the stream is of another context"};
-    return std::make_shared<CudaDevice>(gpu, native);
+    return std::make_shared<CudaDevice>(gpu, config, native);
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include "backends/cuda/driver.hpp"
 #include "hal/hal.hpp"
+#include "libraries/cublaslt/cublaslt.hpp"
 #include "libraries/nvrtc/nvrtc.hpp"
 
 namespace hologram::backends::cuda {
@@ -57,6 +58,7 @@ class Gpu {
   Context context() const { return context_; }  // once it is open
   const Nvrtc& compiler() const { return compiler_; }
   const Architecture& architecture() const { return architecture_; }
+  libraries::cublaslt::Products& products() { return products_; }
 
   // Its context is the calling thread's as long as this lives. Throws what the driver says.
   class Current {
@@ -128,6 +130,7 @@ class Gpu {
   uint64_t memory_ = 0;
   std::string unusable_;  // found out without starting it
   Architecture architecture_;
+  libraries::cublaslt::Products products_;
 
   mutable std::mutex mutex_;
   Context context_ = nullptr;  // set once

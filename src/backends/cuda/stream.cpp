@@ -1,6 +1,7 @@
 #include "backends/cuda/stream.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <thread>
 
@@ -99,6 +100,33 @@ void CudaStream::replay(hal::CommandList& list, std::span<const hal::Binding> ta
     throw gpu_.error(status, "a CUDA graph up to program '" + *graph.last() + '\'');
   last_ = graph.last();
   launches_ += graph.launches();
+  changed_ = true;
+}
+
+void CudaStream::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> bindings,
+                      hal::Binding workspace) {
+  namespace cublaslt = libraries::cublaslt;
+  gpu_.require_usable();
+  const auto& product = static_cast<const cublaslt::GemmPlan&>(plan);
+  product.require_inside(bindings);
+  const auto pointer = [](const hal::Binding& binding) {
+    return std::bit_cast<void*>(static_cast<uintptr_t>(address_of(binding)));
+  };
+  const Gpu::Current current(gpu_);
+  const cublaslt::Status status =
+      product.run(pointer(bindings[0]), pointer(bindings[1]), pointer(bindings[2]),
+                  product.workspace() == 0 ? nullptr : pointer(workspace),
+                  reinterpret_cast<cublaslt::NativeStream>(lane_->stream));
+  if (status == cublaslt::kAllocFailed) throw gpu_.error(kOutOfMemory, product.name());
+  if (status != cublaslt::kSuccess) {
+    // If the device is lost, the driver says so.
+    size_t free = 0, total = 0;
+    gpu_.check(driver_->memory_info(&free, &total), product.name());
+    throw core::error(Text::LibraryFailed, product.name(), cublaslt::text(status),
+                      "HOLOGRAM_CUBLASLT_LIBRARY");
+  }
+  last_ = product.shared_name();
+  launches_++;
   changed_ = true;
 }
 

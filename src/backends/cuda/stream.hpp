@@ -21,7 +21,8 @@ class CudaStream final : public hal::Stream {
   CudaStream& operator=(const CudaStream&) = delete;
 
   void launch(const hal::Launch& launch) override;
-  void call(const hal::LibraryPlan&, std::span<const hal::Binding>, hal::Binding) override {}
+  void call(const hal::LibraryPlan& plan, std::span<const hal::Binding> bindings,
+            hal::Binding workspace) override;
   // Host memory that the device cannot reach by itself goes through memory that it can, chunk by
   // chunk: the copy of one overlaps the transfer of the other. To such memory this waits.
   void copy(hal::Binding to, hal::Binding from) override;

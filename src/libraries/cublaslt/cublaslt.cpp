@@ -1,0 +1,276 @@
+#include "libraries/cublaslt/cublaslt.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/messages.hpp"
+#include "libraries/library.hpp"
+#include "libraries/of_cuda.hpp"
+
+namespace hologram::libraries::cublaslt {
+namespace {
+
+using hal::GemmDesc;
+using hal::Refusal;
+
+constexpr const char* kVariable = "HOLOGRAM_CUBLASLT_LIBRARY";
+constexpr CudaRelease kReleases[] = {
+    {13, "libcublasLt.so.13"}, {12, "libcublasLt.so.12"}, {11, "libcublasLt.so.11"}};
+
+constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // what Hopper's algorithms can use
+constexpr uint32_t kBestAlignment = 256;
+constexpr int kCandidates = 4;
+constexpr size_t kMostPlans = 4096;
+constexpr int64_t kMostBatch = 65535;              // of one launch
+constexpr int64_t kMostTermsOfI8 = (1 << 17) - 1;  // (-128)^2 so often fits an i32
+
+struct Types {
+  DType operands, result;
+  int operand_type, result_type, compute, scale;
+};
+constexpr Types kTypes[] = {
+    {DType::F32, DType::F32, kF32, kF32, kComputeF32, kF32},
+    {DType::F64, DType::F64, kF64, kF64, kComputeF64, kF64},
+    {DType::F16, DType::F16, kF16, kF16, kComputeF32, kF32},
+    {DType::F16, DType::F32, kF16, kF32, kComputeF32, kF32},
+    {DType::BF16, DType::BF16, kBF16, kBF16, kComputeF32, kF32},
+    {DType::BF16, DType::F32, kBF16, kF32, kComputeF32, kF32},
+    {DType::I8, DType::I32, kI8, kI32, kComputeI32, kI32},
+};
+
+const Types* types_of(const GemmDesc& desc) {
+  for (const Types& t : kTypes)
+    if (desc.a == t.operands && desc.b == t.operands && desc.d == t.result &&
+        desc.accumulate == compute_type(t.result))
+      return &t;
+  return nullptr;
+}
+
+bool uses_tf32(const GemmDesc& desc, const Manner& manner) {
+  return desc.a == DType::F32 && manner.tf32 && manner.tensor_cores;
+}
+
+// Where alpha and beta are read.
+struct Factors {
+  const void* one;
+  const void* zero;
+};
+Factors factors_of(DType result) {
+  static constexpr float kFloats[] = {1, 0};
+  static constexpr double kDoubles[] = {1, 0};
+  static constexpr int32_t kIntegers[] = {1, 0};
+  if (result == DType::F64) return {&kDoubles[0], &kDoubles[1]};
+  if (result == DType::I32) return {&kIntegers[0], &kIntegers[1]};
+  return {&kFloats[0], &kFloats[1]};
+}
+
+Refusal missed(std::string reason) { return {"cuBLASLt: " + std::move(reason), true}; }
+
+}  // namespace
+
+const CublasLt& CublasLt::instance(int driver_major) {
+  static const auto* const library = new CublasLt(driver_major);
+  return *library;
+}
+
+CublasLt::CublasLt(int driver_major) {
+  info_.name = "cuBLASLt";
+  const core::DynamicLibrary library = open_of_cuda(kVariable, kReleases, driver_major);
+  if (!library.loaded()) {
+    info_.reason =
+        fmt::format("not found ({}); {} may say where it is", library.reason(), kVariable);
+    return;
+  }
+  info_.path = library.path();
+  const char* missing = nullptr;
+#define HOLOGRAM_FIND(member, symbol, parameters)              \
+  functions_.member = library.get<Status parameters>(#symbol); \
+  if (functions_.member == nullptr && missing == nullptr) missing = #symbol;
+  HOLOGRAM_CUBLASLT(HOLOGRAM_FIND)
+#undef HOLOGRAM_FIND
+  std::array<int, 3> version{};
+  if (missing != nullptr) {
+    info_.reason = fmt::format("not usable (it lacks {})", missing);
+  } else if (functions_.property(kMajor, &version[0]) != kSuccess ||
+             functions_.property(kMinor, &version[1]) != kSuccess ||
+             functions_.property(kPatch, &version[2]) != kSuccess) {
+    info_.reason = "not usable (it does not tell its version)";
+  } else {
+    info_.version = fmt::format("{}", fmt::join(version, "."));
+  }
+}
+
+std::string text(Status status) {
+  static constexpr std::pair<Status, const char*> kNames[] = {
+      {kNotInitialized, "NOT_INITIALIZED"}, {kAllocFailed, "ALLOC_FAILED"},
+      {kInvalidValue, "INVALID_VALUE"},     {kArchMismatch, "ARCH_MISMATCH"},
+      {kMappingError, "MAPPING_ERROR"},     {kExecutionFailed, "EXECUTION_FAILED"},
+      {kInternalError, "INTERNAL_ERROR"},   {kNotSupported, "NOT_SUPPORTED"},
+      {kLicenseError, "LICENSE_ERROR"}};
+  for (const auto& [known, name] : kNames)
+    if (status == known) return fmt::format("status {} (CUBLAS_STATUS_{})", status, name);
+  return fmt::format("status {}", status);
+}
+
+GemmPlan::GemmPlan(const CublasLt& library, Handle handle, const GemmDesc& desc)
+    : library_(library), handle_(handle), desc_(desc) {}
+
+GemmPlan::~GemmPlan() {
+  if (operation_ != nullptr) library_->operation_destroy(operation_);
+  for (auto* const layout : {a_, b_, d_})
+    if (layout != nullptr) library_->layout_destroy(layout);
+}
+
+// The library's matrices are column-major: d = a b is d' = b' a' there, and what is stored row by
+// row is its transpose already.
+Status GemmPlan::prepare(const Manner& manner) {
+  const Types& types = *types_of(desc_);
+  Status status = kSuccess;
+  const auto then = [&](auto&& call) {
+    if (status == kSuccess) status = call();
+  };
+  const int compute = uses_tf32(desc_, manner) ? kComputeTf32 : types.compute;
+  then([&] { return library_->operation_create(&operation_, compute, types.scale); });
+  const auto turned = [&](int attribute, bool transpose) {
+    const int32_t value = transpose ? kTransposed : kPlain;
+    then([&] { return library_->operation_set(operation_, attribute, &value, sizeof value); });
+  };
+  turned(kTransposeA, desc_.transpose_b);
+  turned(kTransposeB, desc_.transpose_a);
+  const std::array<Stored, 3> matrices = stored(desc_);
+  const auto lay_out = [&](Layout& layout, const Stored& s, int type) {
+    then([&] {
+      return library_->layout_create(&layout, type, static_cast<uint64_t>(s.columns),
+                                     static_cast<uint64_t>(s.rows), s.row);
+    });
+    if (s.batch == 1) return;
+    const auto count = static_cast<int32_t>(s.batch);
+    then([&] { return library_->layout_set(layout, kBatchCount, &count, sizeof count); });
+    then([&] { return library_->layout_set(layout, kBatchStride, &s.stride, sizeof s.stride); });
+  };
+  lay_out(a_, matrices[1], types.operand_type);
+  lay_out(b_, matrices[0], types.operand_type);
+  lay_out(d_, matrices[2], types.result_type);
+  then([&] { return choose(manner); });
+  name_ = std::make_shared<const std::string>(
+      fmt::format("cuBLASLt {}{}{}", name_of(desc_.a),
+                  desc_.a == desc_.d ? "" : fmt::format(" to {}", name_of(desc_.d)),
+                  uses_tf32(desc_, manner) ? " by tf32" : ""));
+  return status;
+}
+
+Status GemmPlan::choose(const Manner& manner) {
+  struct Wishes {
+    const CublasLt& library;
+    Preference preference = nullptr;
+    ~Wishes() {
+      if (preference != nullptr) library->preference_destroy(preference);
+    }
+  } wishes{library_};
+  Status status = library_->preference_create(&wishes.preference);
+  const auto set = [&](int attribute, const auto& value) {
+    if (status == kSuccess)
+      status = library_->preference_set(wishes.preference, attribute, &value, sizeof value);
+  };
+  set(kMaxWorkspace, kMostWorkspace);
+  // Sums in parts would have other bits with another algorithm for the parts, and with some from
+  // run to run.
+  set(kReductionSchemes, kNoReduction);
+  const auto alignment = [&](uint32_t known, DType type) {
+    return std::clamp(known, static_cast<uint32_t>(size_of(type)), kBestAlignment);
+  };
+  set(kAlignmentA, alignment(desc_.alignment_b, desc_.b));
+  set(kAlignmentB, alignment(desc_.alignment_a, desc_.a));
+  set(kAlignmentC, alignment(desc_.alignment_d, desc_.d));
+  set(kAlignmentD, alignment(desc_.alignment_d, desc_.d));
+  if (!manner.tensor_cores) set(kImplementations, ~kTensorCores);
+  if (status != kSuccess) return status;
+  std::array<Candidate, kCandidates> found{};
+  int count = 0;
+  status = library_->candidates(handle_, operation_, a_, b_, d_, d_, wishes.preference, kCandidates,
+                                found.data(), &count);
+  if (status != kSuccess) return status;
+  for (int i = 0; i < std::min(count, kCandidates); i++) {
+    const Candidate& candidate = found[static_cast<size_t>(i)];
+    if (candidate.state != kSuccess || candidate.workspace > kMostWorkspace) continue;
+    algorithm_ = candidate.algorithm;
+    workspace_ = candidate.workspace;
+    return kSuccess;
+  }
+  return kNotSupported;
+}
+
+void GemmPlan::require_inside(std::span<const hal::Binding> operands) const {
+  const std::array<Stored, 3> matrices = stored(desc_);
+  for (size_t i = 0; i < matrices.size(); i++)
+    if (extent(matrices[i]) > static_cast<__int128>(operands[i].size))
+      throw core::error(core::Text::InternalError,
+                        fmt::format("{} is beyond its memory", matrices[i].name));
+}
+
+Status GemmPlan::run(const void* a, const void* b, void* d, void* workspace,
+                     NativeStream stream) const {
+  const Factors factors = factors_of(desc_.d);
+  return library_->multiply(handle_, operation_, factors.one, b, a_, a, b_, factors.zero, d, d_, d,
+                            d_, &algorithm_, workspace, workspace_, stream);
+}
+
+size_t Products::KeyHash::operator()(const Key& key) const {
+  const GemmDesc& g = key.desc;
+  uint64_t hash = 0;
+  const auto add = [&](auto value) {
+    hash = (hash ^ static_cast<uint64_t>(value)) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  };
+  for (const DType type : {g.a, g.b, g.d, g.accumulate}) add(type);
+  for (const bool flag : {g.transpose_a, g.transpose_b, key.manner.tensor_cores, key.manner.tf32})
+    add(flag);
+  for (const int64_t number :
+       {g.m, g.n, g.k, g.batch, g.lda, g.ldb, g.ldd, g.stride_a, g.stride_b, g.stride_d})
+    add(number);
+  for (const uint32_t alignment : {g.alignment_a, g.alignment_b, g.alignment_d}) add(alignment);
+  return hash;
+}
+
+hal::Expected<std::shared_ptr<GemmPlan>> Products::plan(const GemmDesc& desc,
+                                                        const Manner& manner) {
+  if (auto refusal = malformed(desc)) return *refusal;
+  if (types_of(desc) == nullptr) return no_such_product(desc);
+  if (desc.m == 0 || desc.n == 0 || desc.batch == 0) return Refusal{"there is nothing to compute"};
+  if (desc.k == 0) return Refusal{"the sums are empty"};
+  Key key{fold(desc), manner};
+  for (uint32_t* alignment : {&key.desc.alignment_a, &key.desc.alignment_b, &key.desc.alignment_d})
+    *alignment = std::min(*alignment, kBestAlignment);
+  const std::lock_guard lock(mutex_);
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  return make(key);
+}
+
+hal::Expected<std::shared_ptr<GemmPlan>> Products::make(const Key& key) {
+  const GemmDesc& g = key.desc;
+  const CublasLt& library = CublasLt::instance(driver_major_);
+  if (!library.info().reason.empty()) return missed(library.info().reason);
+  if (std::max({g.m, g.n, g.k}) > std::numeric_limits<int32_t>::max())
+    return missed("a side is more than 2147483647");
+  if (g.batch > kMostBatch) return missed(fmt::format("a batch of more than {}", kMostBatch));
+  if (g.a == DType::I8 && g.k > kMostTermsOfI8)
+    return missed(fmt::format("sums of more than {} products of i8", kMostTermsOfI8));
+  if (handle_ == nullptr)
+    if (const Status status = library->create(&handle_); status != kSuccess) {
+      handle_ = nullptr;
+      return missed("it does not start: " + text(status));
+    }
+  const std::shared_ptr<GemmPlan> plan(new GemmPlan(library, handle_, g));
+  const Status status = plan->prepare(key.manner);
+  if (status != kSuccess && status != kNotSupported)
+    return missed("it does not plan the product: " + text(status));
+  hal::Expected<std::shared_ptr<GemmPlan>> answer = plan;
+  if (status == kNotSupported) answer = missed("it has no algorithm for the product");
+  if (known_.size() >= kMostPlans) known_.clear();
+  return known_.emplace(key, std::move(answer)).first->second;
+}
+
+}  // namespace hologram::libraries::cublaslt

@@ -1,0 +1,102 @@
+// cuBLASLt: products of matrices on NVIDIA's GPUs.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "hal/hal.hpp"
+#include "libraries/cublaslt/api.hpp"
+#include "libraries/stored.hpp"
+
+namespace hologram::libraries::cublaslt {
+
+// Thread-safe. Opened by the first call of `instance`, and open for the life of the process.
+class CublasLt {
+ public:
+  // From where HOLOGRAM_CUBLASLT_LIBRARY says, or the newest that a driver for CUDA `driver_major`
+  // can work with. Only the first call's driver counts.
+  static const CublasLt& instance(int driver_major);
+
+  const LibraryInfo& info() const { return info_; }
+  const Functions* operator->() const { return &functions_; }
+
+ private:
+  explicit CublasLt(int driver_major);
+
+  Functions functions_;
+  LibraryInfo info_;
+};
+
+// "status 13 (CUBLAS_STATUS_EXECUTION_FAILED)".
+std::string text(Status status);
+
+// How products may be computed.
+struct Manner {
+  bool tensor_cores = true;
+  bool tf32 = false;  // operands of f32 may be rounded to 11 bits where tensor cores are allowed
+  friend bool operator==(const Manner&, const Manner&) = default;
+};
+
+// A product with the algorithm that was chosen for it. Any thread may run it.
+class GemmPlan final : public hal::LibraryPlan {
+ public:
+  ~GemmPlan() override;
+  GemmPlan(const GemmPlan&) = delete;
+  GemmPlan& operator=(const GemmPlan&) = delete;
+
+  const std::string& name() const override { return *name_; }
+  uint64_t workspace() const override { return workspace_; }
+  // Lives on after the plan.
+  const std::shared_ptr<const std::string>& shared_name() const { return name_; }
+
+  // InternalError if an operand is beyond its memory.
+  void require_inside(std::span<const hal::Binding> operands) const;
+  // Puts the product on the stream; the device's context is current. `workspace` has as many bytes
+  // as the plan says, at a multiple of 256.
+  Status run(const void* a, const void* b, void* d, void* workspace, NativeStream stream) const;
+
+ private:
+  friend class Products;
+  GemmPlan(const CublasLt& library, Handle handle, const hal::GemmDesc& desc);
+  Status prepare(const Manner& manner);
+  Status choose(const Manner& manner);
+
+  const CublasLt& library_;
+  HandleOf* const handle_;
+  const hal::GemmDesc desc_;
+  std::shared_ptr<const std::string> name_;
+  Operation operation_ = nullptr;
+  Layout a_ = nullptr, b_ = nullptr, d_ = nullptr;
+  Algorithm algorithm_{};
+  uint64_t workspace_ = 0;
+};
+
+// The products of one device: each is planned once. Thread-safe.
+class Products {
+ public:
+  explicit Products(int driver_major) : driver_major_(driver_major) {}
+
+  // The device's context is current. What is refused for want of the library, or because a call of
+  // it failed, is `missed`.
+  hal::Expected<std::shared_ptr<GemmPlan>> plan(const hal::GemmDesc& desc, const Manner& manner);
+
+ private:
+  struct Key {
+    hal::GemmDesc desc;
+    Manner manner;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+  hal::Expected<std::shared_ptr<GemmPlan>> make(const Key& key);
+
+  const int driver_major_;
+  std::mutex mutex_;
+  Handle handle_ = nullptr;
+  std::unordered_map<Key, hal::Expected<std::shared_ptr<GemmPlan>>, KeyHash> known_;
+};
+
+}  // namespace hologram::libraries::cublaslt

@@ -1,0 +1,356 @@
+// A cuBLASLt for machines without a GPU, beside the driver of fake_cuda.cpp, whose memory is the
+// host's: products are plain loops in double, or in 64 bits, over column-major layouts. It holds
+// its caller to what the real one asks for: attributes of the right size, leading dimensions, the
+// alignment that was promised, the workspace that was asked for, a context that is current. With
+// sums in parts allowed its results are wrong.
+#include "fake_cublaslt.hpp"
+
+#include <dlfcn.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include "core/half.hpp"
+#include "fake_cuda.hpp"
+#include "libraries/cublaslt/api.hpp"
+
+// Names and types are the vendor's.
+// NOLINTBEGIN(readability-identifier-naming, bugprone-macro-parentheses)
+
+namespace hologram::libraries::cublaslt {
+struct OperationHandle {
+  int compute, scale;
+  int32_t transpose_a = 0, transpose_b = 0;
+};
+struct LayoutHandle {
+  int type;
+  uint64_t rows, columns;
+  int64_t leading;
+  int32_t batch = 1;
+  int64_t stride = 0;
+};
+struct PreferenceHandle {
+  uint64_t workspace = 0;
+  uint32_t reductions = 7;
+  std::map<int, uint32_t> alignment = {{5, 256}, {6, 256}, {7, 256}, {8, 256}};
+  uint64_t implementations = ~uint64_t{0};
+};
+}  // namespace hologram::libraries::cublaslt
+
+namespace {
+
+using namespace hologram::libraries::cublaslt;
+using hologram::FakeCublasLt;
+namespace core = hologram::core;
+
+constexpr uint64_t kWorkspace = 1000;
+
+// What an algorithm says of itself.
+struct Chosen {
+  uint64_t magic, workspace, split, tensor_cores;
+  uint32_t alignment_a, alignment_b, alignment_c, alignment_d;
+  uint64_t rest[2];
+};
+static_assert(sizeof(Chosen) == sizeof(Algorithm));
+constexpr uint64_t kMagic = 0x600df00d;
+
+struct Failure {
+  int skip, count, status;
+};
+struct World {
+  std::recursive_mutex mutex;
+  std::map<std::string, int> calls;
+  std::map<std::string, Failure> failures;
+  int alive = 0, compute = 0, tensor_cores = 0;
+  bool refuses = false;
+  std::string wrong;
+};
+World& world() {
+  static auto* const instance = new World;
+  return *instance;
+}
+
+int enter(const char* name) {
+  World& w = world();
+  w.calls[name]++;
+  const auto found = w.failures.find(name);
+  if (found == w.failures.end() || found->second.skip-- > 0) return 0;
+  return found->second.count-- > 0 ? found->second.status : 0;
+}
+#define ENTER                          \
+  World& w = world();                  \
+  const std::lock_guard lock(w.mutex); \
+  if (const int status = enter(__func__)) return status
+
+int refuse(const std::string& what) {
+  if (world().wrong.empty()) world().wrong = what;
+  return kInvalidValue;
+}
+
+template <class T>
+int take(T& attribute, const void* value, size_t bytes) {
+  if (bytes != sizeof attribute) return refuse("an attribute has another size");
+  std::memcpy(&attribute, value, bytes);
+  return 0;
+}
+
+size_t size_of(int type) {
+  switch (type) {
+    case kF64: return 8;
+    case kF32:
+    case kI32: return 4;
+    case kF16:
+    case kBF16: return 2;
+    default: return 1;
+  }
+}
+
+double load(int type, const std::byte* p) {
+  const auto read = [&](auto value) {
+    std::memcpy(&value, p, sizeof value);
+    return value;
+  };
+  switch (type) {
+    case kF64: return read(double{});
+    case kF32: return read(float{});
+    case kF16: return core::f16_to_f32(read(uint16_t{}));
+    case kBF16: return core::bf16_to_f32(read(uint16_t{}));
+    case kI32: return read(int32_t{});
+    default: return read(int8_t{});
+  }
+}
+
+void store(int type, std::byte* p, double value) {
+  const auto write = [&](auto v) { std::memcpy(p, &v, sizeof v); };
+  switch (type) {
+    case kF64: return write(value);
+    case kF32: return write(static_cast<float>(value));
+    case kF16: return write(core::f32_to_f16(static_cast<float>(value)));
+    case kBF16: return write(core::f32_to_bf16(static_cast<float>(value)));
+    default: return write(static_cast<int32_t>(value));
+  }
+}
+
+double rounded_to_tf32(double value) {
+  auto f = static_cast<float>(value);
+  uint32_t bits = 0;
+  std::memcpy(&bits, &f, sizeof bits);
+  bits = (bits + 0x1000) & ~0x1fffu;
+  std::memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+// Whether the fake driver has a context for this thread.
+bool has_context() {
+  static const hologram::FakeCuda driver = [] {
+    hologram::FakeCuda control{};
+    if (void* library = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_NOLOAD))
+      reinterpret_cast<void (*)(hologram::FakeCuda*)>(dlsym(library, "fake_cuda"))(&control);
+    return control;
+  }();
+  return driver.depth != nullptr && driver.depth() > 0;
+}
+
+// Sizes of op(a), op(b) and d that go together.
+bool fit(const OperationHandle& o, const LayoutHandle& a, const LayoutHandle& b,
+         const LayoutHandle& d) {
+  const uint64_t m = o.transpose_a ? a.columns : a.rows, k = o.transpose_a ? a.rows : a.columns;
+  const uint64_t n = o.transpose_b ? b.rows : b.columns, l = o.transpose_b ? b.columns : b.rows;
+  return m == d.rows && n == d.columns && k == l && k > 0 && a.batch == d.batch &&
+         b.batch == d.batch;
+}
+
+}  // namespace
+
+extern "C" {
+
+int cublasLtGetProperty(int which, int* value) {
+  ENTER;
+  *value = which == kMajor ? 12 : which == kMinor ? 9 : 3;
+  return 0;
+}
+int cublasLtCreate(Handle* handle) {
+  ENTER;
+  if (!has_context()) return refuse("a handle is made without a context");
+  static int one;
+  *handle = reinterpret_cast<Handle>(&one);
+  return 0;
+}
+
+int cublasLtMatmulDescCreate(Operation* operation, int compute, int scale) {
+  ENTER;
+  *operation = new OperationHandle{compute, scale};
+  w.alive++;
+  return 0;
+}
+int cublasLtMatmulDescDestroy(Operation operation) {
+  ENTER;
+  delete operation;
+  w.alive--;
+  return 0;
+}
+int cublasLtMatmulDescSetAttribute(Operation operation, int attribute, const void* value,
+                                   size_t bytes) {
+  ENTER;
+  if (attribute == kTransposeA) return take(operation->transpose_a, value, bytes);
+  if (attribute == kTransposeB) return take(operation->transpose_b, value, bytes);
+  return refuse("an attribute of an operation is unknown");
+}
+
+int cublasLtMatrixLayoutCreate(Layout* layout, int type, uint64_t rows, uint64_t columns,
+                               int64_t leading) {
+  ENTER;
+  if (leading < static_cast<int64_t>(rows)) return refuse("columns overlap");
+  *layout = new LayoutHandle{type, rows, columns, leading};
+  w.alive++;
+  return 0;
+}
+int cublasLtMatrixLayoutDestroy(Layout layout) {
+  ENTER;
+  delete layout;
+  w.alive--;
+  return 0;
+}
+int cublasLtMatrixLayoutSetAttribute(Layout layout, int attribute, const void* value,
+                                     size_t bytes) {
+  ENTER;
+  if (attribute == kBatchCount) return take(layout->batch, value, bytes);
+  if (attribute == kBatchStride) return take(layout->stride, value, bytes);
+  return refuse("an attribute of a layout is unknown");
+}
+
+int cublasLtMatmulPreferenceCreate(Preference* preference) {
+  ENTER;
+  *preference = new PreferenceHandle;
+  w.alive++;
+  return 0;
+}
+int cublasLtMatmulPreferenceDestroy(Preference preference) {
+  ENTER;
+  delete preference;
+  w.alive--;
+  return 0;
+}
+int cublasLtMatmulPreferenceSetAttribute(Preference preference, int attribute, const void* value,
+                                         size_t bytes) {
+  ENTER;
+  if (attribute == kMaxWorkspace) return take(preference->workspace, value, bytes);
+  if (attribute == kReductionSchemes) return take(preference->reductions, value, bytes);
+  if (attribute == kImplementations) return take(preference->implementations, value, bytes);
+  if (attribute >= kAlignmentA && attribute <= kAlignmentD)
+    return take(preference->alignment[attribute], value, bytes);
+  return refuse("an attribute of a preference is unknown");
+}
+
+int cublasLtMatmulAlgoGetHeuristic(Handle handle, Operation operation, Layout a, Layout b, Layout c,
+                                   Layout d, Preference preference, int most, Candidate* found,
+                                   int* count) {
+  ENTER;
+  *count = 0;
+  if (handle == nullptr || !has_context()) return refuse("no handle, or no context");
+  if (c != d || !fit(*operation, *a, *b, *d)) return refuse("sizes do not go together");
+  if (w.refuses) return kNotSupported;
+  // Products of 8 bits are for one layout, by fours.
+  if (a->type == kI8 && (operation->transpose_a == 0 || operation->transpose_b != 0 ||
+                         (a->rows | a->columns | b->columns) % 4 != 0))
+    return kNotSupported;
+  // The first is one that would not run.
+  if (most < 2) return refuse("too few candidates are asked for");
+  found[0].state = kNotSupported;
+  Chosen chosen{};
+  chosen.magic = kMagic;
+  chosen.workspace =
+      d->rows * d->columns > 100 && preference->workspace >= kWorkspace ? kWorkspace : 0;
+  chosen.split = preference->reductions != kNoReduction ? 1 : 0;
+  chosen.tensor_cores = (preference->implementations & kTensorCores) != 0 ? 1 : 0;
+  chosen.alignment_a = preference->alignment.at(kAlignmentA);
+  chosen.alignment_b = preference->alignment.at(kAlignmentB);
+  chosen.alignment_c = preference->alignment.at(kAlignmentC);
+  chosen.alignment_d = preference->alignment.at(kAlignmentD);
+  std::memcpy(&found[1].algorithm, &chosen, sizeof chosen);
+  found[1].workspace = chosen.workspace;
+  found[1].state = kSuccess;
+  *count = 2;
+  return 0;
+}
+
+int cublasLtMatmul(Handle handle, Operation operation, const void* alpha, const void* a, Layout la,
+                   const void* b, Layout lb, const void* beta, const void* c, Layout lc, void* d,
+                   Layout ld, const Algorithm* algorithm, void* workspace, size_t bytes,
+                   NativeStream stream) {
+  ENTER;
+  Chosen chosen{};
+  std::memcpy(&chosen, algorithm, sizeof chosen);
+  if (handle == nullptr || stream == nullptr || !has_context())
+    return refuse("no handle, no stream or no context");
+  if (chosen.magic != kMagic) return refuse("that is no algorithm");
+  if (chosen.workspace > bytes) return refuse("the workspace is too small");
+  const auto aligned = [](const void* p, uint32_t to) {
+    return reinterpret_cast<uintptr_t>(p) % to == 0;
+  };
+  if (!aligned(a, chosen.alignment_a) || !aligned(b, chosen.alignment_b) ||
+      !aligned(c, chosen.alignment_c) || !aligned(d, chosen.alignment_d))
+    return refuse("an operand is not aligned as was promised");
+  if (c != d || lc != ld || !fit(*operation, *la, *lb, *ld))
+    return refuse("sizes do not go together");
+  if (load(operation->scale, static_cast<const std::byte*>(alpha)) != 1 ||
+      load(operation->scale, static_cast<const std::byte*>(beta)) != 0)
+    return refuse("alpha is not 1, or beta not 0");
+  w.compute = operation->compute;
+  w.tensor_cores = chosen.tensor_cores != 0 ? 1 : 0;
+  if (chosen.workspace > 0) std::memset(workspace, 0x77, chosen.workspace);
+
+  const bool tf32 = operation->compute == kComputeTf32;
+  const auto at = [&](const LayoutHandle& l, const void* base, int64_t z, uint64_t row,
+                      uint64_t column) {
+    const int64_t element =
+        z * l.stride + static_cast<int64_t>(column) * l.leading + static_cast<int64_t>(row);
+    return static_cast<const std::byte*>(base) + element * static_cast<int64_t>(size_of(l.type));
+  };
+  const uint64_t k = operation->transpose_a ? la->rows : la->columns;
+  for (int64_t z = 0; z < ld->batch; z++)
+    for (uint64_t i = 0; i < ld->rows; i++)
+      for (uint64_t j = 0; j < ld->columns; j++) {
+        double sum = chosen.split != 0 ? 1e6 : 0;
+        for (uint64_t p = 0; p < k; p++) {
+          double x =
+              load(la->type, operation->transpose_a ? at(*la, a, z, p, i) : at(*la, a, z, i, p));
+          double y =
+              load(lb->type, operation->transpose_b ? at(*lb, b, z, j, p) : at(*lb, b, z, p, j));
+          if (tf32) x = rounded_to_tf32(x), y = rounded_to_tf32(y);
+          sum += x * y;
+        }
+        store(ld->type, const_cast<std::byte*>(at(*ld, d, z, i, j)), sum);
+      }
+  return 0;
+}
+
+void fake_cublaslt(FakeCublasLt* control) {
+  control->fail = [](const char* name, int skip, int count, int status) {
+    const std::lock_guard lock(world().mutex);
+    if (name == nullptr) world().failures.clear();
+    else world().failures[name] = {skip, count, status};
+  };
+  control->calls = [](const char* name) {
+    const std::lock_guard lock(world().mutex);
+    return world().calls[name];
+  };
+  control->alive = [] { return world().alive; };
+  control->compute = [] { return world().compute; };
+  control->tensor_cores = [] { return world().tensor_cores; };
+  control->wrong = [] { return world().wrong.c_str(); };
+  control->refuse = [](bool all) { world().refuses = all; };
+}
+
+}  // extern "C"
+
+// What is emulated is what is called.
+#define SAME(member, symbol, parameters) \
+  static_assert(std::is_same_v<decltype(&symbol), decltype(Functions::member)>);
+HOLOGRAM_CUBLASLT(SAME)
+#undef SAME
+// NOLINTEND(readability-identifier-naming, bugprone-macro-parentheses)

@@ -1,0 +1,20 @@
+// How a test steers the cuBLASLt of fake_cublaslt.cpp. Opened by path, as hologram opens it.
+#pragma once
+
+#include <cstdint>
+
+namespace hologram {
+
+struct FakeCublasLt {
+  // Calls of the function of that name fail with the status: `count` of them, after `skip` more.
+  // Null ends all failures.
+  void (*fail)(const char* name, int skip, int count, int status);
+  int (*calls)(const char* name);  // so far
+  int (*alive)();                  // operations, layouts and preferences
+  int (*compute)();                // cublasComputeType_t of the last product
+  int (*tensor_cores)();           // whether it might use them
+  const char* (*wrong)();    // what a call did that the real library does not take; empty: nothing
+  void (*refuse)(bool all);  // it has no algorithm for anything
+};
+
+}  // namespace hologram

@@ -2,7 +2,9 @@
 // by the clock on the wall, waiting included, and the bandwidth that comes of it. Every kind of
 // work is first done small on the CPU as well, and the bits compared.
 //
-//   bench_device [--size N] [--rounds N]      the device is the one that HOLOGRAM_BACKEND names
+//   bench_device [--size N] [--rounds N] [--only products]
+//
+// The device is the one that HOLOGRAM_BACKEND names. Products of matrices come last.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include <functional>
 
 #include "backends/cuda/stream.hpp"
+#include "device_products.hpp"
 #include "hologram/hologram.hpp"
 #include "runtime/executor_state.hpp"
 
@@ -22,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   int64_t size = int64_t{1} << 27;
   int rounds = 15;
+  bool only_products = false;
 };
 
 struct Work {
@@ -143,9 +147,12 @@ int main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--size") == 0) options.size = std::atoll(argv[i + 1]);
     if (std::strcmp(argv[i], "--rounds") == 0) options.rounds = std::atoi(argv[i + 1]);
+    if (std::strcmp(argv[i], "--only") == 0)
+      options.only_products = std::strcmp(argv[i + 1], "products") == 0;
   }
   try {
     const Executor executor;
+    if (options.only_products) return bench::products(executor.config()) ? 0 : 1;
     fmt::print("{}, {}\n{:12}{:>14}{:>14}  {}\n", executor.device().name, executor.device().driver,
                "work", "time", "bandwidth", "bits of the CPU");
     bool good = true;
@@ -175,6 +182,7 @@ int main(int argc, char** argv) {
     fmt::print("add of 1000: {:.2f} us, and {:.2f} us of the host without waiting\n", waited * 1e6,
                queued * 1e4);
     launches(executor);
+    good = bench::products(executor.config()) && good;
     return good ? 0 : 1;
   } catch (const Error& e) {
     fmt::print(stderr, "{}\n{}\n", e.what(), e.remedy());

@@ -1,0 +1,12 @@
+// Products of matrices on one device, for bench_device.
+#pragma once
+
+#include "hologram/hologram.hpp"
+
+namespace hologram::bench {
+
+// A line for each product: its time where the next one follows at once, as the device does it, and
+// where each is waited for. False if one was wrong.
+bool products(const BackendConfig& config);
+
+}  // namespace hologram::bench

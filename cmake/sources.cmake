@@ -162,6 +162,7 @@ set(HOLOGRAM_SOURCES
 
     src/graph/box.cpp
     src/graph/codegen.cpp
+    src/graph/combine.cpp
     src/graph/context.cpp
     src/graph/convolution_work.cpp
     src/graph/elementwise.cpp

@@ -62,7 +62,8 @@ void creation_cases(Suite& suite);
 void bit_cases(Suite& suite);
 
 // Tries what must not show in the bits: with fusion and without it, on one thread and on two, on
-// the CPU. Products of matrices and convolutions are left out of the last: libraries do not promise bits.
+// the CPU. Products of matrices and convolutions are left out of the last: libraries do not promise
+// bits.
 using Make = std::function<std::vector<Array>(const Executor&)>;
 void attempt_both(Suite& suite, std::string_view operation, DType dtype, const Make& make);
 

@@ -24,8 +24,8 @@ struct Lanes {
   // By instruction: an If that most threads enter with all lanes or none. `guards`: before anything
   // is stored, so that lanes may also go one by one from the start.
   std::vector<bool> guards, mostly_all;
-  bool words = true;            // accesses of all lanes are one where they begin at a multiple
-  std::vector<bool> aligned;    // by instruction: which is known and need not be tested
+  bool words = true;          // accesses of all lanes are one where they begin at a multiple
+  std::vector<bool> aligned;  // by instruction: which is known and need not be tested
 };
 
 // Lanes of a thread as they are where some numbers are multiples of how many there are, as the

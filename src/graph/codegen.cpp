@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
 #include <optional>
 #include <unordered_map>
 
+#include "graph/combine.hpp"
 #include "graph/elementwise.hpp"
 #include "hologram/builder.hpp"
 #include "program/ir.hpp"
@@ -338,7 +338,7 @@ class Generator {
   // nothing where it is added.
   Value reduce_places(uint32_t term, DType type) {
     const Combine combine = combine_of(term);
-    const Value start = identity(combine, type);
+    const Value start = identity(b_, combine, type);
     Value run = start;
     for (Place& place : places_) {
       const Value v = value(kernel_.terms[term].operands[0], place.local, &place.at);
@@ -375,8 +375,8 @@ class Generator {
       const DType type = term.dtype == DType::Bool ? DType::U32 : compute_type(term.dtype);
       One one{t, type, {}, {}};
       if (l_.held == 0) {
-        one.all = b_.var(identity(term.combine, type));
-        one.run = l_.one_run ? one.all : b_.var(identity(term.combine, type));
+        one.all = b_.var(identity(b_, term.combine, type));
+        one.run = l_.one_run ? one.all : b_.var(identity(b_, term.combine, type));
       }
       list.push_back(one);
     }
@@ -389,7 +389,7 @@ class Generator {
     }
     walk_runs(
         [&] {
-          for (const One& one : list) b_.set(one.run, identity(combine_of(one.term), one.type));
+          for (const One& one : list) b_.set(one.run, identity(b_, combine_of(one.term), one.type));
         },
         [&](Value at) {
           std::vector<Value> local(kernel_.terms.size());
@@ -418,32 +418,6 @@ class Generator {
   }
 
   Combine combine_of(uint32_t term) const { return kernel_.terms[term].combine; }
-
-  Value identity(Combine combine, DType type) {
-    switch (combine) {
-      case Combine::Mul: return b_.constant(type, int64_t{1});
-      case Combine::Min:
-      case Combine::Max: return extreme(combine == Combine::Min, type);
-      default: return b_.constant(type, int64_t{0});
-    }
-  }
-
-  Value extreme(bool highest, DType type) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    if (is_float(type)) return b_.constant(type, highest ? kInfinity : -kInfinity);
-    const uint64_t ones = size_of(type) == 4 ? 0xffffffffu : UINT64_MAX;
-    if (is_unsigned_integer(type)) return b_.constant_bits(type, highest ? ones : 0);
-    return b_.constant_bits(type, highest ? ones >> 1 : ones - (ones >> 1));
-  }
-
-  static Value combined(Combine combine, Value a, Value b) {
-    switch (combine) {
-      case Combine::Mul: return a * b;
-      case Combine::Min: return min(a, b);
-      case Combine::Max: return max(a, b);
-      default: return a + b;
-    }
-  }
 
   Value first_lane() {
     const Value first = b_.lane_id(0) < 1;
@@ -497,20 +471,6 @@ class Generator {
 };
 
 }  // namespace
-
-std::string name_of(const Kernel& kernel) {
-  constexpr size_t kMostNames = 5;
-  std::string name = "fused";
-  if (kernel.members.empty()) return "copy";
-  for (size_t i = kernel.members.size(); i-- > 0;) {
-    if (kernel.members.size() - i > kMostNames) return name + "_more";
-    const Node& node = *kernel.members[i];
-    name +=
-        "_" + (node.kind == Kind::Reduce ? "reduce_" + std::string(program::name_of(node.combine))
-                                         : std::string(node.op->name));
-  }
-  return name;
-}
 
 Program generate(const Kernel& kernel, const Layout& layout) {
   return Generator(kernel, layout).run();

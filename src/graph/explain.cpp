@@ -33,6 +33,20 @@ const char* walk_words(Walk walk) {
 
 }  // namespace
 
+std::string name_of(const Kernel& kernel) {
+  constexpr size_t kMostNames = 5;
+  std::string name = "fused";
+  if (kernel.members.empty()) return "copy";
+  for (size_t i = kernel.members.size(); i-- > 0;) {
+    if (kernel.members.size() - i > kMostNames) return name + "_more";
+    const Node& node = *kernel.members[i];
+    name +=
+        "_" + (node.kind == Kind::Reduce ? "reduce_" + std::string(program::name_of(node.combine))
+                                         : std::string(node.op->name));
+  }
+  return name;
+}
+
 double operations(const Kernel& kernel, const Layout& how, const Program& program) {
   double lanes = 1;
   for (const int64_t n : how.outer) lanes *= static_cast<double>(n);

@@ -80,11 +80,10 @@ Tensor square(const Executor& gpu, DType dtype = DType::F32) {
 
 bool is_right(const Array& product) {
   const std::vector<double> x = numbers(400, 7);
-  for (int i = 0; i < 400; i++) {
+  for (size_t i = 0; i < 400; i++) {
     double sum = 0;
-    for (int p = 0; p < 20; p++)
-      sum += x[static_cast<size_t>(i / 20 * 20 + p)] * x[static_cast<size_t>(p * 20 + i % 20)];
-    if (std::fabs(at(product, i) - sum) > 1e-6) return false;
+    for (size_t p = 0; p < 20; p++) sum += x[i / 20 * 20 + p] * x[p * 20 + i % 20];
+    if (std::fabs(at(product, static_cast<int>(i)) - sum) > 1e-6) return false;
   }
   return true;
 }

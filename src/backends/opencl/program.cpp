@@ -90,7 +90,9 @@ ClProgram::ClProgram(std::shared_ptr<Session> session, const program::Program& p
                         "it has no kernel " + printed_.entry);
     keep(key, program_.get());
   }
-  // The compiler may have used up so many registers that the device has too few for all lanes.
+  // The compiler may have used up so many registers that the device has too few for all lanes. One
+  // that was told how many there are has not, whatever it says: NVIDIA's always says 256.
+  if (session_->limits_registers()) return;
   size_t lanes = 0;
   session_->check(
       session_->api().clGetKernelWorkGroupInfo(

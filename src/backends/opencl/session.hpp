@@ -42,6 +42,7 @@ class Session {
   ContextObject* context() const { return context_.get(); }
   Queue* queue() const { return queue_.get(); }
   const core::DiskCache& cache() const { return cache_; }
+  bool limits_registers() const { return !few_registers_.empty(); }
   std::string flags(uint32_t lanes) const;  // for the compiler of programs with such workgroups
   // Only a program on the host's own processor sees what the host writes while it runs.
   bool sees_host() const { return sees_host_; }

@@ -125,6 +125,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/onednn/primitives.cpp
     src/libraries/openblas/openblas.cpp
     src/libraries/product.cpp
+    src/libraries/tiled_product.cpp
     src/libraries/stored.cpp
     src/libraries/widened.cpp
 

@@ -219,6 +219,7 @@ TEST(Libraries, OneOfThatNameThatIsSomethingElseIsAReason) {
 TEST(Libraries, EachHasAFileOrAReason) {
   const auto found = discover_libraries();
   std::vector<std::string> names;
+  names.reserve(found.size());
   for (const LibraryInfo& library : found) names.push_back(library.name);
   EXPECT_EQ(names, std::vector<std::string>({"cuBLASLt", "oneDNN", "OpenBLAS"}));
   for (const LibraryInfo& library : found) {

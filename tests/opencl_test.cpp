@@ -13,6 +13,8 @@
 #include "hologram/conformance.hpp"
 #include "hologram/error.hpp"
 #include "hologram/ops.hpp"
+#include "libraries/product.hpp"
+#include "runtime/executor_state.hpp"
 
 #if __has_include(<CL/cl.h>)
 #define CL_TARGET_OPENCL_VERSION 120
@@ -211,6 +213,34 @@ TEST_F(OpenCl, AnExactDeviceHasTheBitsOfTheCpu) {
     return ops::sum(y * ops::softmax(x, 1), {1}).to_vector<float>();
   };
   EXPECT_TRUE(same_bits(compute(on), compute(cpu)));
+}
+
+// The program that devices with many threads are given, on any device, and the general one.
+TEST_F(OpenCl, TilesOfAProductHaveTheBitsOfTheCpu) {
+  constexpr int64_t kM = 150, kN = 129, kK = 100;
+  libraries::Product product;
+  product.a = {DType::F32, 0, kK, 1, 0};
+  product.b = {DType::F32, 0, 1, kK, 0};
+  product.d = {DType::F32, 0, kN, 1, 0};
+  product.accumulate = DType::F32;
+  product.m = kM;
+  product.n = kN;
+  product.k = kK;
+  const auto compute = [&](const Executor& on, bool many_threads) {
+    const libraries::ProductLaunch launch = libraries::product_launch(product, many_threads);
+    EXPECT_EQ(launch.key.tiled, many_threads);
+    std::vector<Array> arrays;
+    for (const int64_t count : {kM * kK, kK * kN, kM * kN}) {
+      arrays.emplace_back(DType::F32, Shape{count});
+      const auto values = numbers(static_cast<size_t>(count));
+      std::copy(values.begin(), values.end(), arrays.back().mutable_as<float>().begin());
+    }
+    on.state()->launch(libraries::product_program(launch.key), arrays, launch.scalars, launch.grid,
+                       {});
+    const auto d = arrays[2].as<float>();
+    return std::vector<float>(d.begin(), d.end());
+  };
+  EXPECT_TRUE(same_bits(compute(executor(), true), compute(Executor(BackendType::Cpu), false)));
 }
 
 TEST_F(OpenCl, GridsOfThreeAxesAndManyGroups) {

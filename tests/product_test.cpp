@@ -124,6 +124,38 @@ TEST(Product, EveryScheduleHasTheSameBits) {
       }
 }
 
+// Squares for devices with many threads, whole ones and parts of them.
+TEST(Product, TilesHaveTheSameBits) {
+  const auto device = cpu(2);
+  size_t tiled = 0;
+  for (const DType type : {DType::F32, DType::F16, DType::BF16})
+    for (const auto& [m, n, k] :
+         {std::array<int64_t, 3>{128, 128, 64}, {64, 130, 150}, {200, 65, 33}, {129, 257, 100}})
+      for (const int turned : {0, 1, 2, 3}) {
+        Product product = dense(type, m, n, k);
+        product.batch = turned == 3 ? 2 : 1;
+        product.a.batch = m * k;
+        product.b.batch = turned == 3 ? 0 : n * k;
+        product.d.batch = m * n;
+        if (turned % 2 != 0) std::tie(product.a.row, product.a.column) = std::pair(int64_t{1}, m);
+        if (turned / 2 != 0) std::tie(product.b.row, product.b.column) = std::pair(int64_t{1}, k);
+        Case first(product);
+        std::mt19937 random(5);
+        first.fill(random);
+        first.run_own(*device);
+        first.check();
+        const libraries::ProductLaunch launch = libraries::product_launch(product, true);
+        tiled += launch.key.tiled ? 1 : 0;
+        Case c(product);
+        for (size_t i = 0; i < 2; i++) c.memory[i] = first.memory[i];
+        c.run_own(*device, launch, turned == 1 && m == 128);
+        EXPECT_EQ(c.memory[2], first.memory[2]) << name_of(type) << ' ' << m << ' ' << turned;
+      }
+  EXPECT_EQ(tiled, 48u);
+  EXPECT_FALSE(libraries::product_launch(dense(DType::F32, 500, 10, 500), true).key.tiled);
+  EXPECT_FALSE(libraries::product_launch(dense(DType::F64, 500, 500, 500), true).key.tiled);
+}
+
 // A matrix of two columns is not computed two lanes at a time.
 TEST(Product, LanesLieAlongTheLongSide) {
   EXPECT_FALSE(libraries::product_launch(dense(DType::F32, 500, 500, 500)).key.along_rows);

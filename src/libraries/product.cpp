@@ -18,7 +18,7 @@ using program::Var;
 namespace {
 
 constexpr uint32_t kLanes = 256;
-constexpr int64_t kBlock = 64;  // terms of a partial sum
+constexpr int64_t kBlock = kProductBlock;
 
 // A matrix in the program: a buffer, and its layout as scalars. `down` is the axis that a lane has
 // several of, `along` the one that lanes lie on; for a and b one of them is the summed axis.
@@ -161,6 +161,13 @@ bool fits_i32(const Product& p) {
                    static_cast<double>(p.batch)}) < std::numeric_limits<int32_t>::max();
 }
 
+// Smaller ones leave most of a square, or of a strip of it, empty.
+bool fills_tiles(const Product& p) {
+  constexpr int64_t kLeastSide = kProductTile / 2, kLeastDeep = 32;
+  return p.accumulate == DType::F32 && p.m >= kLeastSide && p.n >= kLeastSide &&
+         p.k >= kLeastDeep && p.batch > 0;
+}
+
 }  // namespace
 
 DType product_accumulator(DType d) { return compute_type(d); }
@@ -180,7 +187,7 @@ Product product_of(const hal::GemmDesc& desc) {
           .batch = desc.batch};
 }
 
-ProductLaunch product_launch(const Product& product) {
+ProductLaunch product_launch(const Product& product, bool many_threads) {
   ProductLaunch launch;
   ProductKey& key = launch.key;
   key.a = product.a.type;
@@ -198,13 +205,27 @@ ProductLaunch product_launch(const Product& product) {
   for (const ProductMatrix* x : {&product.a, &product.b, &product.d})
     for (const int64_t number : {x->start, x->row, x->column, x->batch})
       launch.scalars.push_back(static_cast<uint64_t>(number));
-  if (lanes > 0 && others > 0 && product.batch > 0)
+  if (many_threads && !key.wide && fills_tiles(product)) {
+    key = {.a = key.a,
+           .b = key.b,
+           .d = key.d,
+           .accumulate = key.accumulate,
+           .rows = 0,
+           .tiled = true,
+           .a_terms = product.a.column == 1,
+           .b_columns = product.b.column == 1};
+    launch.grid = {static_cast<uint64_t>((product.n - 1) / kProductTile + 1),
+                   static_cast<uint64_t>((product.m - 1) / kProductTile + 1),
+                   static_cast<uint64_t>(product.batch)};
+  } else if (lanes > 0 && others > 0 && product.batch > 0)
     launch.grid = {static_cast<uint64_t>((lanes + kLanes - 1) / kLanes),
                    static_cast<uint64_t>((others + key.rows - 1) / key.rows),
                    static_cast<uint64_t>(product.batch)};
   return launch;
 }
 
-program::Program product_program(const ProductKey& key) { return Writer(key).write(); }
+program::Program product_program(const ProductKey& key) {
+  return key.tiled ? tiled_product_program(key) : Writer(key).write();
+}
 
 }  // namespace hologram::libraries

@@ -18,6 +18,9 @@ struct ProductKey {
   bool along_rows = false;         // lanes lie along the rows of d (each a row) instead of columns
   uint8_t rows = 4;                // how many rows (columns) of d a lane computes
   bool wide = false;               // indices are i64
+  // For devices with many threads: a workgroup computes a square. Whether the terms of a lie side
+  // by side, and whether the columns of b do.
+  bool tiled = false, a_terms = false, b_columns = false;
   friend bool operator==(const ProductKey&, const ProductKey&) = default;
 };
 
@@ -46,11 +49,16 @@ struct ProductLaunch {
   std::vector<uint64_t> scalars;
 };
 
-// Chosen by types, sizes and strides alone, so that it is the same on every device.
-ProductLaunch product_launch(const Product& product);
+inline constexpr int64_t kProductBlock = 64;  // terms of a partial sum
+inline constexpr int64_t kProductTile = 128;  // the side of a workgroup's square
+
+// Chosen by types, sizes and strides, and whether the device has many threads: the results have the
+// same bits either way.
+ProductLaunch product_launch(const Product& product, bool many_threads = false);
 
 // d[i, j] = sum of a[i, p] b[p, j] over p. Sums go by blocks of 64 terms, in the order of p, with
 // fma; integers wrap. An empty sum is 0.
 program::Program product_program(const ProductKey& key);
+program::Program tiled_product_program(const ProductKey& key);  // of keys that are `tiled`
 
 }  // namespace hologram::libraries

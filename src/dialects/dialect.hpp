@@ -81,6 +81,10 @@ struct Printed {
   uint32_t groups = 1;
 };
 
+// What is best for Options::lanes_a_group_thread on devices with many threads: two of large groups,
+// whose rows fill registers, and of narrow elements as many as 4 bytes hold.
+uint32_t lanes_a_group_thread(const program::Program& program);
+
 // UnsupportedOperation, naming what the language or device lacks.
 Printed print(const program::Program& program, Language language, const Options& options);
 

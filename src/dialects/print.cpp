@@ -360,6 +360,17 @@ class Unit {
 
 }  // namespace
 
+// Seen on an H200: with two of 1,024 lanes a thread moves 8 bytes at once and a multiprocessor has
+// room for two groups. Four were slower, and so were two of smaller groups of f32.
+uint32_t lanes_a_group_thread(const program::Program& program) {
+  constexpr uint32_t kLargeGroup = 512;
+  size_t widest = 1;
+  for (const program::BufferParam& buffer : program.buffers())
+    widest = std::max(widest, size_of(buffer.type));
+  const auto narrow = static_cast<uint32_t>(widest < 4 ? 4 / widest : 1);
+  return std::max(narrow, program.needs().lanes >= kLargeGroup ? 2u : 1u);
+}
+
 Printed print(const program::Program& program, Language language, const Options& options) {
   return Unit(prepared(program.optimized()), language, options).print();
 }

@@ -12,10 +12,6 @@ namespace {
 
 using dialects::Language;
 
-// Lanes whose rows fill registers: with two of them a thread moves 8 bytes at once and a
-// multiprocessor has room for two groups. More lanes a thread were slower, and so were two of
-// smaller groups.
-constexpr uint32_t kLargeGroup = 512;
 constexpr int kFewBytes = 32;  // of a thread that wait in memory: what is seldom needed
 constexpr int kFirstWithNanMax = 80;
 
@@ -27,7 +23,7 @@ dialects::Printed print(const program::Program& program, dialects::Stop stop, bo
                           .nan_max = nan_max,
                           .stop = stop,
                           .lanes_a_thread = 4,
-                          .lanes_a_group_thread = program.needs().lanes >= kLargeGroup ? 2u : 1u,
+                          .lanes_a_group_thread = dialects::lanes_a_group_thread(program),
                           .crowded = crowded,
                           .unroll = true});
 }

@@ -18,13 +18,12 @@ constexpr uint64_t kMostLanes = uint64_t{1} << 30;
 constexpr uint64_t kManyBlocks = uint64_t{1} << 16;
 
 dialects::Options options_for(const Session& session, const program::Program& program) {
-  constexpr uint32_t kLargeGroup = 512;  // as on CUDA
   return {.f64 = session.info().compute.has(DType::F64),
           .f16 = false,
           .stop = session.sees_host() ? dialects::Stop::Flag : dialects::Stop::Budget,
           .lanes_a_thread = session.info().software ? 1u : 4u,
           .lanes_a_group_thread =
-              session.info().software || program.needs().lanes < kLargeGroup ? 1u : 2u,
+              session.info().software ? 1u : dialects::lanes_a_group_thread(program),
           .unroll = !session.info().software};
 }
 

@@ -16,6 +16,8 @@ namespace {
 constexpr uint64_t kLanes = 16384;  // of a call, between looks at the clock
 constexpr uint64_t kGroups = 64;    // the same for workgroups
 constexpr uint64_t kLanesWorthAThread = 8192;
+constexpr uint64_t kLanesWorthACall = 1024;  // of groups, whose lanes do several elements each
+constexpr uint64_t kPartsAThread = 4;
 
 struct Stopped {};
 
@@ -86,7 +88,13 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   };
 
   // Short rows are taken several at a time, long ones are cut.
-  const uint64_t most = grouped_ ? kGroups : kLanes;
+  uint64_t most = grouped_ ? kGroups : kLanes;
+  if (grouped_) {
+    // Groups are few, and equal parts of them end together.
+    const uint64_t parts = static_cast<uint64_t>(threads.count()) * kPartsAThread;
+    const uint64_t least = std::max<uint64_t>(1, kLanesWorthACall / lanes);
+    most = std::clamp((along_x + parts - 1) / parts, least, std::max(least, kGroups));
+  }
   const uint64_t cuts = (along_x + most - 1) / most;
   const uint64_t part = cuts == 1 ? along_x : most;
   const uint64_t together = cuts == 1 ? std::max<uint64_t>(1, most / along_x) : 1;
@@ -101,7 +109,8 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
       call(item / cuts, item / cuts + 1, x, std::min(along_x, x + part));
     }
   };
-  const uint64_t grain = std::max<uint64_t>(1, kLanesWorthAThread / (part * lanes));
+  const uint64_t worth = grouped_ ? kLanesWorthACall : kLanesWorthAThread;
+  const uint64_t grain = std::max<uint64_t>(1, worth / (part * lanes));
   try {
     threads.run(rows * cuts, grain, body);
   } catch (const Stopped&) {

@@ -30,9 +30,8 @@ enum class Stop : uint8_t {
 
 // What of the device the text depends on. Part of the key of what is compiled from it.
 struct Options {
-  bool f64 = true;       // the device has f64
-  bool f16 = false;      // the device converts f16 itself; otherwise bits are taken apart
-  bool nan_max = false;  // CUDA: min and max of f32 that give NaN for NaN, from sm_80 on
+  bool f64 = true;   // the device has f64
+  bool f16 = false;  // the device converts f16 itself; otherwise bits are taken apart
   Stop stop = Stop::None;
   // A thread may do so many lanes that are neighbours, and then loads and stores 16 bytes at once:
   // 1 to 8. The results stay the same. Programs with scans, atomics or lanes that return by

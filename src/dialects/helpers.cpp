@@ -10,6 +10,14 @@
 namespace hologram::dialects {
 namespace {
 
+// In pieces of literals, so that a language's own text may hold them.
+#define HOLOGRAM_MIN             \
+  "$q $T min_$T($T a, $T b) {\n" \
+  "  return a < b ? a : b < a ? b : a == b ? as_$T(bits_$T(a) | bits_$T(b)) : a + b;\n}"
+#define HOLOGRAM_MAX             \
+  "$q $T max_$T($T a, $T b) {\n" \
+  "  return a < b ? b : b < a ? a : a == b ? as_$T(bits_$T(a) & bits_$T(b)) : a + b;\n}"
+
 // $q: in front of a function. $T: the type, $U: the unsigned type of its size, $w: that type's
 // number of bits. $M: the largest, $L: the smallest value; $E: the end of the range as a float of
 // type $G, where the helper converts from it.
@@ -66,14 +74,16 @@ const Helper kHelpers[] = {
       "$q u64 clz_u64(u64 x) { return (u64)__clzll((i64)x); }"}},
 
     // The smaller; NaN if either is, and -0 is below +0. The larger likewise.
-    {"min", "f32 f64", "$q $T min_$T($T a, $T b) {\n"
-     "  return a < b ? a : b < a ? b : a == b ? as_$T(bits_$T(a) | bits_$T(b)) : a + b;\n}",
-     {"$q $T min_$T($T a, $T b) { $T r; asm(\"min.NaN.$T %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b)); return r; }"},
-     Needs::NanMax},
-    {"max", "f32 f64", "$q $T max_$T($T a, $T b) {\n"
-     "  return a < b ? b : b < a ? a : a == b ? as_$T(bits_$T(a) & bits_$T(b)) : a + b;\n}",
-     {"$q $T max_$T($T a, $T b) { $T r; asm(\"max.NaN.$T %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b)); return r; }"},
-     Needs::NanMax},
+    {"min", "f32", HOLOGRAM_MIN,
+     {"#if __CUDA_ARCH__ >= 800\n"
+      "$q $T min_$T($T a, $T b) { $T r; asm(\"min.NaN.$T %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b)); return r; }\n"
+      "#else\n" HOLOGRAM_MIN "\n#endif"}},
+    {"max", "f32", HOLOGRAM_MAX,
+     {"#if __CUDA_ARCH__ >= 800\n"
+      "$q $T max_$T($T a, $T b) { $T r; asm(\"max.NaN.$T %0, %1, %2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b)); return r; }\n"
+      "#else\n" HOLOGRAM_MAX "\n#endif"}},
+    {"min", "f64", HOLOGRAM_MIN},
+    {"max", "f64", HOLOGRAM_MAX},
 
     // Truncated and saturated; NaN gives 0.
     {"f32_to", "i32 i64", "$q $T f32_to_$T(f32 x) {\n"
@@ -94,7 +104,7 @@ const Helper kHelpers[] = {
       "",
       "$q f32 f16_to_f32(u16 x) { _Float16 h; __builtin_memcpy(&h, &x, 2); return (f32)h; }",
       "$q f32 f16_to_f32(u16 x) { return (f32)as_type<half>(x); }"},
-     Needs::F16},
+     true},
     {"f32_to_f16", "", "$q u16 f32_to_f16(f32 value) {\n"
      "  const u32 sign = bits_f32(value) >> 16 & 0x8000u;\n"
      "  const u32 x = bits_f32(value) & 0x7fffffffu;\n"
@@ -107,7 +117,7 @@ const Helper kHelpers[] = {
       "$q u16 f32_to_f16(f32 x) { u16 h; vstore_half_rte(x, 0, (half*)&h); return h; }",
       "$q u16 f32_to_f16(f32 x) { _Float16 h = (_Float16)x; u16 r; __builtin_memcpy(&r, &h, 2); return r; }",
       "$q u16 f32_to_f16(f32 x) { return as_type<u16>((half)x); }"},
-     Needs::F16},
+     true},
     {"bf16_to_f32", "", "$q f32 bf16_to_f32(u16 x) { return as_f32((u32)x << 16); }"},
     {"f32_to_bf16", "", "$q u16 f32_to_bf16(f32 value) {\n"
      "  const u32 x = bits_f32(value);\n"
@@ -157,12 +167,10 @@ std::vector<std::string> words(std::string_view text) {
   return found;
 }
 
-std::string_view pattern_of(const Helper& helper, std::string_view type, const Spelling& language,
+std::string_view pattern_of(const Helper& helper, const Spelling& language,
                             const Options& options) {
   const std::string_view own = helper.own[static_cast<size_t>(language.language)];
-  const bool takes_own = helper.needs == Needs::F16      ? options.f16
-                         : helper.needs == Needs::NanMax ? options.nan_max && type == "f32"
-                                                         : true;
+  const bool takes_own = helper.needs_f16 ? options.f16 : true;
   return takes_own && !own.empty() ? own : helper.common;
 }
 
@@ -179,7 +187,7 @@ std::string instance(const Helper& helper, std::string_view type_name, const Spe
       values.emplace_back('E', range.end);
     }
   }
-  return substitute(pattern_of(helper, type_name, language, options), values);
+  return substitute(pattern_of(helper, language, options), values);
 }
 
 }  // namespace

@@ -41,16 +41,13 @@ struct Spelling {
 
 const Spelling& spelling(Language language);
 
-// What a device may have by itself: Options::f16, and nan_max.
-enum class Needs : uint8_t { Nothing, F16, NanMax };
-
 // A function that the text brings along where it is used: "$q $T name_$T(…) { … }".
 struct Helper {
   std::string_view name;         // without the type
   std::string_view types;        // "i32 u64": one function each, called name_type; empty: just one
   std::string_view common;       // the text, unless the language has its own
   std::string_view own[4] = {};  // by Language
-  Needs needs = Needs::Nothing;  // of the device, for the language's own
+  bool needs_f16 = false;        // the language's own only where the device converts f16
 };
 
 // The functions that `text` calls, and those that they call, each before its use.

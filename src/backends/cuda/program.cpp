@@ -13,14 +13,11 @@ namespace {
 using dialects::Language;
 
 constexpr int kFewBytes = 32;  // of a thread that wait in memory: what is seldom needed
-constexpr int kFirstWithNanMax = 80;
 
-dialects::Printed print(const program::Program& program, dialects::Stop stop, bool nan_max,
-                        bool crowded) {
+dialects::Printed print(const program::Program& program, dialects::Stop stop, bool crowded) {
   return dialects::print(program, Language::Cuda,
                          {.f64 = true,
                           .f16 = true,
-                          .nan_max = nan_max,
                           .stop = stop,
                           .lanes_a_thread = 4,
                           .lanes_a_group_thread = dialects::lanes_a_group_thread(program),
@@ -45,10 +42,9 @@ CudaProgram::CudaProgram(Gpu& gpu, const program::Program& program)
 
 // Fewer registers a thread let more groups share a multiprocessor, unless they are too few.
 Kernel CudaProgram::compile(dialects::Stop stop) const {
-  const bool nan_max = libraries::nvrtc::capability_of(gpu_.architecture()) >= kFirstWithNanMax;
-  const dialects::Printed crowded = print(program_, stop, nan_max, true);
+  const dialects::Printed crowded = print(program_, stop, true);
   Kernel kernel = load(crowded);
-  const dialects::Printed roomy = print(program_, stop, nan_max, false);
+  const dialects::Printed roomy = print(program_, stop, false);
   if (roomy.text == crowded.text || attribute(kernel, kLocalBytes) <= kFewBytes) return kernel;
   gpu_.if_usable([&](const DriverFunctions& driver) { driver.module_unload(kernel.module); });
   return load(roomy);

@@ -52,10 +52,6 @@ Nvrtc::Nvrtc(int driver_major) {
   if (known_.empty()) reason_ = fmt::format("NVRTC {} compiles for no device", version_);
 }
 
-int capability_of(const Architecture& architecture) {
-  return std::atoi(architecture.c_str() + architecture.find('_') + 1);
-}
-
 hal::Expected<Architecture> Nvrtc::architecture(int capability) const {
   const auto above = std::upper_bound(known_.begin(), known_.end(), capability);
   if (above == known_.begin())

@@ -13,7 +13,6 @@ namespace hologram::libraries::nvrtc {
 // What is compiled for: "sm_90" gives machine code, "compute_90" the text of a virtual machine that
 // the driver compiles when it is loaded.
 using Architecture = std::string;
-int capability_of(const Architecture& architecture);  // 90
 
 // Thread-safe. Opened by the first call of `instance`, and open for the life of the process.
 class Nvrtc {

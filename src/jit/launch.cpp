@@ -13,8 +13,9 @@ using interp::Outcome;
 
 namespace {
 
-constexpr uint64_t kLanes = 16384;  // of a call, between looks at the clock
-constexpr uint64_t kGroups = 64;    // the same for workgroups
+constexpr uint64_t kLanes = 16384;      // of a call, between looks at the clock
+constexpr uint64_t kMostLanes = 65536;  // where there are many calls
+constexpr uint64_t kGroups = 64;        // the same for workgroups
 constexpr uint64_t kLanesWorthAThread = 8192;
 constexpr uint64_t kLanesWorthACall = 1024;  // of groups, whose lanes do several elements each
 constexpr uint64_t kPartsAThread = 4;
@@ -88,10 +89,10 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   };
 
   // Short rows are taken several at a time, long ones are cut.
-  uint64_t most = grouped_ ? kGroups : kLanes;
+  const uint64_t parts = static_cast<uint64_t>(threads.count()) * kPartsAThread;
+  uint64_t most = along_x >= kMostLanes * parts * 2 ? kMostLanes : kLanes;
   if (grouped_) {
     // Groups are few, and equal parts of them end together.
-    const uint64_t parts = static_cast<uint64_t>(threads.count()) * kPartsAThread;
     const uint64_t least = std::max<uint64_t>(1, kLanesWorthACall / lanes);
     most = std::clamp((along_x + parts - 1) / parts, least, std::max(least, kGroups));
   }

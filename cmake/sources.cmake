@@ -113,6 +113,8 @@ set(HOLOGRAM_SOURCES
     src/dialects/print.cpp
     src/dialects/uses.cpp
 
+    src/libraries/accumulation.cpp
+
     src/libraries/convolution.cpp
     src/libraries/cublaslt/cublaslt.cpp
     src/libraries/host_ops.cpp
@@ -217,6 +219,7 @@ set(HOLOGRAM_SOURCES
     src/conformance/random_cases.cpp
     src/conformance/reduction_cases.cpp
     src/conformance/suite.cpp
+    src/conformance/sums.cpp
     src/conformance/wide.cpp
 
     src/expression/call.cpp

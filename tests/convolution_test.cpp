@@ -14,6 +14,7 @@
 #include "hologram/expression.hpp"
 #include "hologram/graph.hpp"
 #include "hologram/ops.hpp"
+#include "message_of.hpp"
 
 namespace hologram {
 namespace {
@@ -225,15 +226,6 @@ TEST(Convolution, WeightsThatAreUpdatedInPlaceAreSeen) {
     w += 1;
     w.eval();
   }
-}
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return std::string(error.what()) + " | " + error.remedy();
-  }
-  return "nothing was thrown";
 }
 
 TEST(Convolution, MistakesAreErrorsOfTheCall) {

@@ -9,6 +9,7 @@
 
 #include "hologram/error.hpp"
 #include "hologram/ops.hpp"
+#include "message_of.hpp"
 
 namespace hologram {
 namespace {
@@ -24,14 +25,6 @@ std::vector<double> numbers(const std::string& text, const Expression::Inputs& i
 }
 using List = std::vector<double>;
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return std::string(error.what()) + " | " + error.remedy();
-  }
-  return "nothing was thrown";
-}
 // Of the inputs, those that it has.
 std::string refusal(const std::string& text, const Expression::Inputs& inputs = {}) {
   return message_of([&] {

@@ -10,6 +10,7 @@
 #include "hologram/error.hpp"
 #include "hologram/graph.hpp"
 #include "hologram/ops.hpp"
+#include "message_of.hpp"
 #include "runtime/executor_state.hpp"
 #include "runtime/selection.hpp"
 
@@ -18,15 +19,6 @@ namespace {
 
 std::vector<float> floats(const Tensor& t) { return t.to(DType::F32).to_vector<float>(); }
 std::vector<float> list(std::initializer_list<float> values) { return values; }
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return std::string(error.what()) + " | " + error.remedy();
-  }
-  return "nothing was thrown";
-}
 
 uint64_t launches_of(const Tensor& t) {
   const uint64_t before = t.executor().counters().launches;

@@ -5,7 +5,7 @@
 
 #include "conformance/layouts.hpp"
 #include "conformance/operands.hpp"
-#include "conformance/suite.hpp"
+#include "conformance/sums.hpp"
 #include "hologram/convolution.hpp"
 
 namespace hologram::conformance {
@@ -111,7 +111,6 @@ Finding convolve(const Suite& suite, const Convolution& c, DType dtype, bool bia
   }
   found.bound = is_float(dtype) ? 1 : 0;
   found.elements = result.size();
-  const Wide epsilon = std::ldexp(1.0, dtype == DType::F64 ? -52 : -23);
   const auto terms = static_cast<double>(c.kernel_height * c.kernel_width * places.channels);
   for (int64_t at = 0; at < static_cast<int64_t>(result.size()); at++) {
     const int64_t k = at % c.outputs, column = at / c.outputs % columns.length,
@@ -119,50 +118,18 @@ Finding convolve(const Suite& suite, const Convolution& c, DType dtype, bool bia
                   n = at / c.outputs / columns.length / rows.length;
     const size_t i = Places::in_image(shape, places.planes(), n, row, column, k);
     const int64_t first = k / (c.outputs / o.groups) * places.channels;
-    Wide sum = 0, size = 0;
-    uint64_t whole = 0;
-    const auto take = [&](size_t in_x, size_t in_w) {
-      if (is_float(dtype)) {
-        const Wide term = real_at(dtype, x.data(), in_x) * real_at(dtype, w.data(), in_w);
-        sum += term;
-        size += magnitude(term);
-      } else {
-        const auto term = static_cast<uint64_t>(whole_at(dtype, x.data(), in_x)) *
-                          static_cast<uint64_t>(whole_at(dtype, w.data(), in_w));
-        whole = dtype == DType::Bool ? whole | term : whole + term;
-      }
-    };
+    SumOfProducts sum(dtype);
     for (int64_t a = 0; a < c.kernel_height; a++)
       for (int64_t b = 0; b < c.kernel_width; b++) {
         const int64_t y = row * o.stride.height + a * o.dilation.height - rows.before,
                       z = column * o.stride.width + b * o.dilation.width - columns.before;
         if (y < 0 || y >= c.height || z < 0 || z >= c.width) continue;
         for (int64_t d = 0; d < places.channels; d++)
-          take(Places::in_image(x.shape(), places.planes(), n, y, z, first + d),
-               places.in_weight(a, b, d, k));
+          sum.take(x, Places::in_image(x.shape(), places.planes(), n, y, z, first + d), w,
+                   places.in_weight(a, b, d, k));
       }
-    if (biased && is_float(dtype)) {
-      sum += real_at(dtype, bias.data(), static_cast<size_t>(k));
-      size += magnitude(sum);
-    } else if (biased) {
-      const auto more = static_cast<uint64_t>(whole_at(dtype, bias.data(), static_cast<size_t>(k)));
-      whole = dtype == DType::Bool ? whole | more : whole + more;
-    }
-    if (!is_float(dtype)) {
-      const Integer have = whole_at(dtype, result.data(), i),
-                    exact = wrapped(dtype, static_cast<Integer>(whole));
-      if (have != exact && found.wrong.empty())
-        found.wrong = fmt::format("element {} is {}, not {}", i, static_cast<int64_t>(have),
-                                  static_cast<int64_t>(exact));
-      continue;
-    }
-    // In any order of additions.
-    Wide allowed = epsilon * (terms + 2) * size;
-    const Wide have = real_at(dtype, result.data(), i);
-    if (size_of(dtype) == 2)
-      allowed += std::ldexp(1.0L, -digits_of(dtype)) * magnitude(sum) + smallest_of(dtype) * 0.01;
-    const Wide off = magnitude(have - sum);
-    found.measure(off == 0 ? 0 : static_cast<double>(off / allowed), i, have, sum);
+    if (biased) sum.add(bias, static_cast<size_t>(k));
+    sum.judge(result, i, terms + 2, found);
   }
   return found;
 }

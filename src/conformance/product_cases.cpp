@@ -5,7 +5,7 @@
 
 #include "conformance/layouts.hpp"
 #include "conformance/operands.hpp"
-#include "conformance/suite.hpp"
+#include "conformance/sums.hpp"
 #include "hologram/linear.hpp"
 
 namespace hologram::conformance {
@@ -52,39 +52,12 @@ Finding multiply(const Suite& suite, const Product& p, DType dtype) {
   found.elements = c.size();
   const auto rows = static_cast<size_t>(p.rows), inner = static_cast<size_t>(p.inner),
              columns = static_cast<size_t>(p.columns);
-  const Wide epsilon = std::ldexp(1.0, dtype == DType::F64 ? -52 : -23);
   for (size_t i = 0; i < c.size(); i++) {
     const size_t column = i % columns, row = i / columns % rows, batch = i / columns / rows;
-    Wide sum = 0, size = 0;
-    uint64_t whole = 0;
-    for (size_t k = 0; k < inner; k++) {
-      const size_t at_a = (batch * rows + row) * inner + k,
-                   at_b = (batch * inner + k) * columns + column;
-      if (is_float(dtype)) {
-        const Wide term = real_at(dtype, a.data(), at_a) * real_at(dtype, b.data(), at_b);
-        sum += term;
-        size += magnitude(term);
-      } else {
-        const auto term = static_cast<uint64_t>(whole_at(dtype, a.data(), at_a)) *
-                          static_cast<uint64_t>(whole_at(dtype, b.data(), at_b));
-        whole = dtype == DType::Bool ? whole | term : whole + term;
-      }
-    }
-    if (!is_float(dtype)) {
-      const Integer have = whole_at(dtype, c.data(), i),
-                    exact = wrapped(dtype, static_cast<Integer>(whole));
-      if (have != exact && found.wrong.empty())
-        found.wrong = fmt::format("element {} is {}, not {}", i, static_cast<int64_t>(have),
-                                  static_cast<int64_t>(exact));
-      continue;
-    }
-    // In any order of additions.
-    Wide allowed = epsilon * (static_cast<double>(p.inner) + 1) * size;
-    const Wide have = real_at(dtype, c.data(), i);
-    if (size_of(dtype) == 2)
-      allowed += std::ldexp(1.0L, -digits_of(dtype)) * magnitude(sum) + smallest_of(dtype) * 0.01;
-    const Wide off = magnitude(have - sum);
-    found.measure(off == 0 ? 0 : static_cast<double>(off / allowed), i, have, sum);
+    SumOfProducts sum(dtype);
+    for (size_t k = 0; k < inner; k++)
+      sum.take(a, (batch * rows + row) * inner + k, b, (batch * inner + k) * columns + column);
+    sum.judge(c, i, static_cast<double>(p.inner) + 1, found);
   }
   return found;
 }

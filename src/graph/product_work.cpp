@@ -112,8 +112,8 @@ class ProductWork : public Work {
     product.n = node.shape[2];
     product.k = node.inputs[0].view.shape[2];
     product.batch = node.shape[0];
-    const libraries::ProductLaunch launch = libraries::product_launch(
-        product, hints_of(context.executor().device->info()).many_threads);
+    const libraries::ProductLaunch launch =
+        libraries::product_launch(product, hints_of(context.device()).many_threads);
     const hal::Binding operands[] = {node.inputs[0].node->result.where,
                                      node.inputs[1].node->result.where, result.where};
     context.launch(

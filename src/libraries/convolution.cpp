@@ -7,6 +7,7 @@
 #include <string>
 
 #include "hologram/builder.hpp"
+#include "libraries/accumulation.hpp"
 
 namespace hologram::libraries {
 
@@ -21,7 +22,6 @@ using program::Var;
 namespace {
 
 constexpr uint32_t kLaneUnit = 32;
-constexpr int64_t kBlock = 64;  // channels of a partial sum
 
 // An axis of the image, its numbers being scalars of the program.
 struct Axis {
@@ -34,6 +34,7 @@ class Writer {
       : key_(key),
         b_(name(key), {key.lanes * kLaneUnit}, key.wide ? DType::I64 : DType::I32),
         index_(b_.index_type()),
+        sums_(b_, key.accumulate),
         x_(b_.buffer("x", key.x, Access::In)),
         w_(b_.buffer("w", key.w, Access::In)),
         d_(b_.buffer("d", key.d, Access::Out)) {}
@@ -84,16 +85,6 @@ class Writer {
     b_.end_host();
   }
 
-  Value zero() { return b_.constant_bits(key_.accumulate, 0); }
-  Value cast(Value value, DType type) {
-    return value.type() == type ? value : b_.cast(value, type);
-  }
-  Value load(Buf buffer, Value index) { return cast(b_.load(buffer, index), key_.accumulate); }
-  Value add(Value x, Value y) { return key_.accumulate == DType::Bool ? x | y : x + y; }
-  Value multiply_add(Value x, Value y, Value sum) {
-    return key_.accumulate == DType::Bool ? (x & y) | sum : fma(x, y, sum);
-  }
-
   // Where the channels of an output begin in x.
   Value channels_of(Value output) {
     const Value first = key_.groups == ConvGroups::Single ? output : output / outputs_ * channels_;
@@ -126,17 +117,17 @@ class Writer {
         }
         const auto plain = [&] {
           channels([&](Value c) {
-            const Value weight = load(w_, w_at + c * w_layout_[3]);
+            const Value weight = sums_.load(w_, w_at + c * w_layout_[3]);
             const Value step = c * x_layout_[4];
-            for (size_t t = 0; t < at.size(); t++) gather(t, load(x_, at[t] + step), weight);
+            for (size_t t = 0; t < at.size(); t++) gather(t, sums_.load(x_, at[t] + step), weight);
           });
         };
         const auto careful = [&] {
           channels([&](Value c) {
-            const Value weight = load(w_, w_at + c * w_layout_[3]);
+            const Value weight = sums_.load(w_, w_at + c * w_layout_[3]);
             const Value step = c * x_layout_[4];
             for (size_t t = 0; t < at.size(); t++)
-              gather(t, load(x_, select(inside[t], at[t] + step, -1)), weight);
+              gather(t, sums_.load(x_, select(inside[t], at[t] + step, -1)), weight);
           });
         };
         if (key_.padded) b_.if_(all, plain, careful);
@@ -166,9 +157,9 @@ class Writer {
         channels([&](Value c) {
           Value index = at + c * x_layout_[4];
           if (key_.padded) index = select(within(x, columns_.input), index, -1);
-          const Value pixel = load(x_, index);
+          const Value pixel = sums_.load(x_, index);
           const Value step = w_at + c * w_layout_[3];
-          for (size_t t = 0; t < w_of.size(); t++) gather(t, pixel, load(w_, w_of[t] + step));
+          for (size_t t = 0; t < w_of.size(); t++) gather(t, pixel, sums_.load(w_, w_of[t] + step));
         });
       });
       for (size_t t = 0; t < output.size(); t++)
@@ -189,7 +180,7 @@ class Writer {
   template <class Terms>
   void sum_up(Value row, const Terms& terms) {
     const Value none = b_.constant(index_, int64_t{0});
-    for (size_t t = 0; t < key_.times; t++) total_.push_back(b_.var(zero()));
+    for (size_t t = 0; t < key_.times; t++) total_.push_back(b_.var(sums_.zero()));
     b_.for_(none, rows_.kernel, 1, [&](Value i) {
       const Value y = row * rows_.stride + i * rows_.dilation - rows_.before;
       b_.if_(within(y, rows_.input),
@@ -203,29 +194,30 @@ class Writer {
     const Value none = b_.constant(index_, int64_t{0});
     part_ = total_;
     if (key_.groups == ConvGroups::Single) return body(none);
-    b_.for_(none, channels_, kBlock, [&](Value block) {
+    b_.for_(none, channels_, kTermsOfBlock, [&](Value block) {
       part_.clear();
-      for (size_t t = 0; t < total_.size(); t++) part_.push_back(b_.var(zero()));
-      b_.for_(block, min(channels_, block + kBlock), 1, body);
+      for (size_t t = 0; t < total_.size(); t++) part_.push_back(b_.var(sums_.zero()));
+      b_.for_(block, min(channels_, block + kTermsOfBlock), 1, body);
       for (size_t t = 0; t < total_.size(); t++)
-        b_.set(total_[t], add(b_.get(total_[t]), b_.get(part_[t])));
+        b_.set(total_[t], sums_.add(b_.get(total_[t]), b_.get(part_[t])));
     });
   }
   void gather(size_t t, Value x, Value w) {
-    b_.set(part_[t], multiply_add(x, w, b_.get(part_[t])));
+    b_.set(part_[t], sums_.multiply_add(x, w, b_.get(part_[t])));
   }
 
   void store(Value row, Value column, Value output, size_t t) {
     b_.if_(column < columns_.output, [&] {
       const Value pixel = (image_ * rows_.output + row) * columns_.output + column;
       b_.store(d_, pixel * (outputs_ * groups_) + output,
-               cast(b_.get(total_[t]), compute_type(key_.d)));
+               sums_.cast(b_.get(total_[t]), compute_type(key_.d)));
     });
   }
 
   const ConvKey key_;
   Builder b_;
   const DType index_;
+  const Accumulation sums_;
   const Buf x_, w_, d_;
   Value groups_, channels_, outputs_, image_;
   Axis rows_, columns_;
@@ -260,7 +252,7 @@ bool fits_i32(const ConvDesc& d, int64_t x_start, int64_t w_start) {
     return std::abs(static_cast<double>(stride)) * length;
   };
   const double groups = static_cast<double>(d.groups), batch = static_cast<double>(d.batch);
-  const double channels = static_cast<double>(d.channels) * groups + kBlock,
+  const double channels = static_cast<double>(d.channels) * groups + kTermsOfBlock,
                outputs = static_cast<double>(d.outputs) * groups + kMore;
   const double x = std::abs(static_cast<double>(x_start)) + side(d.x_strides[0], batch) +
                    side(d.x_strides[1], reach(d.rows)) + side(d.x_strides[2], reach(d.columns)) +

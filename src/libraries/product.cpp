@@ -6,11 +6,11 @@
 #include <string>
 
 #include "hologram/builder.hpp"
+#include "libraries/accumulation.hpp"
 
 namespace hologram::libraries {
 
 using program::Access;
-using program::Buf;
 using program::Builder;
 using program::Value;
 using program::Var;
@@ -18,35 +18,32 @@ using program::Var;
 namespace {
 
 constexpr uint32_t kLanes = 256;
-constexpr int64_t kBlock = kProductBlock;
-
-// A matrix in the program: a buffer, and its layout as scalars. `down` is the axis that a lane has
-// several of, `along` the one that lanes lie on; for a and b one of them is the summed axis.
-struct Operand {
-  Buf buffer{};
-  Value start, row, column, batch;
-};
 
 class Writer {
  public:
   explicit Writer(const ProductKey& key)
       : key_(key),
         b_(name(key), {kLanes}, key.wide ? DType::I64 : DType::I32),
-        index_(b_.index_type()) {}
+        index_(b_.index_type()),
+        sums_(b_, key.accumulate) {}
 
   program::Program write() {
     // Declared in this order, whichever way lanes lie: product_launch counts on it.
-    Operand a = declare("a", key_.a, Access::In), b = declare("b", key_.b, Access::In),
-            d = declare("d", key_.d, Access::Out);
+    MatrixOperand a, b, d;
+    a.buffer = b_.buffer("a", key_.a, Access::In);
+    b.buffer = b_.buffer("b", key_.b, Access::In);
+    d.buffer = b_.buffer("d", key_.d, Access::Out);
     Value m = b_.scalar("m", index_), n = b_.scalar("n", index_);
     k_ = b_.scalar("k", index_);
     b_.scalar("batch", index_);
-    for (Operand* o : {&a, &b, &d}) declare_layout(*o);
+    declare_layout(b_, "a", a);
+    declare_layout(b_, "b", b);
+    declare_layout(b_, "d", d);
     // With the lanes along rows, d is computed as the transpose of b' a'.
     if (key_.along_rows) {
       std::swap(a, b);
       std::swap(m, n);
-      for (Operand* o : {&a, &b, &d}) std::swap(o->row, o->column);
+      for (MatrixOperand* o : {&a, &b, &d}) std::swap(o->row, o->column);
     }
     const int64_t rows = key_.rows;
     b_.begin_host();
@@ -67,24 +64,25 @@ class Writer {
     const Value b_of = b.start + z * b.batch + column * b.column;
     b_.if_(column < n, [&] {
       std::vector<Var> total;
-      for (int64_t r = 0; r < rows; r++) total.push_back(b_.var(zero()));
-      b_.for_(b_.constant(index_, int64_t{0}), k_, kBlock, [&](Value block) {
+      for (int64_t r = 0; r < rows; r++) total.push_back(b_.var(sums_.zero()));
+      b_.for_(b_.constant(index_, int64_t{0}), k_, kTermsOfBlock, [&](Value block) {
         std::vector<Var> part;
-        for (int64_t r = 0; r < rows; r++) part.push_back(b_.var(zero()));
-        b_.for_(block, min(k_, block + kBlock), 1, [&](Value p) {
-          const Value y = load(b.buffer, b_of + p * b.row);
+        for (int64_t r = 0; r < rows; r++) part.push_back(b_.var(sums_.zero()));
+        b_.for_(block, min(k_, block + kTermsOfBlock), 1, [&](Value p) {
+          const Value y = sums_.load(b.buffer, b_of + p * b.row);
           const Value step = p * a.column;
           for (size_t r = 0; r < part.size(); r++)
-            b_.set(part[r], multiply_add(load(a.buffer, a_of[r] + step), y, b_.get(part[r])));
+            b_.set(part[r],
+                   sums_.multiply_add(sums_.load(a.buffer, a_of[r] + step), y, b_.get(part[r])));
         });
         for (size_t r = 0; r < part.size(); r++)
-          b_.set(total[r], add(b_.get(total[r]), b_.get(part[r])));
+          b_.set(total[r], sums_.add(b_.get(total[r]), b_.get(part[r])));
       });
       const Value d_of = d.start + z * d.batch + column * d.column;
       for (size_t r = 0; r < total.size(); r++)
         b_.if_(row_of[r] < m, [&] {
           b_.store(d.buffer, d_of + row_of[r] * d.row,
-                   cast(b_.get(total[r]), compute_type(key_.d)));
+                   sums_.cast(b_.get(total[r]), compute_type(key_.d)));
         });
     });
     return b_.finish();
@@ -96,36 +94,10 @@ class Writer {
            std::string(name_of(key.d));
   }
 
-  Operand declare(const char* letter, DType type, Access access) {
-    Operand o;
-    o.buffer = b_.buffer(letter, type, access);
-    o.start = {};
-    letters_.emplace_back(letter);
-    return o;
-  }
-
-  void declare_layout(Operand& o) {
-    const std::string& letter = letters_[o.buffer.id];
-    o.start = b_.scalar(letter + "_start", index_);
-    o.row = b_.scalar(letter + "_row", index_);
-    o.column = b_.scalar(letter + "_column", index_);
-    o.batch = b_.scalar(letter + "_batch", index_);
-  }
-
-  Value zero() { return b_.constant_bits(key_.accumulate, 0); }
-  Value cast(Value value, DType type) {
-    return value.type() == type ? value : b_.cast(value, type);
-  }
-  Value load(Buf buffer, Value index) { return cast(b_.load(buffer, index), key_.accumulate); }
-  Value add(Value x, Value y) { return key_.accumulate == DType::Bool ? x | y : x + y; }
-  Value multiply_add(Value x, Value y, Value sum) {
-    return key_.accumulate == DType::Bool ? (x & y) | sum : fma(x, y, sum);
-  }
-
   const ProductKey key_;
   Builder b_;
   const DType index_;
-  std::vector<std::string> letters_;
+  const Accumulation sums_;
   Value k_;
 };
 
@@ -156,7 +128,7 @@ bool fits_i32(const Product& p) {
            side(x.batch, p.batch);
   };
   // Sides are rounded up by a workgroup, rows and blocks of the sum.
-  const int64_t m = p.m + kLanes, n = p.n + kLanes, k = p.k + kBlock;
+  const int64_t m = p.m + kLanes, n = p.n + kLanes, k = p.k + kTermsOfBlock;
   return std::max({reach(p.a, m, k), reach(p.b, k, n), reach(p.d, m, n), static_cast<double>(k),
                    static_cast<double>(p.batch)}) < std::numeric_limits<int32_t>::max();
 }

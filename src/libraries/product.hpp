@@ -49,7 +49,6 @@ struct ProductLaunch {
   std::vector<uint64_t> scalars;
 };
 
-inline constexpr int64_t kProductBlock = 64;  // terms of a partial sum
 inline constexpr int64_t kProductTile = 128;  // the side of a workgroup's square
 
 // Chosen by types, sizes and strides, and whether the device has many threads: the results have the

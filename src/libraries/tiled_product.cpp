@@ -3,6 +3,7 @@
 #include <array>
 
 #include "hologram/builder.hpp"
+#include "libraries/accumulation.hpp"
 #include "libraries/product.hpp"
 #include "program/ir.hpp"
 
@@ -29,26 +30,21 @@ constexpr int64_t kQuad = 4;  // neighbours that a lane has, so that it reads th
 // The rows (columns) of a lane: 4 neighbours, and 4 more in the other half.
 int64_t offset_of(int64_t i) { return i % kQuad + i / kQuad * (kSide / 2); }
 
-struct Operand {
-  Buf buffer{};
-  Value start, row, column, batch;
-};
-
 class Writer {
  public:
   explicit Writer(const ProductKey& key)
       : key_(key), b_("tiled_product", {kAcross, kAcross}, DType::I32) {}
 
   program::Program write() {
-    Operand a, b, d;
+    MatrixOperand a, b, d;
     a.buffer = b_.buffer("a", key_.a, Access::In);
     b.buffer = b_.buffer("b", key_.b, Access::In);
     d.buffer = b_.buffer("d", key_.d, Access::Out);
     const Value m = scalar("m"), n = scalar("n"), k = scalar("k");
     scalar("batch");
-    declare_layout(a, "a");
-    declare_layout(b, "b");
-    declare_layout(d, "d");
+    declare_layout(b_, "a", a);
+    declare_layout(b_, "b", b);
+    declare_layout(b_, "d", d);
     const Value z = b_.group_id(2);
     const Value first_row = b_.group_id(1) * kSide, first_column = b_.group_id(0) * kSide;
     const Value x = b_.lane_id(0) * kQuad, y = b_.lane_id(1) * kQuad;
@@ -57,9 +53,9 @@ class Writer {
     const Value a_at = a.start + z * a.batch, b_at = b.start + z * b.batch;
 
     Vars total = zeros();
-    b_.for_(whole(0), k, kProductBlock, [&](Value block) {
+    b_.for_(whole(0), k, kTermsOfBlock, [&](Value block) {
       const Vars part = zeros();
-      b_.for_(block, min(k, block + kProductBlock), kDeep, [&](Value strip) {
+      b_.for_(block, min(k, block + kTermsOfBlock), kDeep, [&](Value strip) {
         fetch(of_a, a.buffer, a_at, strip, k, a.column, first_row, m, a.row, key_.a_terms);
         fetch(of_b, b.buffer, b_at, strip, k, b.row, first_column, n, b.column, !key_.b_columns);
         b_.barrier();
@@ -107,13 +103,6 @@ class Writer {
     Vars all;
     for (Var& one : all) one = b_.var(b_.constant(DType::F32, int64_t{0}));
     return all;
-  }
-
-  void declare_layout(Operand& o, const std::string& letter) {
-    o.start = scalar(letter + "_start");
-    o.row = scalar(letter + "_row");
-    o.column = scalar(letter + "_column");
-    o.batch = scalar(letter + "_batch");
   }
 
   // kDeep terms from `strip` on, of kSide rows (columns) from `first` on; what lies outside is 0.

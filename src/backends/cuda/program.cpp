@@ -44,8 +44,9 @@ CudaProgram::CudaProgram(Gpu& gpu, const program::Program& program)
 Kernel CudaProgram::compile(dialects::Stop stop) const {
   const dialects::Printed crowded = print(program_, stop, true);
   Kernel kernel = load(crowded);
+  if (attribute(kernel, kLocalBytes) <= kFewBytes) return kernel;
   const dialects::Printed roomy = print(program_, stop, false);
-  if (roomy.text == crowded.text || attribute(kernel, kLocalBytes) <= kFewBytes) return kernel;
+  if (roomy.text == crowded.text) return kernel;
   gpu_.if_usable([&](const DriverFunctions& driver) { driver.module_unload(kernel.module); });
   return load(roomy);
 }

@@ -85,14 +85,13 @@ CublasLt::CublasLt(int driver_major) {
     return;
   }
   info_.path = library.path();
-  const char* missing = nullptr;
-#define HOLOGRAM_FIND(member, symbol, parameters)              \
-  functions_.member = library.get<Status parameters>(#symbol); \
-  if (functions_.member == nullptr && missing == nullptr) missing = #symbol;
+  std::string missing;
+#define HOLOGRAM_FIND(member, symbol, parameters) \
+  library.get<Status parameters>(#symbol, functions_.member, missing);
   HOLOGRAM_CUBLASLT(HOLOGRAM_FIND)
 #undef HOLOGRAM_FIND
   std::array<int, 3> version{};
-  if (missing != nullptr) {
+  if (!missing.empty()) {
     info_.reason = fmt::format("not usable (it lacks {})", missing);
   } else if (functions_.property(kMajor, &version[0]) != kSuccess ||
              functions_.property(kMinor, &version[1]) != kSuccess ||

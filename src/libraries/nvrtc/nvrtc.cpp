@@ -32,13 +32,12 @@ Nvrtc::Nvrtc(int driver_major) {
         library.reason(), kVariable);
     return;
   }
-  const char* missing = nullptr;
-#define HOLOGRAM_FIND(member, symbol, parameters)              \
-  functions_.member = library.get<Status parameters>(#symbol); \
-  if (functions_.member == nullptr && missing == nullptr) missing = #symbol;
+  std::string missing;
+#define HOLOGRAM_FIND(member, symbol, parameters) \
+  library.get<Status parameters>(#symbol, functions_.member, missing);
   HOLOGRAM_NVRTC(HOLOGRAM_FIND)
 #undef HOLOGRAM_FIND
-  if (missing != nullptr) {
+  if (!missing.empty()) {
     reason_ = fmt::format("NVRTC is too old: it lacks {}", missing);
     return;
   }

@@ -1,17 +1,11 @@
-// Printed programs: what they say, that compilers take them, and that they compute what the
-// interpreter computes, to the bit. What needs a compiler or device that is not here is skipped
-// with the reason.
+// Printed programs: what they say, and that they compute what the interpreter computes, to the bit.
+// What needs a compiler or device that is not here is skipped with the reason.
 //
 // HOLOGRAM_TEST_PROGRAMS=100 sets how many random programs each test runs, HOLOGRAM_TEST_FIRST=7
 // the seed of the first.
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cstdlib>
 #include <cstring>
 
 #include "dialects/dialect.hpp"
@@ -19,6 +13,7 @@
 #include "dialects/instruction_programs.hpp"
 #include "dialects/opencl.hpp"
 #include "dialects/runtime_compiler.hpp"
+#include "dialects/test_programs.hpp"
 #include "hologram/error.hpp"
 #include "jit_programs.hpp"
 #include "oracle/random_program.hpp"
@@ -30,29 +25,6 @@ namespace hologram::dialects {
 namespace {
 
 using oracle::Memory;
-
-constexpr DType kTypes[] = {DType::Bool, DType::I32, DType::U32, DType::I64,
-                            DType::U64,  DType::F32, DType::F64};
-
-uint64_t number_from(const char* variable, uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-// Whether time is no matter: compiling is what most of these tests wait for.
-bool thorough() { return number_from("HOLOGRAM_TEST_PROGRAMS", 0) >= 100; }
-
-// Calls `check` with the seed and the case of so many random programs.
-template <class Check>
-void for_random_programs(uint64_t count, const Check& check) {
-  const uint64_t first = number_from("HOLOGRAM_TEST_FIRST", 1);
-  for (uint64_t seed = first; seed < first + number_from("HOLOGRAM_TEST_PROGRAMS", count); seed++) {
-    oracle::Choices choices(seed);
-    const oracle::RandomCase c = oracle::random_case(choices);
-    check(seed, c);
-    if (::testing::Test::HasFatalFailure()) return;
-  }
-}
 
 std::string first_difference(const oracle::RandomCase& c, const std::vector<Memory>& want,
                              const std::vector<Memory>& got) {
@@ -126,6 +98,14 @@ class Computes : public ::testing::TestWithParam<Language> {
            (GetParam() == Language::Metal && __builtin_cpu_supports("avx2"));
   }
 
+  // Threads with several lanes choose between two versions of a kernel, each with its barriers.
+  // PoCL, which is the device here, loses its way (and memory) where barriers stand under a
+  // condition, also under one that all lanes share; the backend gives software devices one lane a
+  // thread as well.
+  uint32_t lanes_a_group_thread(uint32_t lanes) const {
+    return GetParam() == Language::OpenCl ? 1 : lanes;
+  }
+
   OpenCl* device_ = nullptr;
 };
 
@@ -154,9 +134,10 @@ TEST_P(Computes, RandomPrograms) {
     if (lacks(GetParam(), program)) return;
     std::vector<Memory> want = c.buffers, got = c.buffers;
     oracle::run_naively(c.module, c.grid, c.scalars, want);
-    const Printed printed = print(program, GetParam(),
-                                  {.lanes_a_thread = seed % 2 == 0 ? 8u : 1u,
-                                   .lanes_a_group_thread = seed % 3 + 1 == 2 ? 2u : 4u});
+    const Printed printed =
+        print(program, GetParam(),
+              {.lanes_a_thread = seed % 2 == 0 ? 8u : 1u,
+               .lanes_a_group_thread = lanes_a_group_thread(seed % 3 + 1 == 2 ? 2u : 4u)});
     RunRequest request = request_for(printed, c.module.buffers, c.buffers);
     request.grid = c.grid;
     request.scalars = c.scalars;
@@ -214,6 +195,26 @@ TEST_P(Computes, EndlessLoopsAreStopped) {
       EXPECT_EQ(ran_out, 1u) << text;
     }
   }
+}
+
+// NaN that their compilers can see coming: through functions of theirs that round, too.
+TEST_P(Computes, NansKnownWhenCompiling) {
+  const Program program = Program::parse(
+      "program p(in x: f32[n], out y: f32[n, 8]) lanes(n) {\n"
+      "  i = global_id.x; v = min(x[i], bits_f32(0xffc00000u32))\n"
+      "  y[i, 0] = trunc(v); y[i, 1] = floor(v); y[i, 2] = ceil(v); y[i, 3] = round(v)\n"
+      "  y[i, 4] = f32(i32(v)); y[i, 5] = f32(u64(v)); y[i, 6] = exp(v); y[i, 7] = sin(v) }");
+  oracle::RandomCase c;
+  c.module = program.source();
+  c.buffers = {Memory(4 * 16), Memory(4 * 16 * 8)};
+  c.scalars = {16};
+  std::vector<Memory> want = c.buffers, got = c.buffers;
+  oracle::run_naively(c.module, c.grid, c.scalars, want);
+  const Printed printed = print(program, GetParam(), {});
+  RunRequest request = request_for(printed, c.module.buffers, c.buffers);
+  request.scalars = c.scalars;
+  ASSERT_EQ(run(request, got), "");
+  EXPECT_EQ(first_difference(c, want, got), "") << printed.text;
 }
 
 // The programs of the compiler's test: all that lanes side by side can do, and cannot.
@@ -333,10 +334,12 @@ TEST_P(Computes, SharedRows) {
     oracle::RandomCase c = case_of(program, 64 * seed + (seed % 4 == 1 ? 1 : 0));
     std::vector<Memory> want = c.buffers, got = c.buffers;
     oracle::run_naively(c.module, c.grid, c.scalars, want);
-    const Printed printed = print(
-        program, GetParam(),
-        {.f16 = converts_f16(), .lanes_a_group_thread = seed % 2 == 0 ? 2u : 4u, .unroll = true});
-    if (GetParam() != Language::Metal) {
+    const Printed printed =
+        print(program, GetParam(),
+              {.f16 = converts_f16(),
+               .lanes_a_group_thread = lanes_a_group_thread(seed % 2 == 0 ? 2u : 4u),
+               .unroll = true});
+    if (GetParam() != Language::Metal && GetParam() != Language::OpenCl) {
       EXPECT_LT(printed.lanes, program.needs().lanes);
     }
     RunRequest request = request_for(printed, c.module.buffers, c.buffers);
@@ -404,91 +407,6 @@ TEST_P(ComputesFunctions, OfF32) {
 TEST_P(ComputesFunctions, OfF64) {
   const auto all = functions(DType::F64);
   for (size_t i = 1; i < all.size(); i += thorough() ? 1 : 4) check(all[i]);
-}
-
-// Compilers of GPU code that work without a GPU.
-TEST(CudaCompiles, ForEachArchitecture) {
-  std::string reason, report;
-  RuntimeCompiler* compiler = RuntimeCompiler::get(Language::Cuda, reason);
-  if (compiler == nullptr) GTEST_SKIP() << reason;
-  for (const std::string_view architecture : {"sm_75", "sm_80", "sm_90"}) {
-    for (const DType from : kTypes)
-      EXPECT_EQ(compiler->compile(print(pure_instructions(from, true).program, Language::Cuda, {}),
-                                  architecture, report),
-                "");
-    EXPECT_EQ(compiler->compile(
-                  print(conversions_of_storage(DType::F32).program, Language::Cuda, {.f16 = true}),
-                  architecture, report),
-              "");
-    for_random_programs(2, [&](uint64_t seed, const oracle::RandomCase& c) {
-      const Printed printed = print(Program::from(c.module), Language::Cuda, {.f16 = true});
-      ASSERT_EQ(compiler->compile(printed, architecture, report), "") << seed;
-      EXPECT_NE(report.find(" 0 bytes spill stores"), std::string::npos) << report << printed.text;
-    });
-  }
-}
-
-// What `body` gives, in a process of its own: hipRTC's LLVM and PoCL's do not get along in one.
-template <class Body>
-std::string in_child(const Body& body) {
-  std::array<int, 2> ends = {};
-  if (pipe(ends.data()) != 0) return "no pipe";
-  const pid_t child = fork();
-  if (child == 0) {
-    const std::string text = body();
-    const bool written =
-        write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    _exit(written ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string text;
-  std::array<char, 4096> part = {};
-  for (ssize_t n; (n = read(ends[0], part.data(), part.size())) > 0;)
-    text.append(part.data(), static_cast<size_t>(n));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status == 0 ? text : text + "the compiler's process came to a bad end";
-}
-
-TEST(HipCompiles, ByHipRtc) {
-  if (dlopen("libpocl.so.2", RTLD_NOW | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "PoCL is loaded";
-  const std::string said = in_child([]() -> std::string {
-    std::string reason, report, wrong;
-    RuntimeCompiler* compiler = RuntimeCompiler::get(Language::Hip, reason);
-    if (compiler == nullptr) return "skip: " + reason;
-    for (const DType from : kTypes)
-      wrong += compiler->compile(print(pure_instructions(from, true).program, Language::Hip, {}),
-                                 "gfx90a", report);
-    wrong += compiler->compile(print(conversions_of_storage(DType::F32).program, Language::Hip,
-                                     {.f16 = true, .lanes_a_thread = 8}),
-                               "gfx1030", report);
-    for_random_programs(2, [&](uint64_t, const oracle::RandomCase& c) {
-      const Printed printed = print(Program::from(c.module), Language::Hip, {.stop = Stop::Flag});
-      wrong += compiler->compile(printed, "gfx906", report);
-    });
-    return wrong;
-  });
-  if (said.starts_with("skip: ")) GTEST_SKIP() << said;
-  EXPECT_EQ(said, "");
-}
-
-TEST(HipCompiles, ForGfx90a) {
-  if (const std::string reason = why_not(Language::Hip); !reason.empty()) GTEST_SKIP() << reason;
-  for (const DType from : kTypes)
-    EXPECT_EQ(compile_for_amd(print(pure_instructions(from, true).program, Language::Hip, {})), "");
-  for_random_programs(4, [&](uint64_t seed, const oracle::RandomCase& c) {
-    ASSERT_EQ(compile_for_amd(print(Program::from(c.module), Language::Hip,
-                                    {.f16 = true, .stop = Stop::Flag, .lanes_a_thread = 8})),
-              "")
-        << seed;
-  });
-}
-
-TEST(OpenClCompiles, WithAnAmdTarget) {
-  if (const std::string reason = why_not(Language::Hip); !reason.empty()) GTEST_SKIP() << reason;
-  const Program program = conversions_of_storage(DType::F32).program;
-  EXPECT_EQ(compile_opencl_by_clang(print(program, Language::OpenCl, {.f16 = true})), "");
 }
 
 }  // namespace

@@ -17,10 +17,17 @@ namespace {
 #define HOLOGRAM_MAX             \
   "$q $T max_$T($T a, $T b) {\n" \
   "  return a < b ? b : b < a ? a : a == b ? as_$T(bits_$T(a) & bits_$T(b)) : a + b;\n}"
+// PoCL's functions leave it open what becomes of a NaN that is known when they are compiled.
+#define HOLOGRAM_ROUNDING(name) "$q $T " name "_$T($T x) { return " name "$m(x); }"
+#define HOLOGRAM_GUARDED_ROUNDING(name)             \
+  "#ifdef POCL_DEVICE_ADDRESS_BITS\n"               \
+  "$q $T " name "_$T($T x) { return x == x ? " name \
+  "(x) : x; }"                                      \
+  "\n#else\n" HOLOGRAM_ROUNDING(name) "\n#endif"
 
 // $q: in front of a function. $T: the type, $U: the unsigned type of its size, $w: that type's
-// number of bits. $M: the largest, $L: the smallest value; $E: the end of the range as a float of
-// type $G, where the helper converts from it.
+// number of bits, $m: what functions of its size end in. $M: the largest, $L: the smallest value;
+// $E: the end of the range as a float of type $G, where the helper converts from it.
 // clang-format off
 const Helper kHelpers[] = {
     {"as", "f32", "",
@@ -84,6 +91,11 @@ const Helper kHelpers[] = {
       "#else\n" HOLOGRAM_MAX "\n#endif"}},
     {"min", "f64", HOLOGRAM_MIN},
     {"max", "f64", HOLOGRAM_MAX},
+
+    {"floor", "f32 f64", HOLOGRAM_ROUNDING("floor"), {"", HOLOGRAM_GUARDED_ROUNDING("floor")}},
+    {"ceil", "f32 f64", HOLOGRAM_ROUNDING("ceil"), {"", HOLOGRAM_GUARDED_ROUNDING("ceil")}},
+    {"trunc", "f32 f64", HOLOGRAM_ROUNDING("trunc"), {"", HOLOGRAM_GUARDED_ROUNDING("trunc")}},
+    {"rint", "f32 f64", HOLOGRAM_ROUNDING("rint"), {"", HOLOGRAM_GUARDED_ROUNDING("rint")}},
 
     // Truncated and saturated; NaN gives 0.
     {"f32_to", "i32 i64", "$q $T f32_to_$T(f32 x) {\n"
@@ -179,6 +191,7 @@ std::string instance(const Helper& helper, std::string_view type_name, const Spe
   Replacements values = {{'q', std::string(language.function)}, {'T', std::string(type_name)}};
   if (const auto type = parse_dtype(type_name)) {
     values.emplace_back('U', name_of(unsigned_of(*type)));
+    values.emplace_back('m', *type == DType::F32 ? language.float_suffix : "");
     for (const Range& range : kRanges) {
       if (range.type != *type) continue;
       const Replacements suffix = {{'l', std::string(language.long_suffix)}};

@@ -17,6 +17,7 @@ using dialects::Argument;
 constexpr uint64_t kMostLanes = uint64_t{1} << 30;
 constexpr uint64_t kManyBlocks = uint64_t{1} << 16;
 
+// Threads of groups with several lanes have barriers under a condition, which PoCL cannot do.
 dialects::Options options_for(const Session& session, const program::Program& program) {
   return {.f64 = session.info().compute.has(DType::F64),
           .f16 = false,

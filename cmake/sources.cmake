@@ -147,6 +147,7 @@ set(HOLOGRAM_SOURCES
     src/backends/opencl/program.cpp
     src/backends/opencl/session.cpp
     src/backends/opencl/stream.cpp
+    src/backends/webgpu/driver.cpp
     src/backends/registry.cpp
 
     src/runtime/binding.cpp

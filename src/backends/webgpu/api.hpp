@@ -1,0 +1,264 @@
+// What is used of WebGPU's interface for C, webgpu.h in its final form of 2025: calls, structures
+// and numbers that mean the same in Dawn and in wgpu-native. A test compares them with the header.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hologram::backends::webgpu {
+
+// What handles point to.
+struct Instance;
+struct Adapter;
+struct DeviceObject;
+struct Queue;
+struct GpuBuffer;
+struct ShaderModule;
+struct ComputePipeline;
+struct BindGroupLayout;
+struct PipelineLayout;
+struct BindGroup;
+struct CommandEncoder;
+struct ComputePass;
+struct CommandBuffer;
+
+inline constexpr size_t kWholeText = SIZE_MAX;  // of Text: up to a zero
+inline constexpr uint32_t kAllowEvents = 2;     // callbacks come in wgpuInstanceProcessEvents
+inline constexpr uint32_t kCore = 2;            // of WebGPU, not its compatibility mode
+inline constexpr uint32_t kWgslSource = 2;      // a Chain of ShaderSource
+inline constexpr uint64_t kMapRead = 1;
+
+enum class Power : uint32_t { Undefined = 0, Low = 1, High = 2 };
+enum class Native : uint32_t { Undefined = 0, Vulkan = 6 };  // what it is made on
+enum class Kind : uint32_t { Discrete = 1, Integrated = 2, Cpu = 3, Unknown = 4 };
+// Of requests, mappings and work: success is 1 everywhere, what else there is differs.
+enum class Status : uint32_t { Success = 1 };
+enum class ErrorType : uint32_t {
+  None = 1,
+  Validation = 2,
+  OutOfMemory = 3,
+  Internal = 4,
+  Unknown = 5
+};
+enum class Filter : uint32_t { Validation = 1, OutOfMemory = 2, Internal = 3 };
+enum class Lost : uint32_t { Unknown = 1, Destroyed = 2, Cancelled = 3, FailedCreation = 4 };
+
+// Of a buffer, added up.
+inline constexpr uint64_t kUseMapRead = 1, kUseCopyFrom = 4, kUseCopyTo = 8, kUseUniform = 64,
+                          kUseStorage = 128;
+
+struct Text {
+  const char* data = nullptr;
+  size_t length = kWholeText;  // null of this length: no text; of length 0: an empty one
+};
+struct Chain {
+  const Chain* next = nullptr;
+  uint32_t type = 0;
+};
+struct Future {
+  uint64_t id = 0;
+};
+
+// Newer versions make what they fill in longer, and some write what they think it is.
+struct Reserve {
+  uint64_t words[16] = {};
+};
+
+struct AdapterOptions {
+  const Chain* next = nullptr;
+  uint32_t level = 0;
+  Power power = Power::Undefined;
+  uint32_t fallback = 0;
+  Native native = Native::Undefined;
+  void* surface = nullptr;
+};
+struct AdapterInfo {
+  Chain* next = nullptr;
+  Text vendor, architecture, device, description;
+  Native native = Native::Undefined;
+  Kind kind = Kind::Unknown;
+  uint32_t vendor_id = 0, device_id = 0;
+  uint32_t least_subgroup = 0, most_subgroup = 0;
+  Reserve reserve;
+};
+struct Limits {
+  Chain* next = nullptr;
+  uint32_t textures[4] = {};
+  uint32_t bind_groups = 0;
+  uint32_t bind_groups_and_vertex_buffers = 0;
+  uint32_t bindings_of_group = 0;
+  uint32_t dynamic_buffers[2] = {};
+  uint32_t stage_textures[2] = {};
+  uint32_t storage_buffers = 0;  // of one kernel
+  uint32_t storage_textures = 0;
+  uint32_t uniform_buffers = 0;
+  uint64_t uniform_binding_bytes = 0;
+  uint64_t storage_binding_bytes = 0;
+  uint32_t uniform_alignment = 0;
+  uint32_t storage_alignment = 0;
+  uint32_t vertex_buffers = 0;
+  uint64_t buffer_bytes = 0;
+  uint32_t drawing[5] = {};
+  uint32_t workgroup_bytes = 0;
+  uint32_t workgroup_lanes = 0;
+  uint32_t workgroup_sizes[3] = {};
+  uint32_t workgroups = 0;  // of one launch, along one axis
+  uint32_t immediate_bytes = 0;
+  Reserve reserve;
+};
+
+template <class Function>
+struct Callback {  // by what is asked for
+  const Chain* next = nullptr;
+  uint32_t mode = kAllowEvents;
+  Function* call = nullptr;
+  void* user = nullptr;
+  void* user2 = nullptr;
+};
+using AdapterFound = void(Status, Adapter*, Text, void*, void*);
+using DeviceMade = void(Status, DeviceObject*, Text, void*, void*);
+using Done = void(Status, Text, void*, void*);  // a mapping, or work that was submitted
+using ScopeEnded = void(Status, ErrorType, Text, void*, void*);
+using DeviceLost = void(DeviceObject* const*, Lost, Text, void*, void*);
+using ErrorSeen = void(DeviceObject* const*, ErrorType, Text, void*, void*);
+struct ErrorCallback {  // it comes at any time
+  const Chain* next = nullptr;
+  ErrorSeen* call = nullptr;
+  void* user = nullptr;
+  void* user2 = nullptr;
+};
+
+struct QueueDescription {
+  const Chain* next = nullptr;
+  Text label;
+};
+struct DeviceDescription {
+  const Chain* next = nullptr;
+  Text label;
+  size_t feature_count = 0;
+  const uint32_t* features = nullptr;
+  const Limits* limits = nullptr;
+  QueueDescription queue;
+  Callback<DeviceLost> lost;
+  ErrorCallback error;
+};
+struct BufferDescription {
+  const Chain* next = nullptr;
+  Text label;
+  uint64_t uses = 0;
+  uint64_t bytes = 0;
+  uint32_t mapped = 0;
+};
+struct ShaderSource {
+  Chain chain;
+  Text code;
+};
+struct ShaderDescription {
+  const Chain* next = nullptr;
+  Text label;
+};
+struct PipelineDescription {
+  const Chain* next = nullptr;
+  Text label;
+  PipelineLayout* layout = nullptr;  // null: as the kernel says
+  const Chain* compute_next = nullptr;
+  ShaderModule* module = nullptr;
+  Text entry;
+  size_t constant_count = 0;
+  const void* constants = nullptr;
+};
+struct BindGroupEntry {
+  Chain* next = nullptr;
+  uint32_t binding = 0;
+  GpuBuffer* buffer = nullptr;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  void* sampler = nullptr;
+  void* texture = nullptr;
+};
+struct BindGroupDescription {
+  const Chain* next = nullptr;
+  Text label;
+  BindGroupLayout* layout = nullptr;
+  size_t entry_count = 0;
+  const BindGroupEntry* entries = nullptr;
+};
+
+namespace call {
+using wgpuCreateInstance = Instance*(const void*);
+using wgpuInstanceRelease = void(Instance*);
+using wgpuInstanceProcessEvents = void(Instance*);
+using wgpuInstanceRequestAdapter = Future(Instance*, const AdapterOptions*, Callback<AdapterFound>);
+using wgpuAdapterGetInfo = Status(Adapter*, AdapterInfo*);
+using wgpuAdapterInfoFreeMembers = void(AdapterInfo);
+using wgpuAdapterGetLimits = Status(Adapter*, Limits*);
+using wgpuAdapterRequestDevice = Future(Adapter*, const DeviceDescription*, Callback<DeviceMade>);
+using wgpuAdapterRelease = void(Adapter*);
+using wgpuDeviceGetQueue = Queue*(DeviceObject*);
+using wgpuDeviceCreateBuffer = GpuBuffer*(DeviceObject*, const BufferDescription*);
+using wgpuDeviceCreateShaderModule = ShaderModule*(DeviceObject*, const ShaderDescription*);
+using wgpuDeviceCreateComputePipeline = ComputePipeline*(DeviceObject*, const PipelineDescription*);
+using wgpuDeviceCreateBindGroup = BindGroup*(DeviceObject*, const BindGroupDescription*);
+using wgpuDeviceCreateCommandEncoder = CommandEncoder*(DeviceObject*, const void*);
+using wgpuDevicePushErrorScope = void(DeviceObject*, Filter);
+using wgpuDevicePopErrorScope = Future(DeviceObject*, Callback<ScopeEnded>);
+using wgpuDeviceDestroy = void(DeviceObject*);
+using wgpuDeviceRelease = void(DeviceObject*);
+using wgpuShaderModuleRelease = void(ShaderModule*);
+using wgpuComputePipelineGetBindGroupLayout = BindGroupLayout*(ComputePipeline*, uint32_t);
+using wgpuComputePipelineRelease = void(ComputePipeline*);
+using wgpuBindGroupLayoutRelease = void(BindGroupLayout*);
+using wgpuBindGroupRelease = void(BindGroup*);
+using wgpuCommandEncoderBeginComputePass = ComputePass*(CommandEncoder*, const void*);
+using wgpuCommandEncoderCopyBufferToBuffer = void(CommandEncoder*, GpuBuffer*, uint64_t, GpuBuffer*,
+                                                  uint64_t, uint64_t);
+using wgpuCommandEncoderClearBuffer = void(CommandEncoder*, GpuBuffer*, uint64_t, uint64_t);
+using wgpuCommandEncoderFinish = CommandBuffer*(CommandEncoder*, const void*);
+using wgpuCommandEncoderRelease = void(CommandEncoder*);
+using wgpuComputePassEncoderSetPipeline = void(ComputePass*, ComputePipeline*);
+using wgpuComputePassEncoderSetBindGroup = void(ComputePass*, uint32_t, BindGroup*, size_t,
+                                                const uint32_t*);
+using wgpuComputePassEncoderDispatchWorkgroups = void(ComputePass*, uint32_t, uint32_t, uint32_t);
+using wgpuComputePassEncoderEnd = void(ComputePass*);
+using wgpuComputePassEncoderRelease = void(ComputePass*);
+using wgpuCommandBufferRelease = void(CommandBuffer*);
+using wgpuQueueSubmit = void(Queue*, size_t, CommandBuffer* const*);
+using wgpuQueueWriteBuffer = void(Queue*, GpuBuffer*, uint64_t, const void*, size_t);
+using wgpuQueueOnSubmittedWorkDone = Future(Queue*, Callback<Done>);
+using wgpuQueueRelease = void(Queue*);
+using wgpuBufferMapAsync = Future(GpuBuffer*, uint64_t, size_t, size_t, Callback<Done>);
+using wgpuBufferGetConstMappedRange = const void*(GpuBuffer*, size_t, size_t);
+using wgpuBufferUnmap = void(GpuBuffer*);
+using wgpuBufferDestroy = void(GpuBuffer*);
+using wgpuBufferRelease = void(GpuBuffer*);
+}  // namespace call
+
+// clang-format off
+#define HOLOGRAM_WEBGPU_CALLS(X)                                                               \
+  X(wgpuCreateInstance) X(wgpuInstanceRelease) X(wgpuInstanceProcessEvents)                    \
+  X(wgpuInstanceRequestAdapter) X(wgpuAdapterGetInfo) X(wgpuAdapterGetLimits)                  \
+  X(wgpuAdapterInfoFreeMembers)                                                                \
+  X(wgpuAdapterRequestDevice) X(wgpuAdapterRelease) X(wgpuDeviceGetQueue)                      \
+  X(wgpuDeviceCreateBuffer) X(wgpuDeviceCreateShaderModule) X(wgpuDeviceCreateComputePipeline) \
+  X(wgpuDeviceCreateBindGroup) X(wgpuDeviceCreateCommandEncoder) X(wgpuDevicePushErrorScope)   \
+  X(wgpuDevicePopErrorScope) X(wgpuDeviceDestroy) X(wgpuDeviceRelease)                         \
+  X(wgpuShaderModuleRelease) X(wgpuComputePipelineGetBindGroupLayout)                          \
+  X(wgpuComputePipelineRelease) X(wgpuBindGroupLayoutRelease) X(wgpuBindGroupRelease)          \
+  X(wgpuCommandEncoderBeginComputePass) X(wgpuCommandEncoderCopyBufferToBuffer)                \
+  X(wgpuCommandEncoderClearBuffer) X(wgpuCommandEncoderFinish) X(wgpuCommandEncoderRelease)    \
+  X(wgpuComputePassEncoderSetPipeline) X(wgpuComputePassEncoderSetBindGroup)                   \
+  X(wgpuComputePassEncoderDispatchWorkgroups) X(wgpuComputePassEncoderEnd)                     \
+  X(wgpuComputePassEncoderRelease) X(wgpuCommandBufferRelease) X(wgpuQueueSubmit)              \
+  X(wgpuQueueWriteBuffer) X(wgpuQueueOnSubmittedWorkDone) X(wgpuQueueRelease)                  \
+  X(wgpuBufferMapAsync) X(wgpuBufferGetConstMappedRange) X(wgpuBufferUnmap)                    \
+  X(wgpuBufferDestroy) X(wgpuBufferRelease)
+// clang-format on
+
+// The functions of the library; null before it is there.
+struct Api {
+#define CALL(name) call::name* name = nullptr;
+  HOLOGRAM_WEBGPU_CALLS(CALL)
+#undef CALL
+};
+
+}  // namespace hologram::backends::webgpu

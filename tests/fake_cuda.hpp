@@ -31,6 +31,7 @@ struct FakeCuda {
   fake::Ran (*ran)(int before);     // the last kernel, or so many before it
   int (*kernels)();                 // that ran so far, also those of graphs
   void (*copy)(size_t bytes);       // kernels to come copy so many from argument 0 to argument 1
+  uint64_t (*loaded)();             // what the newest module was compiled from
   const char* (*options)();         // of the last compilation, separated by spaces
   void* (*new_context)(int index);  // of the application's, on the device of that index
 };

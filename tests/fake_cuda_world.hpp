@@ -30,7 +30,10 @@ struct Object {
   unsigned flags = 0;
   double recorded = -1;      // of an event: when, in milliseconds
   std::vector<Ran> kernels;  // of a graph
+  uint64_t code = 0;         // of a module: what it was compiled from
 };
+
+inline constexpr int kCodeRounds = 12;  // times that the text's number stands in its code
 
 struct World {
   std::recursive_mutex mutex;
@@ -47,6 +50,8 @@ struct World {
   size_t copied = 0;                         // bytes that a kernel copies
   std::vector<Ran> ran;
   std::string options;
+  std::map<uintptr_t, uint64_t> texts;  // being compiled
+  uint64_t loaded = 0;                  // what the newest module was compiled from
 };
 
 World& world();
@@ -66,7 +71,7 @@ int make(Handle* made, const char* kind, unsigned flags = 0) {
   World& w = world();
   if (current() == nullptr) return 201;
   *made = handle<Handle>(w.next);
-  w.objects[w.next++] = {kind, current(), flags, -1, {}};
+  w.objects[w.next++] = {kind, current(), flags, -1, {}, 0};
   return 0;
 }
 template <class Handle>

@@ -1,4 +1,5 @@
 // The emulated NVRTC: takes texts down and makes code that the emulated driver takes.
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -16,6 +17,16 @@ namespace {
 void write(const std::string& name, const std::string& text) {
   if (const char* folder = std::getenv("FAKE_CUDA_TEXTS"))
     std::ofstream(std::string(folder) + '/' + name) << text;
+}
+
+// Digits of the text, over and over: what the driver runs tells what it was compiled from.
+std::string code_of(fake::World& w, Compilation compilation) {
+  const uint64_t text = w.texts[reinterpret_cast<uintptr_t>(compilation)];
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(text));
+  std::string code = "fake";
+  for (int i = 0; i < fake::kCodeRounds; i++) code += digits;
+  return code;
 }
 
 }  // namespace
@@ -43,12 +54,14 @@ int nvrtcGetSupportedArchs(int* architectures) {
 int nvrtcCreateProgram(Compilation* program, const char* text, const char*, int, const char* const*,
                        const char* const*) {
   ENTER;
-  *program = fake::handle<Compilation>(1);
+  w.texts[w.next] = std::hash<std::string_view>()(text);
+  *program = fake::handle<Compilation>(w.next++);
   write(std::to_string(std::hash<std::string_view>()(text)) + ".cu", text);
   return 0;
 }
-int nvrtcDestroyProgram(Compilation*) {
+int nvrtcDestroyProgram(Compilation* program) {
   ENTER;
+  w.texts.erase(reinterpret_cast<uintptr_t>(*program));
   return 0;
 }
 int nvrtcCompileProgram(Compilation, int count, const char* const* options) {
@@ -69,25 +82,26 @@ int nvrtcGetProgramLog(Compilation, char* text) {
   std::memcpy(text, kLog, sizeof kLog);
   return 0;
 }
-constexpr char kCode[] = "fake code";
-int nvrtcGetCUBINSize(Compilation, size_t* bytes) {
+int nvrtcGetCUBINSize(Compilation program, size_t* bytes) {
   ENTER;
-  *bytes = 8;
+  *bytes = code_of(w, program).size();
   return 0;
 }
-int nvrtcGetCUBIN(Compilation, char* bytes) {
+int nvrtcGetCUBIN(Compilation program, char* bytes) {
   ENTER;
-  std::memcpy(bytes, kCode, 8);
+  const std::string code = code_of(w, program);
+  std::memcpy(bytes, code.data(), code.size());
   return 0;
 }
-int nvrtcGetPTXSize(Compilation, size_t* bytes) {
+int nvrtcGetPTXSize(Compilation program, size_t* bytes) {
   ENTER;
-  *bytes = sizeof kCode;
+  *bytes = code_of(w, program).size() + 1;
   return 0;
 }
-int nvrtcGetPTX(Compilation, char* text) {
+int nvrtcGetPTX(Compilation program, char* text) {
   ENTER;
-  std::memcpy(text, kCode, sizeof kCode);
+  const std::string code = code_of(w, program);
+  std::memcpy(text, code.c_str(), code.size() + 1);
   return 0;
 }
 

@@ -1,15 +1,18 @@
 #include "core/disk_cache.hpp"
 
 #define XXH_INLINE_ALL
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
-#include "core/mapped_file.hpp"
 #include "core/output_file.hpp"
 #include "hologram/error.hpp"
 
@@ -38,6 +41,27 @@ Header header_of(std::string_view key, std::span<const std::byte> bytes) {
   hash(header.key, key.data(), key.size());
   hash(header.sum, bytes.data(), bytes.size());
   return header;
+}
+
+std::atomic<uint64_t> g_useless{0};
+
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+};
+
+bool read_all(int file, void* to, size_t bytes) {
+  auto* at = static_cast<std::byte*>(to);
+  while (bytes > 0) {
+    const ssize_t got = ::read(file, at, bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    bytes -= static_cast<size_t>(got);
+  }
+  return true;
 }
 
 std::string users_folder(std::string_view kind) {
@@ -82,24 +106,28 @@ std::string DiskCache::path_of(std::string_view key) const {
 std::optional<std::vector<std::byte>> DiskCache::load(std::string_view key) const {
   if (folder_.empty()) return std::nullopt;
   const std::string path = path_of(key);
-  std::error_code failed;
-  if (!fs::is_regular_file(path, failed)) return std::nullopt;
-  try {
-    const auto file = MappedFile::open(path);
-    const std::span<const std::byte> all = file->bytes();
-    if (all.size() >= sizeof(Header)) {
-      const std::span<const std::byte> bytes = all.subspan(sizeof(Header));
+  // Read into memory of our own before it is looked at: whoever changes or cuts the file meanwhile
+  // changes nothing that has been found right. A pipe in its place keeps nobody waiting.
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  struct stat opened = {};
+  if (file.number < 0 || fstat(file.number, &opened) != 0) return std::nullopt;
+  const auto size = static_cast<uint64_t>(opened.st_size);
+  Header header;
+  if (S_ISREG(opened.st_mode) && size >= sizeof header && size - sizeof header <= limit_ &&
+      read_all(file.number, &header, sizeof header)) {
+    std::vector<std::byte> bytes(size - sizeof header);
+    if (read_all(file.number, bytes.data(), bytes.size())) {
       const Header right = header_of(key, bytes);
-      if (std::memcmp(all.data(), &right, sizeof right) == 0) {
-        // What is used stays for longest.
-        fs::last_write_time(path, fs::file_time_type::clock::now(), failed);
-        return std::vector(bytes.begin(), bytes.end());
+      if (std::memcmp(&header, &right, sizeof right) == 0) {
+        futimens(file.number, nullptr);  // what is used stays for longest
+        return bytes;
       }
     }
-  } catch (const Error&) {
-    return std::nullopt;
   }
-  fs::remove(path, failed);
+  // Another process may have put a good one in its place.
+  struct stat now = {};
+  if (::stat(path.c_str(), &now) == 0 && now.st_ino == opened.st_ino && now.st_dev == opened.st_dev)
+    remove(key);
   return std::nullopt;
 }
 
@@ -130,8 +158,10 @@ void DiskCache::store(std::string_view key, std::span<const std::byte> bytes) co
 void DiskCache::remove(std::string_view key) const {
   if (folder_.empty()) return;
   std::error_code failed;
-  fs::remove(path_of(key), failed);
+  if (fs::remove(path_of(key), failed)) g_useless++;
 }
+
+uint64_t DiskCache::useless_entries() { return g_useless; }
 
 void DiskCache::make_room() const {
   struct Entry {

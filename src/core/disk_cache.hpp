@@ -39,6 +39,8 @@ class DiskCache {
   void store(std::string_view key, std::span<const std::byte> bytes) const;
   // For entries that turn out not to be usable.
   void remove(std::string_view key) const;
+  // Of all folders, how many entries this process has found damaged or not usable, and removed.
+  static uint64_t useless_entries();
 
   const std::string& folder() const { return folder_; }  // empty: nothing is kept
 

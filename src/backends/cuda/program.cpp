@@ -82,7 +82,9 @@ Kernel CudaProgram::load(const dialects::Printed& printed) const {
     return driver->module_load(&kernel.module, code.data(), 0, nullptr, nullptr);
   };
   // What was kept may have been damaged, or not suit this driver.
-  if (const auto kept = cache().load(key); !kept || load(*kept) != kSuccess) {
+  const auto kept = cache().load(key);
+  if (!kept || load(*kept) != kSuccess) {
+    if (kept) cache().remove(key);
     const auto made = compiler.compile(printed.text, gpu_.architecture(), flags);
     if (const auto* refusal = std::get_if<hal::Refusal>(&made))
       throw core::error(core::Text::ProgramNotCompiled, *name_, gpu_.name(), refusal->reason);

@@ -263,10 +263,11 @@ Chunk& Pool::describe(const Chunk& chunk) {
 
 void Pool::forget(Chunk& chunk) { chunk.next = std::exchange(unused_, &chunk); }
 
-// Slabs grow with the pool, so that a small job takes little and a large one asks seldom.
+// Slabs grow with the pool, so that a small job takes little and a large one asks seldom: by an
+// eighth to a quarter of what there is, and so much is taken in vain at the most.
 uint64_t Pool::shared_slab_size() const {
   const uint64_t size =
-      std::clamp(std::bit_ceil(statistics_.slab_bytes + 1) / 2, kLeastSlab, kMostShared);
+      std::clamp(std::bit_ceil(statistics_.slab_bytes + 1) / 8, kLeastSlab, kMostShared);
   return config_.max_size > 0 ? std::min(size, round_up(config_.max_size)) : size;
 }
 

@@ -65,6 +65,30 @@ std::string out_of_memory(Pool& pool, uint64_t bytes) {
   return {};
 }
 
+class WholeBuffers : public FaultyDevice {
+ public:
+  using FaultyDevice::FaultyDevice;
+  bool divides_buffers() const override { return false; }
+};
+
+TEST(Pool, OnDevicesThatDoNotDivideBuffersEachBlockIsOne) {
+  const auto device = std::make_shared<WholeBuffers>(cpu());
+  const auto pool = std::make_shared<Pool>(device, PoolConfig{.initial_size = kMiB});
+  Block a = pool->allocate(1000), b = pool->allocate(1000);
+  EXPECT_NE(a.binding().buffer, b.binding().buffer);
+  EXPECT_EQ(a.binding().offset + b.binding().offset, 0u);
+  EXPECT_EQ(device->given(), 2048u);
+  const hal::Buffer* const first = a.binding().buffer;
+  a.reset();
+  a = pool->allocate(900);
+  EXPECT_EQ(a.binding().buffer, first);
+  a.reset();
+  b.reset();
+  expect_nothing_live(*pool);
+  EXPECT_EQ(pool->trim(), 2048u);
+  EXPECT_EQ(device->given(), 0u);
+}
+
 TEST(Pool, SizeClassesAreFourADoublingAndOrdered) {
   size_t last = 0;
   for (uint64_t size = kBlockAlignment; size < 16 * kMiB; size += kBlockAlignment) {

@@ -220,6 +220,9 @@ class Device {
   virtual std::optional<Refusal> refuses(const program::Program& program) const = 0;
   // Memory for a slab of the pool, aligned to 256 bytes at least. OutOfMemory if there is none.
   virtual std::unique_ptr<Buffer> allocate(uint64_t bytes) = 0;
+  // Whether a program may write to one part of a buffer and be given another. Where it may not, the
+  // pool cuts nothing up: each of its blocks is a buffer.
+  virtual bool divides_buffers() const { return true; }
   // Host memory as a buffer without a copy, where the device can; null where it cannot.
   virtual std::unique_ptr<Buffer> adopt(std::byte* memory, uint64_t bytes) = 0;
   // Memory of this device that somebody else has; `release` is called with it when the buffer goes

@@ -27,7 +27,7 @@ using core::Text;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kLeastSlab = 2 * kMiB;
-constexpr uint64_t kMostShared = 64 * kMiB;  // larger blocks have a slab of their own
+constexpr uint64_t kMostShared = 64 * kMiB;
 constexpr uint64_t kWorthKeeping = 256 * kMiB;
 // A slab of its own serves requests from two classes, a third, below its size.
 constexpr size_t kClassesOfSlack = 2;
@@ -56,9 +56,11 @@ Pool::Pool(std::shared_ptr<hal::Device> device, const PoolConfig& config)
     : device_(std::move(device)),
       config_(checked(config)),
       device_bytes_(device_->info().total_memory > 0 ? device_->info().total_memory
-                                                     : uint64_t{1} << 56) {
+                                                     : uint64_t{1} << 56),
+      most_shared_(device_->divides_buffers() ? kMostShared : 0) {
   if (config_.initial_size == 0) return;
   if (config_.initial_size > device_bytes_) throw out_of_memory(config_.initial_size);
+  if (most_shared_ == 0) return;  // which blocks will be asked for is not known yet
   const uint64_t size = round_up(config_.initial_size);
   std::unique_ptr<hal::Buffer> buffer = ask_device(size);
   if (buffer == nullptr) throw out_of_memory(config_.initial_size);
@@ -113,7 +115,7 @@ void Pool::release(Chunk& chunk, uint64_t bytes) noexcept {
 // A free piece of at least `least` bytes, cut to `size` if it is larger; null if there is none.
 Chunk* Pool::take_cached(uint64_t least, uint64_t size) {
   const auto find = [&]() -> Chunk* {
-    if (size > kMostShared) {
+    if (size > most_shared_) {
       const size_t last = std::min(size_class(size) + kClassesOfSlack, kSizeClasses - 1);
       Chunk* found = own_.find(size, config_.strategy, last);
       return found != nullptr ? found : own_.find_exact(least);
@@ -131,7 +133,7 @@ Chunk* Pool::take_cached(uint64_t least, uint64_t size) {
 
 // A piece of a new slab. The lock is open while the device works.
 Chunk* Pool::take_from_device(Lock& lock, uint64_t bytes, uint64_t least, uint64_t size) {
-  const bool own = size > kMostShared;
+  const bool own = size > most_shared_;
   uint64_t slab_size = own ? size : std::max(size, shared_slab_size());
   const uint64_t limit = slab_limit(bytes);
   Buffers surplus = remove_slabs(limit > slab_size ? limit - slab_size : 0);

@@ -2,9 +2,9 @@
 //
 // Requests are rounded up to a quarter of their power of two, so that a shape that grows finds the
 // block that its predecessor let go. Blocks of up to 64 MiB share slabs, are cut to size and joined
-// again; larger ones have a slab each. A block that is let go stays with the pool, its pages
-// populated, until `trim`, until memory is short, or until the slabs are twice what was ever in
-// use.
+// again; larger ones have a slab each, as all have on devices that do not divide buffers. A block
+// that is let go stays with the pool, its pages populated, until `trim`, until memory is short, or
+// until the slabs are twice what was ever in use.
 #pragma once
 
 #include <deque>
@@ -97,6 +97,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   const std::shared_ptr<hal::Device> device_;
   const PoolConfig config_;
   const uint64_t device_bytes_;  // the most that the device could ever give
+  const uint64_t most_shared_;   // larger blocks have a slab of their own
 
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Slab>> slabs_;

@@ -112,6 +112,11 @@ set(HOLOGRAM_SOURCES
     src/dialects/polls.cpp
     src/dialects/print.cpp
     src/dialects/uses.cpp
+    src/dialects/wgsl_body.cpp
+    src/dialects/wgsl_groups.cpp
+    src/dialects/wgsl_helpers.cpp
+    src/dialects/wgsl_operations.cpp
+    src/dialects/wgsl_print.cpp
 
     src/libraries/accumulation.cpp
 

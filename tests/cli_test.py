@@ -169,7 +169,7 @@ class Works(Case):
     def test_show_in_dialects(self):
         for path in ATLAS.glob("*.atlas"):
             one = json.loads(self.hologram("show", path, "--json", "--dialect", "all").out)["dialects"]
-            self.assertEqual(list(one), ["cuda", "opencl", "hip", "metal"])
+            self.assertEqual(list(one), ["cuda", "opencl", "hip", "metal", "wgsl"])
             for name, text in one.items():
                 self.assertIn(f"atlas_{path.stem}(", text)
                 self.assertEqual(self.hologram("show", path, "--dialect", name).out, text)
@@ -185,6 +185,7 @@ class Works(Case):
         self.assertIn("// Not in metal: program 'd' computes with f64, which Metal does not have.",
                       self.hologram("show", doubles, "--dialect", "all").out)
         self.refused(WRONG, "f64", "show", doubles, "--dialect", "metal")
+        self.refused(WRONG, "f64", "show", doubles, "--dialect", "wgsl")
         self.refused(USAGE, "glsl", "show", doubles, "--dialect", "glsl")
 
     def test_devices(self):

@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "dialects/cases.hpp"
 #include "dialects/dialect.hpp"
 #include "dialects/host_device.hpp"
 #include "dialects/instruction_programs.hpp"
@@ -23,37 +24,6 @@
 
 namespace hologram::dialects {
 namespace {
-
-using oracle::Memory;
-
-std::string first_difference(const oracle::RandomCase& c, const std::vector<Memory>& want,
-                             const std::vector<Memory>& got) {
-  for (size_t b = 0; b < want.size(); b++) {
-    const program::BufferParam& buffer = c.module.buffers[b];
-    const size_t size = size_of(buffer.type);
-    for (size_t i = 0; i + size <= want[b].size(); i += size) {
-      uint64_t x = 0, y = 0;
-      std::memcpy(&x, &got[b][i], size);
-      std::memcpy(&y, &want[b][i], size);
-      if (oracle::same(buffer.type, x, y)) continue;
-      char text[120];
-      std::snprintf(text, sizeof text, "%s[%zu] is %#llx, not %#llx\n", buffer.name.c_str(),
-                    i / size, static_cast<unsigned long long>(x),
-                    static_cast<unsigned long long>(y));
-      return text;
-    }
-  }
-  return {};
-}
-
-RunRequest request_for(const Printed& printed, std::span<const program::BufferParam> params,
-                       const std::vector<Memory>& buffers) {
-  RunRequest request;
-  request.printed = &printed;
-  for (size_t b = 0; b < buffers.size(); b++)
-    request.lengths.push_back(buffers[b].size() / size_of(params[b].type));
-  return request;
-}
 
 // Empty where the language has f64 or the program does without.
 bool lacks(Language language, const Program& program) {
@@ -109,7 +79,10 @@ class Computes : public ::testing::TestWithParam<Language> {
   OpenCl* device_ = nullptr;
 };
 
-INSTANTIATE_TEST_SUITE_P(Dialects, Computes, ::testing::ValuesIn(kLanguages),
+// WGSL has a test of its own.
+INSTANTIATE_TEST_SUITE_P(Dialects, Computes,
+                         ::testing::Values(Language::Cuda, Language::OpenCl, Language::Hip,
+                                           Language::Metal),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST_P(Computes, EveryPureInstruction) {
@@ -217,46 +190,6 @@ TEST_P(Computes, NansKnownWhenCompiling) {
   EXPECT_EQ(first_difference(c, want, got), "") << printed.text;
 }
 
-// The programs of the compiler's test: all that lanes side by side can do, and cannot.
-oracle::RandomCase case_of(const Program& program, uint64_t seed) {
-  const int64_t n = 900 + static_cast<int64_t>(seed % 200);
-  const auto dimension = [&](const std::string& name) -> int64_t {
-    return name == "n" ? n : name == "m" ? 2 * n + 5 : name == "h" ? 3 : name == "d" ? 2 : 0;
-  };
-  oracle::Choices choices(seed);
-  oracle::RandomCase c;
-  c.module = program.source();
-  for (const program::BufferParam& buffer : c.module.buffers) {
-    int64_t count = 1;
-    for (const program::Dim& dim : buffer.dims)
-      count *= dim.name.empty() ? dim.length : dimension(dim.name);
-    const size_t size = size_of(buffer.type);
-    Memory memory(static_cast<size_t>(count) * size);
-    for (size_t at = 0; at < memory.size(); at += size) {
-      uint64_t bits = compute_type(buffer.type) == buffer.type
-                          ? oracle::random_value(buffer.type, choices)
-                          : choices.bits();
-      if (buffer.name == "index") bits = choices.below(static_cast<uint32_t>(n) + 7) - 3;
-      std::memcpy(&memory[at], &bits, size);
-    }
-    c.buffers.push_back(std::move(memory));
-  }
-  for (const program::ScalarParam& scalar : c.module.scalars)
-    c.scalars.push_back(scalar.otherwise       ? *scalar.otherwise
-                        : scalar.name == "far" ? 2147483640
-                                               : static_cast<uint64_t>(dimension(scalar.name)));
-  std::vector<uint64_t> lengths;
-  for (size_t b = 0; b < c.buffers.size(); b++)
-    lengths.push_back(c.buffers[b].size() / size_of(c.module.buffers[b].type));
-  const auto host = program::evaluate_host(c.module, c.scalars, lengths);
-  for (const program::Inst& inst : c.module.host.insts)
-    if (inst.op == program::Op::Lanes) {
-      const uint64_t size = c.module.workgroup[inst.aux];
-      c.grid[inst.aux] = (host[inst.args[0]] + size - 1) / size;
-    }
-  return c;
-}
-
 TEST_P(Computes, LanesSideBySide) {
   size_t number = 0, together = 0;
   // Some of them; all where more was asked for.
@@ -281,52 +214,6 @@ TEST_P(Computes, LanesSideBySide) {
     EXPECT_GT(together, number / step / 2);
   }
 }
-
-// Rows that the lanes of a workgroup share, several lanes a thread.
-constexpr const char* kSharedRows[] = {
-    R"(program rows(in x: f32[m], out y: f32[d], out z: f32[m], n: i32) workgroup(128) lanes(2 * 128) {
-  row = group_id.x
-  var sum = 0.0
-  for i in 0..n step 128 {
-    at = i + lane_id.x
-    if at < n { sum = sum + x[row * n + at] }
-  }
-  s = group_reduce_add(sum)
-  if lane_id.x < 1 { y[row] = s }
-  for i in 0..n step 128 {
-    at = i + lane_id.x
-    if at < n { z[row * n + at] = x[row * n + at] / s } else { y[row] = s }
-  }
-})",
-    R"(program runs(in x: f32[m], out z: f32[m], n: i32) workgroup(256, 2) lanes(2 * 256, 2) {
-  shared part: f32[512]
-  row = group_id.x
-  first = lane_id.y * 1024 + lane_id.x
-  second = first + 256
-  a = x[row * n + first]
-  b = x[row * n + second]
-  part[lane_id.y * 256 + lane_id.x] = select(second < n, max(a, b), a)
-  barrier()
-  both = max(part[lane_id.x], part[lane_id.x + 256])
-  most = group_reduce_max(select(lane_id.y < 1, both, -inf))
-  if first < n { z[row * n + first] = a - most }
-  if second < n { z[row * n + second] = b - most }
-})",
-    R"(program halves(in x: f16[m], out z: u16[m], out t: i64[d], n: i32) workgroup(256) lanes(2 * 256) {
-  row = group_id.x
-  var most: u32 = 0
-  var all: i64 = 0
-  for i in 0..n step 256 {
-    at = i + lane_id.x
-    w = f32(x[row * n + at])
-    v = bits_u32(select(isnan(w), 0.0, w))
-    most = max(most, v)
-    all += i64(v)
-    if at < n { z[row * n + at] = u32(v >> 16) }
-  }
-  u = group_uniform(all)
-  t[row] = group_reduce_add(all) + i64(group_reduce_max(most)) - u
-})"};
 
 TEST_P(Computes, SharedRows) {
   for (uint64_t seed = 0; seed < 2 * std::size(kSharedRows); seed++) {

@@ -90,7 +90,8 @@ TEST(Docs, DialectsAreRight) {
     std::string flags;
     for (const std::string& flag : dialects::compiler_flags(language))
       flags += (flags.empty() ? "" : " ") + flag;
-    const std::string row = "| `" + std::string(name_of(language)) + "` | `" + flags + "`";
+    const std::string row = "| `" + std::string(name_of(language)) + "` | " +
+                            (flags.empty() ? "none" : "`" + flags + "`");
     EXPECT_NE(text.find(row), std::string::npos) << row;
   }
 }

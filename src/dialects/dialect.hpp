@@ -16,15 +16,16 @@
 
 namespace hologram::dialects {
 
-enum class Language : uint8_t { Cuda, OpenCl, Hip, Metal };
+enum class Language : uint8_t { Cuda, OpenCl, Hip, Metal, Wgsl };
 inline constexpr std::array kLanguages = {Language::Cuda, Language::OpenCl, Language::Hip,
-                                          Language::Metal};
+                                          Language::Metal, Language::Wgsl};
 
 // What ends a loop that may go on for ever. A stopped lane computes nothing of worth from there on;
 // all lanes still come to the end.
 enum class Stop : uint8_t {
   None,
-  Flag,    // the host raises a flag, which such loops look at every 1,024 rounds
+  Flag,    // the host raises a flag, which such loops look at every 1,024 rounds; not in WGSL,
+           // whose host cannot write to a buffer that a kernel uses
   Budget,  // a lane may go around such loops so many times in all
 };
 
@@ -35,7 +36,7 @@ struct Options {
   Stop stop = Stop::None;
   // A thread may do so many lanes that are neighbours, and then loads and stores 16 bytes at once:
   // 1 to 8. The results stay the same. Programs with scans, atomics or lanes that return by
-  // themselves, with loops that Stop::Budget counts, and Metal keep to one.
+  // themselves, with loops that Stop::Budget counts, Metal and WGSL keep to one.
   uint32_t lanes_a_thread = 1;
   // The same for programs whose lanes work together, where 32 threads are left of a group.
   uint32_t lanes_a_group_thread = 1;
@@ -43,6 +44,17 @@ struct Options {
   // multiprocessor, so that one group computes while another waits for memory.
   bool crowded = false;
   bool unroll = false;  // short loops that load have several rounds' loads under way at a time
+  // WGSL: what the device gives. Every one gives what is said here, but for `fused`.
+  struct WebGpu {
+    uint32_t lanes = 256;           // maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX
+    uint32_t shared_bytes = 16384;  // maxComputeWorkgroupStorageSize
+    uint32_t storage_buffers = 8;   // maxStorageBuffersPerShaderStage
+    // Its fma rounds once, as GPUs do although nothing says so. Devices in software round twice,
+    // and functions would be off by far: it is then done with whole numbers, for some 60
+    // operations. A test: fma(1 + 2^-23, 1 + 2^-23, -(1 + 2^-22)) is 2^-46 if it rounds once and 0
+    // if twice.
+    bool fused = true;
+  } webgpu = {};
 };
 
 // One argument of the kernel. Scalar arguments are passed in the size and form of `type`; a bool is
@@ -59,10 +71,16 @@ struct Argument {
     Stop,    // Stop::Flag: pointer to a u32 that the host makes 1, which it can while the kernel
              // runs. Stop::Budget: pointer to a u32 that is 0 and becomes 1 if a lane ran out.
     Budget,  // Stop::Budget only: rounds that a lane may go
+    Zero,    // WGSL only: a 0 that compilers do not know; they may take it that every number they
+             // know is finite, and that a + b - b is a
   };
   Kind kind = Kind::Buffer;
   uint32_t slot = 0;         // of the buffer or scalar; the axis of Groups
   DType type = DType::None;  // of the value; of the elements for Buffer
+  // WGSL: the binding of a Buffer or Stop, and where in the block of parameters anything else
+  // stands, in bytes.
+  uint32_t place = 0;
+  bool read_only = false;  // WGSL: how the binding of a buffer is declared
 };
 
 // A kernel is launched in one dimension: blocks of `lanes` threads, any number of blocks from 1 on.
@@ -75,9 +93,20 @@ struct Printed {
   // In the order of the kernel's parameters. For Metal pointers are [[buffer(0)]] and so on in this
   // order, and all other arguments are the members of one structure, [[buffer(number of
   // pointers)]], in this order, each aligned to its size.
+  //
+  // For WGSL everything is in @group(0). Buffers, in the program's order, and then Stop are storage
+  // buffers, read-only where Argument::read_only says so; the text uses every one of them, so that
+  // a pipeline's own layout has them all. Elements narrower than 4 bytes lie several in a word: a
+  // binding is as long as its elements, rounded up to 4 bytes, and at least one element or word.
+  // All other arguments stand in a uniform buffer behind those, each at its `place` and in the size
+  // of its type, which is 4 or 8 bytes: lengths, groups and the budget are U32 there, a bool is a
+  // U32 of 0 or 1, 64-bit integers have their low word first. Nothing is needed but the limits that
+  // Options::webgpu says and WebGPU's defaults for the rest; a dispatch is (blocks, 1, 1).
   std::vector<Argument> arguments;
   uint32_t lanes = 0;
   uint32_t groups = 1;
+  uint64_t most_groups = UINT64_MAX;            // that EndGroup may be
+  uint32_t block_binding = 0, block_bytes = 0;  // WGSL: of the block of parameters
 };
 
 // What is best for Options::lanes_a_group_thread on devices with many threads: two of large groups,
@@ -87,7 +116,7 @@ uint32_t lanes_a_group_thread(const program::Program& program);
 // UnsupportedOperation, naming what the language or device lacks.
 Printed print(const program::Program& program, Language language, const Options& options);
 
-// "cuda", "opencl", "hip", "metal".
+// "cuda", "opencl", "hip", "metal", "wgsl".
 std::string_view name_of(Language language);
 std::optional<Language> parse_language(std::string_view name);
 

@@ -154,20 +154,6 @@ constexpr Range kRanges[] = {
     {DType::U64, "0u", "18446744073709551615U$l", "18446744073709551616.0"},
 };
 
-std::set<std::string, std::less<>> identifiers(std::string_view text) {
-  std::set<std::string, std::less<>> found;
-  const auto is_word = [](char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  for (size_t i = 0; i < text.size();) {
-    size_t end = i;
-    while (end < text.size() && is_word(text[end])) end++;
-    if (end > i) found.emplace(text.substr(i, end - i));
-    i = end + 1;
-  }
-  return found;
-}
-
 std::vector<std::string> words(std::string_view text) {
   std::vector<std::string> found;
   while (!text.empty()) {
@@ -204,6 +190,20 @@ std::string instance(const Helper& helper, std::string_view type_name, const Spe
 }
 
 }  // namespace
+
+std::set<std::string, std::less<>> identifiers(std::string_view text) {
+  std::set<std::string, std::less<>> found;
+  const auto is_word = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && is_word(text[end])) end++;
+    if (end > i) found.emplace(text.substr(i, end - i));
+    i = end + 1;
+  }
+  return found;
+}
 
 std::string helpers_for(std::string_view text, const Spelling& language, const Options& options) {
   auto wanted = identifiers(text);

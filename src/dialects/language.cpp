@@ -137,8 +137,18 @@ Spelling metal() {
   };
 }
 
-const std::array<Spelling, 4>& rows() {
-  static const auto* const table = new std::array<Spelling, 4>{cuda(), opencl(), hip(), metal()};
+// It shares nothing with the others but its name: see wgsl.hpp.
+Spelling wgsl() {
+  Spelling row = {};
+  row.language = Language::Wgsl;
+  row.name = "wgsl";
+  row.title = "WGSL";
+  return row;
+}
+
+using Rows = std::array<Spelling, kLanguages.size()>;
+const Rows& rows() {
+  static const auto* const table = new Rows{cuda(), opencl(), hip(), metal(), wgsl()};
   return *table;
 }
 

@@ -7,6 +7,7 @@
 #include "dialects/body.hpp"
 #include "dialects/groups.hpp"
 #include "dialects/spelling.hpp"
+#include "dialects/wgsl.hpp"
 #include "program/expansions/expand.hpp"
 #include "program/passes/passes.hpp"
 
@@ -132,6 +133,7 @@ class Unit {
       case Kind::EndGroup: return "end_group";
       case Kind::Stop: return "stop";
       case Kind::Budget: return "budget";
+      case Kind::Zero: break;
     }
     return {};
   }
@@ -372,6 +374,7 @@ uint32_t lanes_a_group_thread(const program::Program& program) {
 }
 
 Printed print(const program::Program& program, Language language, const Options& options) {
+  if (language == Language::Wgsl) return wgsl::print(prepared(program.optimized()), options);
   return Unit(prepared(program.optimized()), language, options).print();
 }
 

@@ -1,6 +1,7 @@
 // What the languages spell differently, and the patterns that instructions are printed by.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,8 @@ struct Helper {
 
 // The functions that `text` calls, and those that they call, each before its use.
 std::string helpers_for(std::string_view text, const Spelling& language, const Options& options);
+
+std::set<std::string, std::less<>> identifiers(std::string_view text);
 
 // A pattern with $x replaced by what stands beside 'x' in `values`.
 using Replacements = std::vector<std::pair<char, std::string>>;

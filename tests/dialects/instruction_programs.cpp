@@ -107,10 +107,13 @@ class Writer {
     add(row.op, from_, operands);
   }
 
-  InstructionProgram finish() {
-    // One output a type of results, one part of it an instruction.
+  // One output a type of results, one part of it an instruction. `only`: just those of this type.
+  InstructionProgram finish(DType only = DType::None) {
     std::map<DType, std::vector<size_t>> by_type;
-    for (size_t r = 0; r < results_.size(); r++) by_type[results_[r].first.type].push_back(r);
+    for (size_t r = 0; r < results_.size(); r++) {
+      const DType type = results_[r].first.type;
+      if (only == DType::None || type == only) by_type[type].push_back(r);
+    }
     std::vector<Memory> expected = memory_;
     std::vector<std::string> rows(memory_.size());
     for (const auto& [type, list] : by_type) {
@@ -150,37 +153,29 @@ class Writer {
   std::vector<std::pair<Computed, Value>> results_;
 };
 
-}  // namespace
-
-InstructionProgram pure_instructions(DType from, bool f64) {
+InstructionProgram pure_instructions(DType from, bool f64, DType only) {
   Writer writer("instructions of " + std::string(name_of(from)), from);
   for (const OpInfo& row : program::all_ops())
     if (is_pure(row.op) && row.category != Category::Function && program::accepts(row.typing, from))
       writer.add_all(row, f64);
-  return writer.finish();
+  return writer.finish(only);
 }
 
-std::vector<InstructionProgram> functions(DType from) {
-  std::vector<InstructionProgram> list;
-  for (const OpInfo& row : program::all_ops()) {
-    if (row.category != Category::Function) continue;
-    Writer writer(std::string(row.name) + " of " + std::string(name_of(from)), from);
-    writer.add_all(row, true);
-    list.push_back(writer.finish());
-  }
-  return list;
-}
-
-InstructionProgram conversions_of_storage(DType compute) {
-  constexpr size_t kAll = 65536;
+std::vector<DType> stored_as(DType compute) {
   std::vector<DType> storage;
   for (size_t t = 1; t < kDTypeCount; t++)
     if (compute_type(static_cast<DType>(t)) == compute) storage.push_back(static_cast<DType>(t));
+  return storage;
+}
+
+InstructionProgram conversions(const std::vector<DType>& loaded, DType compute) {
+  constexpr size_t kAll = 65536;
+  const std::vector<DType> storage = stored_as(compute);
   Builder b("p", {kLanes});
   const auto i = b.global_id(0);
   std::vector<Memory> buffers, expected;
   std::vector<std::string> rows;
-  for (const DType from : storage) {
+  for (const DType from : loaded) {
     const std::string name(name_of(from));
     const auto value = b.load(b.buffer("x_" + name, from, Access::In), i);
     Memory memory(kAll * size_of(from));
@@ -211,7 +206,42 @@ InstructionProgram conversions_of_storage(DType compute) {
           std::move(rows)};
 }
 
-std::string difference(const InstructionProgram& c, const std::vector<Memory>& got) {
+}  // namespace
+
+InstructionProgram pure_instructions(DType from, bool f64) {
+  return pure_instructions(from, f64, DType::None);
+}
+
+std::vector<InstructionProgram> pure_instructions_by_result(DType from, bool f64) {
+  std::vector<InstructionProgram> list;
+  for (const DType only : kTypes) {
+    InstructionProgram c = pure_instructions(from, f64, only);
+    if (c.buffers.size() > 6) list.push_back(std::move(c));
+  }
+  return list;
+}
+
+std::vector<InstructionProgram> functions(DType from) {
+  std::vector<InstructionProgram> list;
+  for (const OpInfo& row : program::all_ops()) {
+    if (row.category != Category::Function) continue;
+    Writer writer(std::string(row.name) + " of " + std::string(name_of(from)), from);
+    writer.add_all(row, true);
+    list.push_back(writer.finish());
+  }
+  return list;
+}
+
+InstructionProgram conversions_of_storage(DType compute) {
+  return conversions(stored_as(compute), compute);
+}
+
+InstructionProgram conversions_from_storage(DType storage) {
+  return conversions({storage}, compute_type(storage));
+}
+
+std::string difference(const InstructionProgram& c, const std::vector<Memory>& got,
+                       const Comparison& same) {
   size_t row = 0;
   for (size_t b = 0; b < got.size(); b++) {
     const program::BufferParam& buffer = c.program.buffers()[b];
@@ -220,7 +250,7 @@ std::string difference(const InstructionProgram& c, const std::vector<Memory>& g
       for (size_t i = 0; i < elements && first + (i + 1) * size <= got[b].size(); i++) {
         const uint64_t x = read(got[b], first / size + i, size);
         const uint64_t y = read(c.expected[b], first / size + i, size);
-        if (oracle::same(buffer.type, x, y)) continue;
+        if (same(buffer.type, x, y)) continue;
         char text[200];
         std::snprintf(text, sizeof text, "%s, %s, element %zu (%#llx): %#llx, not %#llx",
                       c.name.c_str(), c.rows[row].c_str(), i,

@@ -48,7 +48,8 @@ struct Kernel {
         case Kind::Stop: value = stop; break;
         case Kind::Offset:
         case Kind::FirstGroup:
-        case Kind::Budget: break;
+        case Kind::Budget:
+        case Kind::Zero: break;
       }
       *values++ = value;
     }

@@ -1,0 +1,333 @@
+// The statements of one lane in WGSL: one an instruction. Buffers, workgroup arrays and the block
+// of parameters are variables of the module, which functions see.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "dialects/spelling.hpp"
+#include "dialects/wgsl.hpp"
+
+namespace hologram::dialects::wgsl {
+namespace {
+
+using program::Access;
+using program::Inst;
+using program::Module;
+using program::Op;
+
+constexpr std::string_view kAtomics[] = {"Add", "", "Min", "Max", "And", "Or", "Xor", "Exchange"};
+
+class Body {
+ public:
+  Body(const Module& module, const Uses& uses, const Options& options)
+      : module_(module),
+        uses_(uses),
+        options_(options),
+        wide_index_(size_of(module.index) == 8),
+        values_(module.body.values.size()),
+        constants_(module.body.values.size()),
+        definitions_(module.body.values.size()) {
+    for (const Inst& inst : module.body.insts) {
+      if (inst.id != program::kNone) definitions_[inst.id] = &inst;
+      const bool memory = inst.op == Op::Load || inst.op == Op::Store || inst.op == Op::Atomic;
+      shares_buffers_ =
+          shares_buffers_ || (memory && module.buffers[inst.slot].access != Access::In);
+    }
+  }
+
+  std::string print() {
+    lane_ids();
+    if (uses_.polls(Poll::Lane)) line("var rounds = 0u;");
+    if (uses_.polls(Poll::Lane) && uses_.cooperative) line("var stopped = false;");
+    if (uses_.polls(Poll::Group)) line("var group_rounds = 0u;");
+    for (at_ = 0; at_ < module_.body.insts.size(); at_++) statement(module_.body.insts[at_]);
+    return std::move(text_);
+  }
+
+ private:
+  void line(std::string_view text) { text_.append(2 * depth_, ' ').append(text).append("\n"); }
+  void open(std::string_view text) {
+    line(text);
+    depth_++;
+  }
+
+  const std::string& value(const Inst& inst, size_t k) const { return values_[inst.args[k]]; }
+  void set(const Inst& inst, std::string text) { values_[inst.id] = std::move(text); }
+  void define(const Inst& inst, std::string_view expression) {
+    set(inst, fmt::format("v{}", inst.id));
+    line(fmt::format("let v{} = {};", inst.id, expression));
+  }
+
+  // A count of u32 as the type of ids.
+  std::string as_index(std::string_view count) const {
+    return wide_index_ ? fmt::format("vec2u({}, 0u)", count) : fmt::format("i32({})", count);
+  }
+
+  // The number of the lane, taken apart along the axes of its workgroup.
+  void lane_ids() {
+    uint32_t before = 1;
+    for (uint32_t axis = 0; axis < 3; axis++) {
+      const uint32_t size = module_.workgroup[axis];
+      if (uses_.lane_ids[axis]) {
+        std::string number = before == 1 ? "lane" : fmt::format("lane / {}u", before);
+        if (before * size != module_.lanes()) number += fmt::format(" % {}u", size);
+        line(fmt::format("let lane_{} = {};", kAxes[axis], number));
+      }
+      before *= size;
+    }
+  }
+
+  // The first statement of a loop. Where others wait at barriers for this lane, it leaves this and
+  // all later loops but does not return.
+  void poll() {
+    const Poll how = uses_.poll[at_];
+    if (how != Poll::Group && how != Poll::Lane) return;
+    const bool waits = how == Poll::Lane && uses_.cooperative;
+    const std::string_view rounds = how == Poll::Group ? "group_rounds" : "rounds";
+    open(fmt::format("if ({}{} >= parameters.budget) {{", waits ? "stopped || " : "", rounds));
+    line("atomicStore(&stop, 1u);");
+    if (waits) line("stopped = true;");
+    line(waits ? "break;" : "return;");
+    depth_--;
+    line("}");
+    line(fmt::format("{}++;", rounds));
+  }
+
+  void statement(const Inst& inst) {
+    if (is_pure(inst.op)) return pure(inst);
+    switch (inst.op) {
+      case Op::Const:
+        constants_[inst.id] = inst.imm;
+        set(inst, literal(inst.type, inst.imm));
+        break;
+      case Op::Scalar: scalar(inst); break;
+      case Op::Length: set(inst, as_index(length(inst.slot))); break;
+      case Op::LaneId: define(inst, as_index(fmt::format("lane_{}", kAxes[inst.aux]))); break;
+      case Op::GroupId: define(inst, as_index(fmt::format("group_{}", kAxes[inst.aux]))); break;
+      case Op::GroupCount:
+        set(inst, as_index(fmt::format("parameters.groups_{}", kAxes[inst.aux])));
+        break;
+      case Op::GlobalId: global_id(inst); break;
+      case Op::Var: line(fmt::format("var {} = {};", variable(inst), value(inst, 0))); break;
+      case Op::Get: define(inst, variable(inst)); break;
+      case Op::Set: line(fmt::format("{} = {};", variable(inst), value(inst, 0))); break;
+      case Op::Load:
+      case Op::SharedLoad: load(inst); break;
+      case Op::Store:
+      case Op::SharedStore: store(inst); break;
+      case Op::Atomic:
+      case Op::SharedAtomic: atomic(inst); break;
+      case Op::Barrier:
+        if (shares_buffers_) line("storageBarrier();");
+        line("workgroupBarrier();");
+        break;
+      case Op::GroupReduce:
+      case Op::GroupScan:
+      case Op::GroupUniform: define(inst, group_call(inst, value(inst, 0))); break;
+      default: control(inst);
+    }
+  }
+
+  void pure(const Inst& inst) {
+    std::vector<std::string> operands;
+    for (size_t k = 0; k < arity(inst); k++) operands.push_back(value(inst, k));
+    if (inst.type == DType::F32 && (inst.op == Op::Add || inst.op == Op::Sub))
+      for (size_t k = 0; k < 2; k++)
+        if (takes_back(inst, k)) operands[k] = fmt::format("kept_f32({})", operands[k]);
+    const std::string text = expression(inst.op, inst.type, inst.from, operands);
+    if (inst.from != DType::F32) return define(inst, text);
+    const bool itself = inst.args[0] == inst.args[1];
+    // The ways to ask for NaN that compilers know the answer to.
+    if (itself && inst.op == Op::Ne) return define(inst, fmt::format("is_nan({})", operands[0]));
+    if (itself && inst.op == Op::Eq) return define(inst, fmt::format("!is_nan({})", operands[0]));
+    if (!options_.webgpu.fused && (inst.op == Op::Fma || inst.op == Op::Mad))
+      return define(inst,
+                    fmt::format("fma_f32({}, {}, {})", operands[0], operands[1], operands[2]));
+    define(inst, text);
+  }
+
+  // Whether operand k is a sum of the other operand and something: a + b - b is a to compilers, who
+  // may leave out what rounding does. Functions find out by it what was rounded off.
+  bool takes_back(const Inst& inst, size_t k) const {
+    const Inst& sum = *definitions_[inst.args[k]];
+    if (sum.op != Op::Add && sum.op != Op::Sub) return false;
+    const uint32_t other = inst.args[1 - k];
+    for (const uint32_t part : {sum.args[0], sum.args[1]})
+      if (part == other || (constants_[part] && constants_[other])) return true;
+    return false;
+  }
+
+  void scalar(const Inst& inst) {
+    const std::string name = "parameters." + word(scalar_name(module_, inst.slot));
+    set(inst, inst.type == DType::Bool ? "(" + name + " != 0u)" : name);
+  }
+
+  std::string variable(const Inst& inst) const { return word(variable_name(module_, inst.slot)); }
+  std::string length(uint32_t slot) const {
+    return "parameters." + word(length_name(module_, slot));
+  }
+
+  void global_id(const Inst& inst) {
+    const char axis = kAxes[inst.aux];
+    const uint32_t size = module_.workgroup[inst.aux];
+    define(inst,
+           wide_index_
+               ? fmt::format("add_u64(wide_u32(group_{0}, {1}u), vec2u(lane_{0}, 0u))", axis, size)
+               : fmt::format("i32(group_{0} * {1}u + lane_{0})", axis, size));
+  }
+
+  // ---- Memory.
+
+  struct Place {
+    std::string memory, index;  // as u32
+    std::string inside;         // when the access lies inside; empty: always
+    DType type;
+    bool atomic, words;
+    bool never = false;  // lies outside for sure
+  };
+
+  Place place(const Inst& inst) const {
+    const std::string& index = value(inst, 0);
+    const std::string low = wide_index_ ? index + ".x" : "u32(" + index + ")";
+    const auto inside = [&](std::string_view count) {
+      if (inst.proved) return std::string();
+      return wide_index_ ? fmt::format("{0}.y == 0u && {0}.x < {1}", index, count)
+                         : fmt::format("{} < {}", low, count);
+    };
+    if (inst.op == Op::Load || inst.op == Op::Store || inst.op == Op::Atomic) {
+      const program::BufferParam& buffer = module_.buffers[inst.slot];
+      return {word(buffer_name(module_, inst.slot)),
+              low,
+              inside(length(inst.slot)),
+              buffer.type,
+              is_atomic(buffer),
+              in_words(buffer.type)};
+    }
+    const program::SharedArray& array = module_.shared[inst.slot];
+    Place at = {word(shared_name(module_, inst.slot)),
+                low,
+                inside(fmt::format("{}u", array.count)),
+                array.type,
+                array.atomic,
+                false};
+    // The length is known, so that compilers refuse a known index outside.
+    if (const auto constant = constants_[inst.args[0]])
+      at.never = (wide_index_ ? *constant : static_cast<uint32_t>(*constant)) >= array.count;
+    return at;
+  }
+
+  static std::string element(const Place& at) { return fmt::format("{}[{}]", at.memory, at.index); }
+
+  // Values of memory that are only there under a condition, and 0 elsewhere.
+  void define_inside(const Inst& inst, const Place& at, const std::string& found) {
+    if (at.never) return set(inst, literal(inst.type, 0));
+    if (at.inside.empty()) return define(inst, found);
+    set(inst, fmt::format("v{}", inst.id));
+    line(fmt::format("var v{} = {};", inst.id, literal(inst.type, 0)));
+    line(fmt::format("if ({}) {{ v{} = {}; }}", at.inside, inst.id, found));
+  }
+
+  void load(const Inst& inst) {
+    const Place at = place(inst);
+    const std::string from = at.words    ? fmt::format("load_{}({})", at.memory, at.index)
+                             : at.atomic ? fmt::format("atomicLoad(&{})", element(at))
+                                         : element(at);
+    define_inside(inst, at, substitute(load_pattern(at.type), {{'e', from}}));
+  }
+
+  void store(const Inst& inst) {
+    const Place at = place(inst);
+    if (at.never) return;
+    const std::string what = substitute(store_pattern(at.type), {{'a', value(inst, 1)}});
+    const std::string stored = at.words
+                                   ? fmt::format("store_{}({}, {});", at.memory, at.index, what)
+                               : at.atomic ? fmt::format("atomicStore(&{}, {});", element(at), what)
+                                           : fmt::format("{} = {};", element(at), what);
+    line(at.inside.empty() ? stored : fmt::format("if ({}) {{ {} }}", at.inside, stored));
+  }
+
+  void atomic(const Inst& inst) {
+    const Place at = place(inst);
+    define_inside(
+        inst, at,
+        fmt::format("atomic{}(&{}, {})", kAtomics[inst.aux], element(at), value(inst, 1)));
+  }
+
+  // ---- Control flow.
+
+  void control(const Inst& inst) {
+    switch (inst.op) {
+      case Op::If: open(fmt::format("if ({}) {{", value(inst, 0))); break;
+      case Op::Else:
+        depth_--;
+        open("} else {");
+        break;
+      case Op::For: counted_loop(inst); break;
+      case Op::Loop:
+        open("while (true) {");  // `loop` would have to show how it ends
+        poll();
+        break;
+      case Op::End:
+        depth_--;
+        line("}");
+        break;
+      case Op::Break: line("break;"); break;
+      case Op::Continue: line("continue;"); break;
+      case Op::Return: line("return;"); break;
+      default: break;  // of the host
+    }
+  }
+
+  // With a step of 1 the counter cannot pass the end; otherwise rounds are counted, since the
+  // counter may wrap around.
+  void counted_loop(const Inst& inst) {
+    const bool wide = size_of(inst.type) == 8;
+    const std::string counter = fmt::format("v{}", inst.id);
+    const std::string &begin = value(inst, 0), &end = value(inst, 1);
+    const std::string_view name = hologram::name_of(inst.type);
+    set(inst, counter);
+    if (inst.imm == 1) {
+      open(wide
+               ? fmt::format("for (var {0} = {1}; less_{2}({0}, {3}); {0} = add_u64({0}, vec2u(1u, "
+                             "0u))) {{",
+                             counter, begin, name, end)
+               : fmt::format("for (var {0} = {1}; {0} < {2}; {0}++) {{", counter, begin, end));
+      return poll();
+    }
+    const DType type = unsigned_of(inst.type);
+    const std::string step = literal(type, inst.imm);
+    line(fmt::format("let {}_rounds = rounds_{}({}, {}, {});", counter, name, begin, end, step));
+    if (wide) {
+      open(
+          fmt::format("for (var {0}_round = vec2u(); less_u64({0}_round, {0}_rounds); {0}_round = "
+                      "add_u64({0}_round, vec2u(1u, 0u))) {{",
+                      counter));
+      line(fmt::format("let {0} = add_u64({1}, mul_u64({0}_round, {2}));", counter, begin, step));
+    } else {
+      open(
+          fmt::format("for (var {0}_round = 0u; {0}_round < {0}_rounds; {0}_round++) {{", counter));
+      line(fmt::format("let {0} = {1} + {2}({0}_round * {3});", counter, begin, name, step));
+    }
+    poll();
+  }
+
+  const Module& module_;
+  const Uses& uses_;
+  const Options& options_;
+  const bool wide_index_;
+  bool shares_buffers_ = false;                     // lanes may read what others wrote to a buffer
+  std::vector<std::string> values_;                 // by id: what stands for it
+  std::vector<std::optional<uint64_t>> constants_;  // by id
+  std::vector<const Inst*> definitions_;            // by id
+  std::string text_;
+  size_t at_ = 0;
+  size_t depth_ = 1;
+};
+
+}  // namespace
+
+std::string print_body(const Module& module, const Uses& uses, const Options& options) {
+  return Body(module, uses, options).print();
+}
+
+}  // namespace hologram::dialects::wgsl

@@ -1,0 +1,326 @@
+// Printed WGSL: what it is refused for, and what it computes on a WebGPU device, if there is one:
+// scripts/software-webgpu fetches one in software.
+//
+// WGSL lets devices flush what is denormal, round division and the like in ways of their own, and
+// take NaN and infinity for impossible. Integers are compared to the bit all the same, floats
+// within kUlps, and NaN and infinity must come out where they should, as they do on devices in
+// software. On a device that flushes, what has denormal operands or results is passed over, and so
+// are whole programs, whose results hang on too many of them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "dialects/cases.hpp"
+#include "dialects/dialect.hpp"
+#include "dialects/instruction_programs.hpp"
+#include "dialects/test_programs.hpp"
+#include "dialects/webgpu.hpp"
+#include "hologram/error.hpp"
+#include "jit_programs.hpp"
+
+namespace hologram::dialects {
+namespace {
+
+constexpr int64_t kUlps = 4;
+
+bool is_denormal(uint32_t bits) {
+  return std::fpclassify(std::bit_cast<float>(bits)) == FP_SUBNORMAL;
+}
+
+bool close(DType type, uint64_t got, uint64_t want) {
+  if (oracle::same(type, got, want)) return true;
+  if (type != DType::F32) return false;
+  const auto ordered = [](uint64_t bits) {
+    const auto magnitude = static_cast<int64_t>(bits & INT32_MAX);
+    return magnitude == static_cast<int64_t>(bits) ? magnitude : -magnitude;
+  };
+  const auto is_finite = [](uint64_t bits) { return (bits & 0x7f800000) != 0x7f800000; };
+  return is_finite(got) && is_finite(want) && std::abs(ordered(got) - ordered(want)) <= kUlps;
+}
+
+std::string refusal(const Program& program, const Options& options = {}) {
+  try {
+    print(program, Language::Wgsl, options);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::UnsupportedOperation);
+    return e.what();
+  }
+  return {};
+}
+
+TEST(WgslText, RefusesWhatWebGpuLacks) {
+  const auto parse = [](const char* text) { return Program::parse(text); };
+  EXPECT_EQ(refusal(parse("program p(out y: f64[n]) lanes(n) { y[global_id.x] = 1.0 }")),
+            "program 'p' computes with f64, which WGSL does not have");
+  const Program large = parse("program p(out y: f32[n]) workgroup(512) lanes(n) { y[0] = 1.0 }");
+  EXPECT_EQ(refusal(large),
+            "program 'p' takes 512 lanes a workgroup, and this WebGPU device gives 256");
+  EXPECT_EQ(refusal(large, {.webgpu = {.lanes = 512}}), "");
+  const Program shares = parse(
+      "program p(out y: f32[n]) lanes(n) { shared t: f32[4000]; t[lane_id.x] = 1.0; barrier()\n"
+      "  y[global_id.x] = group_reduce_add(t[255 - lane_id.x]) }");
+  EXPECT_EQ(
+      refusal(shares),
+      "program 'p' takes 17024 bytes of workgroup memory, and this WebGPU device gives 16384");
+  EXPECT_EQ(refusal(shares, {.webgpu = {.shared_bytes = 32768}}), "");
+  EXPECT_EQ(refusal(pure_instructions(DType::F32, false).program),
+            "program 'p' takes 12 storage buffers, and this WebGPU device gives 8");
+  const Program endless = parse("program p(out y: i32[n]) lanes(n) { loop { y[0] = 1 } }");
+  EXPECT_NE(refusal(endless, {.stop = Stop::Flag}), "");
+  EXPECT_EQ(refusal(endless, {.stop = Stop::Budget}), "");
+}
+
+// What a launch goes by.
+TEST(WgslText, ArgumentsHaveTheirPlaces) {
+  const Printed printed =
+      print(Program::parse("program p(in x: u8[n], out y: i64[m], flag: bool, by: i64, a: f32)\n"
+                           "    workgroup(8, 8) lanes(n, 3) {\n"
+                           "  i = global_id.y * n + global_id.x\n"
+                           "  loop { if i > 5 { break } }\n"
+                           "  y[i] = select(flag, i64(x[i]) * by, i64(a / inf)) }"),
+            Language::Wgsl, {.stop = Stop::Budget});
+  using Kind = Argument::Kind;
+  struct Row {
+    Kind kind;
+    uint32_t slot;
+    DType type;
+    uint32_t place;
+    bool read_only = false;
+  };
+  constexpr Row kRows[] = {
+      {Kind::Buffer, 0, DType::U8, 0, true}, {Kind::Buffer, 1, DType::I64, 1},
+      {Kind::Stop, 0, DType::U32, 2},        {Kind::Length, 0, DType::U32, 0},
+      {Kind::Length, 1, DType::U32, 4},      {Kind::Scalar, 0, DType::I32, 8},
+      {Kind::Scalar, 2, DType::U32, 12},     {Kind::Scalar, 3, DType::I64, 16},
+      {Kind::Scalar, 4, DType::F32, 24},     {Kind::Groups, 0, DType::U32, 28},
+      {Kind::Groups, 1, DType::U32, 32},     {Kind::FirstGroup, 0, DType::U32, 36},
+      {Kind::EndGroup, 0, DType::U32, 40},   {Kind::Budget, 0, DType::U32, 44},
+      {Kind::Zero, 0, DType::U32, 48},
+  };
+  ASSERT_EQ(printed.arguments.size(), std::size(kRows)) << printed.text;
+  for (size_t i = 0; i < std::size(kRows); i++) {
+    const Argument& a = printed.arguments[i];
+    EXPECT_EQ(a.kind, kRows[i].kind) << i;
+    EXPECT_EQ(a.slot, kRows[i].slot) << i;
+    EXPECT_EQ(a.type, kRows[i].type) << i;
+    EXPECT_EQ(a.place, kRows[i].place) << i;
+    EXPECT_EQ(a.read_only, kRows[i].read_only) << i;
+  }
+  EXPECT_EQ(printed.block_binding, 3u);
+  EXPECT_EQ(printed.block_bytes, 64u);
+  EXPECT_EQ(printed.lanes, 64u);
+  EXPECT_EQ(printed.groups, 1u);
+}
+
+class Wgsl : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string reason;
+    device_ = WebGpu::get(reason);
+    if (device_ == nullptr) GTEST_SKIP() << reason;
+  }
+
+  Options options(Stop stop = Stop::None) const {
+    return {.stop = stop, .webgpu = device_->gives()};
+  }
+
+  // Without its limits: nothing is launched.
+  void compile(const Program& program, std::string_view name) {
+    if (refusal(program, kPlenty).empty()) {
+      EXPECT_EQ(device_->compile(print(program, Language::Wgsl, kPlenty)), "") << name;
+      compiled_++;
+    }
+  }
+
+  void check(const InstructionProgram& c) {
+    const Printed printed = print(c.program, Language::Wgsl, options());
+    RunRequest request = request_for(printed, c.program.buffers(), c.buffers);
+    request.grid = {c.groups, 1, 1};
+    std::vector<Memory> got = c.buffers;
+    ASSERT_EQ(device_->run(request, got), "") << c.name;
+    if (device_->flushes()) pass_over_denormals(c, got);
+    EXPECT_EQ(difference(c, got, close), "") << printed.text;
+  }
+
+  // The launch of a whole program.
+  void check(const oracle::RandomCase& c, const Options& options, std::string_view name,
+             uint64_t blocks = 0) {
+    const Program program = Program::from(c.module);
+    std::vector<Memory> want = c.buffers, got = c.buffers;
+    oracle::run_naively(c.module, c.grid, c.scalars, want);
+    const Printed printed = print(program, Language::Wgsl, options);
+    RunRequest request = request_for(printed, c.module.buffers, c.buffers);
+    request.grid = c.grid;
+    request.scalars = c.scalars;
+    request.blocks = blocks;
+    request.budget = 1'000'000;
+    uint32_t ran_out = 0;
+    ASSERT_EQ(device_->run(request, got, &ran_out), "") << name;
+    EXPECT_EQ(ran_out, 0u);
+    ASSERT_EQ(first_difference(c, want, got, close), "") << name << "\n" << printed.text;
+    compiled_++;
+  }
+
+  static void pass_over_denormals(const InstructionProgram& c, std::vector<Memory>& got) {
+    const auto f32 = [&](size_t b) { return c.program.buffers()[b].type == DType::F32; };
+    const auto denormal = [](const Memory& memory, size_t element) {
+      uint32_t bits = 0;
+      std::memcpy(&bits, &memory[element * 4], sizeof bits);
+      return is_denormal(bits);
+    };
+    const size_t elements = c.groups * 64;
+    for (size_t b = 0; b < got.size(); b++) {
+      const size_t size = size_of(c.program.buffers()[b].type);
+      for (size_t e = 0; e * size < got[b].size(); e++) {
+        bool over = f32(b) && denormal(c.expected[b], e);
+        for (size_t operand = 0; operand < 3; operand++)
+          over = over || (f32(operand) && denormal(c.buffers[operand], e % elements));
+        if (over) std::memcpy(&got[b][e * size], &c.expected[b][e * size], size);
+      }
+    }
+  }
+
+  static constexpr Options kPlenty = {
+      .stop = Stop::Budget,
+      .webgpu = {.lanes = 1024, .shared_bytes = 1 << 16, .storage_buffers = 99}};
+  WebGpu* device_ = nullptr;
+  size_t compiled_ = 0;
+};
+
+TEST_F(Wgsl, CompilesWhateverThereIs) {
+  for (const DType type : kTypes) {
+    compile(pure_instructions(type, false).program, "instructions");
+    compile(conversions_of_storage(type).program, "elements");
+  }
+  for (const InstructionProgram& c : functions(DType::F32)) compile(c.program, c.name);
+  for (const jit::Text& text : jit::kTexts) compile(Program::parse(text.text), text.name);
+  for (const char* text : kSharedRows) compile(Program::parse(text), text);
+  for (const auto& file :
+       std::filesystem::directory_iterator(HOLOGRAM_SOURCE_DIR "/examples/atlas")) {
+    std::ifstream in(file.path());
+    compile(Program::parse(std::string(std::istreambuf_iterator<char>(in), {})),
+            file.path().string());
+  }
+  for_random_programs(20, [&](uint64_t seed, const oracle::RandomCase& c) {
+    compile(Program::from(c.module), std::to_string(seed));
+  });
+  EXPECT_GT(compiled_, 90u);
+}
+
+TEST_F(Wgsl, EveryPureInstruction) {
+  for (const DType from : kTypes)
+    if (from != DType::F64)
+      for (const InstructionProgram& c : pure_instructions_by_result(from, false)) check(c);
+}
+
+TEST_F(Wgsl, EveryTypeOfElements) {
+  for (size_t t = 1; t < kDTypeCount; t++)
+    if (const auto type = static_cast<DType>(t);
+        type != DType::F64 && compute_type(type) != DType::None)
+      check(conversions_from_storage(type));
+}
+
+TEST_F(Wgsl, Functions) {
+  const auto all = functions(DType::F32);
+  for (size_t i = 0; i < all.size(); i += thorough() ? 1 : 7) check(all[i]);
+}
+
+TEST_F(Wgsl, RandomPrograms) {
+  if (device_->flushes()) GTEST_SKIP() << "the device flushes what is denormal";
+  for_random_programs(8, [&](uint64_t seed, const oracle::RandomCase& c) {
+    const Options how = options(seed % 2 == 0 ? Stop::Budget : Stop::None);
+    if (refusal(Program::from(c.module), how).empty())
+      check(c, how, std::to_string(seed), seed % 3);  // few blocks do all groups
+  });
+  EXPECT_GT(compiled_, 0u);
+}
+
+TEST_F(Wgsl, ProgramsOfTheCompiler) {
+  if (device_->flushes()) GTEST_SKIP() << "the device flushes what is denormal";
+  uint64_t number = 0;
+  for (const jit::Text& text : jit::kTexts) {
+    const Program program = Program::parse(text.text);
+    if (number++ % (thorough() ? 1 : 4) == 0 && refusal(program, options()).empty())
+      check(case_of(program, number), options(), text.name);
+  }
+  EXPECT_GT(compiled_, 5u);
+}
+
+TEST_F(Wgsl, SharedRows) {
+  if (device_->flushes()) GTEST_SKIP() << "the device flushes what is denormal";
+  for (uint64_t k = 0; k < std::size(kSharedRows); k++) {
+    const Program program = Program::parse(kSharedRows[k]);
+    if (refusal(program, options()).empty()) check(case_of(program, 64 * k), options(), "rows");
+  }
+  EXPECT_GT(compiled_, 1u);
+}
+
+TEST_F(Wgsl, GroupOperations) {
+  if (device_->flushes()) GTEST_SKIP() << "the device flushes what is denormal";
+  constexpr const char* kOperations[] = {
+      "f32 reduce_add", "f32 reduce_min", "f32 scan_add",   "f32 scan_mul",  "f32 uniform",
+      "i32 reduce_mul", "i32 scan_max",   "u32 reduce_xor", "u64 reduce_or", "u64 reduce_max",
+      "u64 scan_add",   "i64 reduce_min", "i64 uniform",    "bool uniform"};
+  for (const int lanes : {1, 16, 256}) {
+    if (!thorough() && lanes == 1) continue;
+    for (const std::string operation : kOperations) {
+      if (!thorough() && (lanes == 16) != (operation[0] == 'u')) continue;
+      const size_t space = operation.find(' ');
+      const std::string type = operation.substr(0, space);
+      const Program program = Program::parse(
+          fmt::format("program p(in x: {0}[n], out y: {0}[n]) workgroup({1}) lanes(n) {{\n"
+                      "  i = global_id.x; y[i] = group_{2}(x[i]) }}",
+                      type, lanes, operation.substr(space + 1)));
+      check(case_of(program, static_cast<uint64_t>(lanes)), options(), operation, 2);
+    }
+  }
+}
+
+TEST_F(Wgsl, EndlessLoopsAreStopped) {
+  constexpr const char* kTexts[] = {
+      "program p(out y: i32[n]) lanes(n) { var i = 0; loop { i += 1; y[global_id.x] = i } }",
+      "program p(out y: i32[n]) lanes(n) { for i in 0i64..9000000000000000000i64 {\n"
+      "  y[global_id.x] = i32(i) } }",
+      "program p(out y: i32[n]) workgroup(32) lanes(n) { var i = 0\n"
+      "  loop { y[global_id.x] = i; barrier(); i += group_reduce_add(1) } }",
+      "program p(out y: i32[n]) workgroup(32) lanes(n) { shared t: i32[32]; var i = lane_id.x\n"
+      "  loop { i = i * 3 | 1; if i == 2 { break } loop { i += 2; if i == lane_id.x { break } } }\n"
+      "  t[lane_id.x] = i; barrier(); y[global_id.x] = t[31 - lane_id.x] }",
+  };
+  for (const char* text : kTexts) {
+    const Program program = Program::parse(text);
+    const Printed printed = print(program, Language::Wgsl, options(Stop::Budget));
+    std::vector<Memory> buffers = {Memory(4 * 32)};
+    RunRequest request = request_for(printed, program.buffers(), buffers);
+    request.scalars = {32};
+    request.budget = 5000;
+    uint32_t ran_out = 0;
+    ASSERT_EQ(device_->run(request, buffers, &ran_out), "") << text;
+    EXPECT_EQ(ran_out, 1u) << text;
+  }
+}
+
+// NaN that compilers can see coming, constant indices outside, names that WGSL does not allow.
+TEST_F(Wgsl, WhatCompilersKnowBeforehand) {
+  check(
+      case_of(Program::parse("program p(in x: f32[n], out y: f32[n, 8]) lanes(n) {\n"
+                             "  i = global_id.x; v = min(x[i], bits_f32(0xffc00000u32))\n"
+                             "  y[i, 0] = trunc(v); y[i, 1] = floor(v); y[i, 2] = ceil(v)\n"
+                             "  y[i, 3] = round(v); y[i, 4] = f32(i32(v)); y[i, 5] = f32(u64(v))\n"
+                             "  y[i, 6] = exp(v); y[i, 7] = select(v != v, -inf, inf) }"),
+              5),
+      options(), "NaN");
+  check(case_of(Program::parse("program p(in __: i32[n], out u__: i32[n]) workgroup(8) lanes(n) {\n"
+                               "  shared __t: i32[8]; __i = global_id.x; var __v = 1\n"
+                               "  __t[9] = 1; __t[lane_id.x] = __[__i] + __[-1]; barrier()\n"
+                               "  __v += __t[8] + __t[-1] + __t[7]; u__[-3] = 1; u__[__i] = __v }"),
+                5),
+        options(), "names");
+}
+
+}  // namespace
+}  // namespace hologram::dialects

@@ -153,6 +153,11 @@ set(HOLOGRAM_SOURCES
     src/backends/opencl/session.cpp
     src/backends/opencl/stream.cpp
     src/backends/webgpu/driver.cpp
+    src/backends/webgpu/memory.cpp
+    src/backends/webgpu/program.cpp
+    src/backends/webgpu/session.cpp
+    src/backends/webgpu/stream.cpp
+    src/backends/webgpu/webgpu.cpp
     src/backends/registry.cpp
 
     src/runtime/binding.cpp

@@ -2,175 +2,20 @@
 // and its first adapter, where there is one, at what the runtime and a user ask of a device.
 #include <gtest/gtest.h>
 
-#include "webgpu_fixture.hpp"
+#include <cstring>
+#include <thread>
 
-#if __has_include(<webgpu.h>)
-#include <webgpu.h>
-#define HOLOGRAM_HAS_WEBGPU_HEADER
-#endif
+#include "backends/webgpu/program.hpp"
+#include "backends/webgpu/webgpu.hpp"
+#include "hologram/conformance.hpp"
+#include "hologram/error.hpp"
+#include "hologram/memory.hpp"
+#include "hologram/ops.hpp"
+#include "runtime/pool.hpp"
+#include "webgpu_fixture.hpp"
 
 namespace hologram::backends::webgpu {
 namespace {
-
-#ifdef HOLOGRAM_HAS_WEBGPU_HEADER
-// The same to a caller: enumerations are passed like integers, handles are pointers to structures.
-template <class Ours, class Theirs>
-struct Same : std::bool_constant<std::is_same_v<Ours, Theirs> ||
-                                 (std::is_class_v<Ours> && std::is_class_v<Theirs>)> {};
-template <class Ours, class Theirs>
-requires(std::is_enum_v<Ours> || std::is_enum_v<Theirs>) struct Same<Ours, Theirs>
-    : std::bool_constant<sizeof(Ours) == sizeof(Theirs) && !std::is_class_v<Theirs>> {
-};
-template <class Ours, class Theirs>
-struct Same<Ours*, Theirs*>
-    : std::bool_constant<Same<std::remove_const_t<Ours>, std::remove_const_t<Theirs>>::value ||
-                         std::is_void_v<Ours>> {};
-template <class R, class... P, class S, class... Q>
-requires(sizeof...(P) == sizeof...(Q)) struct Same<R(P...), S(Q...)>
-    : std::bool_constant<(Same<R, S>::value && ... && Same<P, Q>::value)> {
-};
-static_assert(Same<int(GpuBuffer*), int(WGPUBuffer)>::value);
-static_assert(!Same<int(GpuBuffer*), int(int*)>::value);
-static_assert(!Same<int(int), int()>::value && !Same<int(int64_t), int(int32_t)>::value);
-static_assert(!Same<int(Status), int(uint64_t)>::value);
-
-#define CALL(name) static_assert(Same<call::name, decltype(::name)>::value, #name);
-HOLOGRAM_WEBGPU_CALLS(CALL)
-#undef CALL
-#define SAME(ours, theirs) \
-  static_assert(Same<ours, std::remove_pointer_t<WGPU##theirs##Callback>>::value, #theirs);
-SAME(AdapterFound, RequestAdapter)
-SAME(DeviceMade, RequestDevice)
-SAME(Done, BufferMap)
-SAME(Done, QueueWorkDone)
-SAME(ScopeEnded, PopErrorScope)
-SAME(DeviceLost, DeviceLost)
-SAME(ErrorSeen, UncapturedError)
-#undef SAME
-
-// What we hand over has their size; what they fill in fits into ours.
-#define SIZE(ours, theirs) static_assert(sizeof(ours) == sizeof(WGPU##theirs), #theirs);
-#define ROOM(ours, theirs) static_assert(sizeof(ours) > sizeof(WGPU##theirs), #theirs);
-#define AT(ours, a, theirs, b) static_assert(offsetof(ours, a) == offsetof(WGPU##theirs, b), #b);
-SIZE(Text, StringView)
-AT(Text, length, StringView, length)
-SIZE(Chain, ChainedStruct)
-AT(Chain, type, ChainedStruct, sType)
-SIZE(Future, Future)
-SIZE(AdapterOptions, RequestAdapterOptions)
-AT(AdapterOptions, level, RequestAdapterOptions, featureLevel)
-AT(AdapterOptions, power, RequestAdapterOptions, powerPreference)
-AT(AdapterOptions, fallback, RequestAdapterOptions, forceFallbackAdapter)
-AT(AdapterOptions, native, RequestAdapterOptions, backendType)
-AT(AdapterOptions, surface, RequestAdapterOptions, compatibleSurface)
-ROOM(AdapterInfo, AdapterInfo)
-AT(AdapterInfo, vendor, AdapterInfo, vendor)
-AT(AdapterInfo, device, AdapterInfo, device)
-AT(AdapterInfo, description, AdapterInfo, description)
-AT(AdapterInfo, native, AdapterInfo, backendType)
-AT(AdapterInfo, kind, AdapterInfo, adapterType)
-AT(AdapterInfo, vendor_id, AdapterInfo, vendorID)
-AT(AdapterInfo, device_id, AdapterInfo, deviceID)
-ROOM(Limits, Limits)
-AT(Limits, bind_groups, Limits, maxBindGroups)
-AT(Limits, bindings_of_group, Limits, maxBindingsPerBindGroup)
-AT(Limits, storage_buffers, Limits, maxStorageBuffersPerShaderStage)
-AT(Limits, storage_binding_bytes, Limits, maxStorageBufferBindingSize)
-AT(Limits, storage_alignment, Limits, minStorageBufferOffsetAlignment)
-AT(Limits, uniform_binding_bytes, Limits, maxUniformBufferBindingSize)
-AT(Limits, uniform_alignment, Limits, minUniformBufferOffsetAlignment)
-AT(Limits, buffer_bytes, Limits, maxBufferSize)
-AT(Limits, workgroup_bytes, Limits, maxComputeWorkgroupStorageSize)
-AT(Limits, workgroup_lanes, Limits, maxComputeInvocationsPerWorkgroup)
-AT(Limits, workgroup_sizes, Limits, maxComputeWorkgroupSizeX)
-AT(Limits, workgroups, Limits, maxComputeWorkgroupsPerDimension)
-#define CALLBACK(ours, theirs)                   \
-  SIZE(ours, theirs##CallbackInfo)               \
-  AT(ours, call, theirs##CallbackInfo, callback) \
-  AT(ours, user, theirs##CallbackInfo, userdata1)
-CALLBACK(Callback<AdapterFound>, RequestAdapter)
-AT(Callback<AdapterFound>, mode, RequestAdapterCallbackInfo, mode)
-CALLBACK(Callback<DeviceMade>, RequestDevice)
-CALLBACK(Callback<Done>, BufferMap)
-CALLBACK(Callback<Done>, QueueWorkDone)
-CALLBACK(Callback<ScopeEnded>, PopErrorScope)
-CALLBACK(Callback<DeviceLost>, DeviceLost)
-CALLBACK(ErrorCallback, UncapturedError)
-#undef CALLBACK
-SIZE(DeviceDescription, DeviceDescriptor)
-AT(DeviceDescription, features, DeviceDescriptor, requiredFeatures)
-AT(DeviceDescription, limits, DeviceDescriptor, requiredLimits)
-AT(DeviceDescription, queue, DeviceDescriptor, defaultQueue)
-AT(DeviceDescription, lost, DeviceDescriptor, deviceLostCallbackInfo)
-AT(DeviceDescription, error, DeviceDescriptor, uncapturedErrorCallbackInfo)
-SIZE(BufferDescription, BufferDescriptor)
-AT(BufferDescription, uses, BufferDescriptor, usage)
-AT(BufferDescription, bytes, BufferDescriptor, size)
-AT(BufferDescription, mapped, BufferDescriptor, mappedAtCreation)
-SIZE(ShaderSource, ShaderSourceWGSL)
-AT(ShaderSource, code, ShaderSourceWGSL, code)
-SIZE(ShaderDescription, ShaderModuleDescriptor)
-SIZE(PipelineDescription, ComputePipelineDescriptor)
-AT(PipelineDescription, layout, ComputePipelineDescriptor, layout)
-AT(PipelineDescription, module, ComputePipelineDescriptor, compute.module)
-AT(PipelineDescription, entry, ComputePipelineDescriptor, compute.entryPoint)
-AT(PipelineDescription, constants, ComputePipelineDescriptor, compute.constants)
-SIZE(BindGroupEntry, BindGroupEntry)
-AT(BindGroupEntry, binding, BindGroupEntry, binding)
-AT(BindGroupEntry, buffer, BindGroupEntry, buffer)
-AT(BindGroupEntry, offset, BindGroupEntry, offset)
-AT(BindGroupEntry, bytes, BindGroupEntry, size)
-SIZE(BindGroupDescription, BindGroupDescriptor)
-AT(BindGroupDescription, layout, BindGroupDescriptor, layout)
-AT(BindGroupDescription, entries, BindGroupDescriptor, entries)
-#undef AT
-#undef ROOM
-#undef SIZE
-
-constexpr bool is(auto ours, auto theirs) {
-  return static_cast<uint64_t>(ours) == static_cast<uint64_t>(theirs);
-}
-static_assert(is(kWholeText, WGPU_STRLEN) && is(kAllowEvents, WGPUCallbackMode_AllowProcessEvents));
-static_assert(is(kCore, WGPUFeatureLevel_Core) && is(kWgslSource, WGPUSType_ShaderSourceWGSL));
-static_assert(is(kMapRead, WGPUMapMode_Read) && is(kUseMapRead, WGPUBufferUsage_MapRead));
-static_assert(is(kUseCopyFrom, WGPUBufferUsage_CopySrc));
-static_assert(is(kUseCopyTo, WGPUBufferUsage_CopyDst));
-static_assert(is(kUseUniform, WGPUBufferUsage_Uniform));
-static_assert(is(kUseStorage, WGPUBufferUsage_Storage));
-static_assert(is(Power::Undefined, WGPUPowerPreference_Undefined));
-static_assert(is(Power::Low, WGPUPowerPreference_LowPower));
-static_assert(is(Power::High, WGPUPowerPreference_HighPerformance));
-static_assert(is(Native::Undefined, WGPUBackendType_Undefined));
-static_assert(is(Native::Vulkan, WGPUBackendType_Vulkan));
-static_assert(is(Kind::Discrete, WGPUAdapterType_DiscreteGPU) &&
-              is(Kind::Cpu, WGPUAdapterType_CPU));
-static_assert(is(Kind::Integrated, WGPUAdapterType_IntegratedGPU));
-static_assert(is(Kind::Unknown, WGPUAdapterType_Unknown));
-static_assert(is(Status::Success, WGPUStatus_Success));
-static_assert(is(Status::Success, WGPURequestAdapterStatus_Success));
-static_assert(is(Status::Success, WGPURequestDeviceStatus_Success));
-static_assert(is(Status::Success, WGPUMapAsyncStatus_Success));
-static_assert(is(Status::Success, WGPUQueueWorkDoneStatus_Success));
-static_assert(is(Status::Success, WGPUPopErrorScopeStatus_Success));
-static_assert(is(ErrorType::None, WGPUErrorType_NoError));
-static_assert(is(ErrorType::Validation, WGPUErrorType_Validation));
-static_assert(is(ErrorType::OutOfMemory, WGPUErrorType_OutOfMemory));
-static_assert(is(ErrorType::Internal, WGPUErrorType_Internal));
-static_assert(is(ErrorType::Unknown, WGPUErrorType_Unknown));
-static_assert(is(Filter::Validation, WGPUErrorFilter_Validation));
-static_assert(is(Filter::OutOfMemory, WGPUErrorFilter_OutOfMemory));
-static_assert(is(Filter::Internal, WGPUErrorFilter_Internal));
-static_assert(is(Lost::Unknown, WGPUDeviceLostReason_Unknown));
-static_assert(is(Lost::Destroyed, WGPUDeviceLostReason_Destroyed));
-static_assert(is(Lost::Cancelled, WGPUDeviceLostReason_CallbackCancelled));
-static_assert(is(Lost::FailedCreation, WGPUDeviceLostReason_FailedCreation));
-#endif
-
-TEST(WebGpuHeader, SaysTheSame) {
-#ifndef HOLOGRAM_HAS_WEBGPU_HEADER
-  GTEST_SKIP() << "webgpu.h is not there; scripts/software-webgpu fetches it";
-#endif
-}
 
 TEST(WebGpuDiscovery, FindsAdaptersOrSaysWhyNot) {
   std::string reason;
@@ -195,6 +40,307 @@ TEST(WebGpuDiscovery, FindsAdaptersOrSaysWhyNot) {
     EXPECT_FALSE(d.compute.has(DType::F64) || d.storage.has(DType::F64));
     EXPECT_TRUE(d.compute.has(DType::I64) && d.storage.has(DType::BF16));
   }
+}
+
+class WebGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string reason;
+    if (tests::webgpu_adapters(reason).empty()) GTEST_SKIP() << reason;
+  }
+
+  static Executor executor(uint64_t timeout_ms = 0, int device = 0) {
+    BackendConfig config;
+    config.backend_type = BackendType::WebGpu;
+    config.device_id = device;
+    config.timeout_ms = timeout_ms;
+    return Executor::from_config(config);
+  }
+  static std::shared_ptr<hal::Device> device() {
+    auto opened = backend().open(0, {});
+    return std::get<std::shared_ptr<hal::Device>>(opened);
+  }
+  static std::string message(const std::function<void()>& what, ErrorKind kind) {
+    try {
+      what();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), kind) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return {};
+  }
+};
+
+std::vector<float> numbers(size_t count) {
+  std::vector<float> values(count);
+  for (size_t i = 0; i < count; i++) values[i] = static_cast<float>(i % 977) * 0.37f - 100;
+  return values;
+}
+
+std::vector<std::byte> bytes(size_t count) {
+  std::vector<std::byte> values(count);
+  for (size_t i = 0; i < count; i++) values[i] = static_cast<std::byte>(i * 7 + i / 251);
+  return values;
+}
+
+TEST_F(WebGpu, MemoryIsCopiedAndFilled) {
+  const auto on = device();
+  const auto stream = on->stream();
+  // Sizes of every remainder of 4, and what takes several pieces.
+  for (const size_t size : {1000u, 1001u, 1002u, 1003u, 3u, 5u << 20}) {
+    SCOPED_TRACE(size);
+    auto a = on->allocate(size + 256), b = on->allocate(size + 512);
+    EXPECT_EQ(a->size(), size + 256);
+    EXPECT_EQ(a->host(), nullptr);
+    std::vector<std::byte> source = bytes(size), result(size);
+    {
+      auto gone = std::make_unique<std::vector<std::byte>>(source);
+      hal::HostBuffer host(gone->data(), size);
+      stream->copy({a.get(), 256, size}, {&host, 0, size});
+    }
+    stream->copy({b.get(), 512, size}, {a.get(), 256, size});
+    if (size > 100) stream->fill({b.get(), 512 + 16, 40}, 0x01020304);
+    if (size > 100) stream->fill({b.get(), 512 + 56, 20}, 0);
+    stream->fill({b.get(), 0, 0}, 1);
+    hal::HostBuffer host(result.data(), size);
+    stream->copy({&host, 0, size}, {b.get(), 512, size});
+    EXPECT_EQ(stream->wait(stream->submit(), {}), hal::State::Done);
+    for (size_t i = 0; size > 100 && i < 60; i++)
+      source[16 + i] = static_cast<std::byte>(i < 40 ? 4 - i % 4 : 0);
+    EXPECT_TRUE(result == source);
+  }
+  EXPECT_EQ(on->allocate(0)->size(), 0u);
+  message([&] { on->allocate(uint64_t{1} << 60); }, ErrorKind::OutOfMemory);
+}
+
+// WebGPU refuses a buffer of which one part is written and another is only read.
+TEST_F(WebGpu, EachBlockOfThePoolIsABufferThatIsUsedAgain) {
+  const auto pool = std::make_shared<runtime::Pool>(device(), PoolConfig{});
+  runtime::Block a = pool->allocate(100), b = pool->allocate(100);
+  EXPECT_NE(a.binding().buffer, b.binding().buffer);
+  EXPECT_EQ(a.binding().offset, 0u);
+  const hal::Buffer* const first = a.binding().buffer;
+  a.reset();
+  EXPECT_EQ(pool->allocate(90).binding().buffer, first);
+  EXPECT_EQ(pool->statistics().reuses, 1u);
+}
+
+TEST_F(WebGpu, TensorsAreComputed) {
+  const auto compute = [](const Executor& where) {
+    const Tensor x = Tensor::from_vector(numbers(30000), {100, 300}, where);
+    const Tensor y = ops::abs(x) * 2.0 + x;
+    return (ops::sum(y, {1}) + ops::max(x, {1})).to_vector<float>();
+  };
+  const auto found = compute(executor()), right = compute(Executor(BackendType::Cpu));
+  ASSERT_EQ(found.size(), right.size());
+  for (size_t i = 0; i < found.size(); i++)
+    EXPECT_NEAR(found[i], right[i], std::abs(right[i]) * 1e-5f) << i;
+}
+
+TEST_F(WebGpu, GridsOfThreeAxesAndMoreGroupsThanADispatchHas) {
+  const Program program = Program::parse(R"(
+program where(out y: i32[d, h, w]) workgroup(4, 2) lanes(w, h, d) {
+  if global_id.x < w { if global_id.y < h { if global_id.z < d {
+    y[global_id.z, global_id.y, global_id.x] = global_id.x + 1000 * (global_id.y + 100 * global_id.z)
+  } } }
+}
+)");
+  RunOptions options;
+  options.shapes = {{"y", {5, 33, 301}}};
+  const Array y = executor().run(program, {}, options).at("y");
+  const auto found = y.as<int32_t>();
+  size_t i = 0;
+  for (int32_t z = 0; z < 5; z++)
+    for (int32_t v = 0; v < 33; v++)
+      for (int32_t x = 0; x < 301; x++) ASSERT_EQ(found[i++], x + 1000 * (v + 100 * z));
+  options.shapes = {{"y", {5, 0, 301}}};
+  EXPECT_EQ(executor().run(program, {}, options).at("y").size(), 0u);
+  const Program many = Program::parse(
+      "program many(out y: u8[n]) workgroup(8) lanes(n) { y[global_id.x] = u32(global_id.x % 251) "
+      "}");
+  constexpr int64_t kCount = 8 * 70000 + 3;
+  options.shapes = {{"y", {kCount}}};
+  const Array all = executor().run(many, {}, options).at("y");
+  for (size_t k = 0; k < kCount; k++) ASSERT_EQ(all.as<uint8_t>()[k], k % 251);
+}
+
+TEST_F(WebGpu, AProgramThatDoesNotEndTimesOutAndTheDeviceWorksOn) {
+  const Program endless = Program::parse(R"(
+program endless(in x: i32[n], out y: i32[n]) workgroup(64) lanes(n) {
+  i = global_id.x
+  var v = 0
+  while v >= 0 { v = (v + x[i]) & 1 }
+  y[i] = v
+}
+)");
+  const Array x = Array::from(std::vector<int32_t>(100, 1), {100});
+  RunOptions options;
+  options.budget = 1000;
+  EXPECT_NE(message(
+                [&] {
+                  executor().run(endless, {{"x", x}}, options);
+                },
+                ErrorKind::Timeout)
+                .find("more than 1000 loop rounds"),
+            std::string::npos);
+  const Executor on = executor(50);
+  const std::string text = message([&] { on.run(endless, {{"x", x}}); }, ErrorKind::Timeout);
+  EXPECT_NE(text.find("'endless' ran longer than 50 ms"), std::string::npos) << text;
+  if (!on.device().software) return;  // a GPU may take a while to come back
+  for (;;) try {
+      const Tensor ones = ops::ones({1000}, DType::F32, executor());
+      EXPECT_EQ(ops::sum(ones).to_vector<float>()[0], 1000);
+      break;
+    } catch (const Error& error) {  // while it is at it
+      ASSERT_EQ(error.kind(), ErrorKind::DeviceLost) << error.what();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+}
+
+TEST_F(WebGpu, ProgressIsToldAndCancellingStops) {
+  const Program program = Program::parse(R"(
+program slow(out y: f32[n]) workgroup(64) lanes(n) {
+  i = global_id.x
+  var s = 0.0
+  for k in 0..1000 { s += sin(f32(k + i)) }
+  y[i] = s
+}
+)");
+  Progress progress;
+  RunOptions options;
+  options.progress = &progress;
+  options.shapes = {{"y", {20000}}};
+  executor().run(program, {}, options);
+  EXPECT_EQ(progress.done, progress.total);
+  EXPECT_EQ(progress.total, 313u * 64);
+  Progress again;
+  options.progress = &again;
+  options.shapes = {{"y", {20'000'000}}};
+  std::thread cancels([&] {
+    while (again.done == 0) std::this_thread::yield();
+    again.cancel = true;
+  });
+  const std::string text =
+      message([&] { executor().run(program, {}, options); }, ErrorKind::Cancelled);
+  cancels.join();
+  EXPECT_NE(text.find("'slow'"), std::string::npos);
+}
+
+TEST_F(WebGpu, WhatTheCompilerSaysIsPassedOn) {
+  const auto session = Session::open(Driver::instance().adapters().front());
+  dialects::Printed printed;
+  printed.text = "@compute @workgroup_size(1) fn k() { let x = nothing; }";
+  printed.entry = "k";
+  const std::string text =
+      message([&] { session->pipeline("culprit", printed); }, ErrorKind::Internal);
+  for (const std::string part : {"'culprit'", session->info().name.c_str(), "nothing"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  // It is told once, and the device works on.
+  session->check();
+}
+
+TEST_F(WebGpu, WhatGoesWrongInALaunchIsToldWithItsName) {
+  const auto session = Session::open(Driver::instance().adapters().front());
+  dialects::Printed printed;
+  printed.text =
+      "@group(0) @binding(0) var<storage, read_write> d: array<u32>;\n"
+      "@group(0) @binding(1) var<uniform> p: vec4u;\n"
+      "@compute @workgroup_size(1) fn k() { d[0] = p.x; }";
+  printed.entry = "k";
+  using Kind = dialects::Argument::Kind;
+  printed.arguments.push_back({});
+  printed.arguments.back().kind = Kind::Buffer;
+  printed.block_binding = 1;
+  printed.block_bytes = 16;
+  const auto pipeline = session->pipeline("culprit", printed);
+  const WgBuffer buffer(session, 64);
+  const uint32_t parameters[4] = {77, 0, 0, 0};
+  const auto launch = [&](uint64_t bytes_bound) {
+    const Session::Bound bound{buffer.buffer(), 0, bytes_bound, true};
+    session->launch("culprit", *pipeline, {&bound, 1}, std::as_bytes(std::span(parameters)), 1);
+    session->wait(session->submit(), {}, nullptr);
+    session->check();
+  };
+  EXPECT_NE(message([&] { launch(4096); }, ErrorKind::DeviceLost).find("'culprit'"),
+            std::string::npos);
+  launch(64);
+  uint32_t found = 0;
+  session->read(reinterpret_cast<std::byte*>(&found), buffer.buffer(), 0, sizeof found);
+  EXPECT_EQ(found, 77u);
+  const Session::Bound twice[] = {{buffer.buffer(), 0, 16, true}, {buffer.buffer(), 32, 16, false}};
+  EXPECT_NE(
+      message([&] { session->launch("culprit", *pipeline, twice, {}, 1); }, ErrorKind::Internal)
+          .find("'culprit'"),
+      std::string::npos);
+}
+
+TEST_F(WebGpu, ALostDeviceSaysSoAndANewOneIsMade) {
+  const Found& found = Driver::instance().adapters().front();
+  const auto session = Session::open(found);
+  const WgBuffer buffer(session, 64);
+  WgStream stream(session);
+  session->api().wgpuDeviceDestroy(session->device());
+  stream.wait(stream.submit(), hal::Clock::now() + std::chrono::milliseconds(100));
+  std::byte there[4] = {};
+  hal::HostBuffer host(there, 4);
+  for (int again = 0; again < 2; again++)
+    EXPECT_NE(message(
+                  [&] {
+                    stream.copy({&host, 0, 4}, {const_cast<WgBuffer*>(&buffer), 0, 4});
+                  },
+                  ErrorKind::DeviceLost)
+                  .find("is lost"),
+              std::string::npos);
+  EXPECT_NE(Session::open(found), session);
+  EXPECT_EQ(ops::sum(ops::ones({10}, DType::F32, executor())).to_vector<float>()[0], 10);
+}
+
+TEST_F(WebGpu, RefusesWhatItCannotDo) {
+  BackendConfig config;
+  config.backend_type = BackendType::WebGpu;
+  config.check = true;
+  const std::string text =
+      message([&] { Executor::from_config(config); }, ErrorKind::BackendUnavailable);
+  EXPECT_NE(text.find("HOLOGRAM_CHECK"), std::string::npos) << text;
+  message([] { executor(0, 1000); }, ErrorKind::BackendUnavailable);
+  EXPECT_FALSE(executor().device().software && best_available_backend() == BackendType::WebGpu);
+  const Program wide = Program::parse(
+      "program wide(in x: f64[n], out y: f64[n]) workgroup(8) lanes(n) { y[global_id.x] = "
+      "x[global_id.x] }");
+  const Array x = Array::from(std::vector<double>{1, 2}, {2});
+  EXPECT_NE(message(
+                [&] {
+                  executor().run(wide, {{"x", x}});
+                },
+                ErrorKind::UnsupportedOperation)
+                .find("f64"),
+            std::string::npos);
+}
+
+TEST_F(WebGpu, ThreadsAndExecutorsShareADevice) {
+  const Executor a = executor(), b = executor();
+  const auto compute = [](const Executor& where, float scale) {
+    Tensor x = Tensor::from_vector(numbers(10000), {10000}, where);
+    for (int i = 0; i < 5; i++) x = ops::sqrt(ops::abs(x * scale)) + 1.0f;
+    return x.to_vector<float>();
+  };
+  const auto right = compute(a, 2), other = compute(a, 3);
+  std::vector<int> wrong(4, 0);
+  std::vector<std::thread> threads;
+  threads.reserve(wrong.size());
+  for (size_t t = 0; t < wrong.size(); t++)
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 5; round++) {
+        const bool first = (t + static_cast<size_t>(round)) % 2 == 0;
+        wrong[t] += compute(t % 3 == 0 ? b : a, first ? 2 : 3) != (first ? right : other);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(4, 0));
+  // From one to the other, by way of the host.
+  const Tensor x = Tensor::from_vector(numbers(100), {100}, a);
+  EXPECT_EQ((x + 1.0f).to(b).to_vector<float>(), (x.to(b) + 1.0f).to_vector<float>());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "backends/cuda/cuda.hpp"
 #include "backends/null/null.hpp"
 #include "backends/opencl/opencl.hpp"
+#include "backends/webgpu/webgpu.hpp"
 
 namespace hologram::backends {
 
@@ -15,7 +16,7 @@ std::span<const Entry> all() {
       {BackendType::Rocm, nullptr, kNotYet, true},
       {BackendType::Metal, nullptr, kNotYet, true},
       {BackendType::OpenCl, &opencl::backend(), nullptr, true},
-      {BackendType::WebGpu, nullptr, kNotYet, true},
+      {BackendType::WebGpu, &webgpu::backend(), nullptr, true},
       {BackendType::Cpu, &cpu::backend(), nullptr, true},
       {BackendType::Null, &null::backend(), nullptr, false},
   };

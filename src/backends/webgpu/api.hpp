@@ -22,11 +22,12 @@ struct CommandEncoder;
 struct ComputePass;
 struct CommandBuffer;
 
-inline constexpr size_t kWholeText = SIZE_MAX;  // of Text: up to a zero
+inline constexpr size_t kWholeText = SIZE_MAX;  // of StringView: up to a zero
 inline constexpr uint32_t kAllowEvents = 2;     // callbacks come in wgpuInstanceProcessEvents
 inline constexpr uint32_t kCore = 2;            // of WebGPU, not its compatibility mode
 inline constexpr uint32_t kWgslSource = 2;      // a Chain of ShaderSource
 inline constexpr uint64_t kMapRead = 1;
+inline constexpr uint64_t kComputeStage = 4;
 
 enum class Power : uint32_t { Undefined = 0, Low = 1, High = 2 };
 enum class Native : uint32_t { Undefined = 0, Vulkan = 6 };  // what it is made on
@@ -42,12 +43,13 @@ enum class ErrorType : uint32_t {
 };
 enum class Filter : uint32_t { Validation = 1, OutOfMemory = 2, Internal = 3 };
 enum class Lost : uint32_t { Unknown = 1, Destroyed = 2, Cancelled = 3, FailedCreation = 4 };
+enum class BindingType : uint32_t { None = 0, Uniform = 2, Storage = 3, ReadOnlyStorage = 4 };
 
 // Of a buffer, added up.
 inline constexpr uint64_t kUseMapRead = 1, kUseCopyFrom = 4, kUseCopyTo = 8, kUseUniform = 64,
                           kUseStorage = 128;
 
-struct Text {
+struct StringView {
   const char* data = nullptr;
   size_t length = kWholeText;  // null of this length: no text; of length 0: an empty one
 };
@@ -74,7 +76,7 @@ struct AdapterOptions {
 };
 struct AdapterInfo {
   Chain* next = nullptr;
-  Text vendor, architecture, device, description;
+  StringView vendor, architecture, device, description;
   Native native = Native::Undefined;
   Kind kind = Kind::Unknown;
   uint32_t vendor_id = 0, device_id = 0;
@@ -115,12 +117,12 @@ struct Callback {  // by what is asked for
   void* user = nullptr;
   void* user2 = nullptr;
 };
-using AdapterFound = void(Status, Adapter*, Text, void*, void*);
-using DeviceMade = void(Status, DeviceObject*, Text, void*, void*);
-using Done = void(Status, Text, void*, void*);  // a mapping, or work that was submitted
-using ScopeEnded = void(Status, ErrorType, Text, void*, void*);
-using DeviceLost = void(DeviceObject* const*, Lost, Text, void*, void*);
-using ErrorSeen = void(DeviceObject* const*, ErrorType, Text, void*, void*);
+using AdapterFound = void(Status, Adapter*, StringView, void*, void*);
+using DeviceMade = void(Status, DeviceObject*, StringView, void*, void*);
+using Done = void(Status, StringView, void*, void*);  // a mapping, or work that was submitted
+using ScopeEnded = void(Status, ErrorType, StringView, void*, void*);
+using DeviceLost = void(DeviceObject* const*, Lost, StringView, void*, void*);
+using ErrorSeen = void(DeviceObject* const*, ErrorType, StringView, void*, void*);
 struct ErrorCallback {  // it comes at any time
   const Chain* next = nullptr;
   ErrorSeen* call = nullptr;
@@ -130,42 +132,75 @@ struct ErrorCallback {  // it comes at any time
 
 struct QueueDescription {
   const Chain* next = nullptr;
-  Text label;
+  StringView label = {};
 };
 struct DeviceDescription {
   const Chain* next = nullptr;
-  Text label;
+  StringView label = {};
   size_t feature_count = 0;
   const uint32_t* features = nullptr;
   const Limits* limits = nullptr;
-  QueueDescription queue;
+  QueueDescription queue = {};
   Callback<DeviceLost> lost;
   ErrorCallback error;
 };
 struct BufferDescription {
   const Chain* next = nullptr;
-  Text label;
+  StringView label = {};
   uint64_t uses = 0;
   uint64_t bytes = 0;
   uint32_t mapped = 0;
 };
 struct ShaderSource {
   Chain chain;
-  Text code;
+  StringView code;
 };
 struct ShaderDescription {
   const Chain* next = nullptr;
-  Text label;
+  StringView label = {};
 };
 struct PipelineDescription {
   const Chain* next = nullptr;
-  Text label;
+  StringView label = {};
   PipelineLayout* layout = nullptr;  // null: as the kernel says
   const Chain* compute_next = nullptr;
   ShaderModule* module = nullptr;
-  Text entry;
+  StringView entry;
   size_t constant_count = 0;
   const void* constants = nullptr;
+};
+struct BufferLayout {
+  Chain* next = nullptr;
+  BindingType type = BindingType::None;
+  uint32_t moves = 0;  // has an offset that is told when it is bound
+  uint64_t least_bytes = 0;
+};
+struct LayoutEntry {
+  Chain* next = nullptr;
+  uint32_t binding = 0;
+  uint64_t stages = 0;
+  uint32_t array = 0;
+  BufferLayout buffer = {};
+  // Textures and the like, of which there are none.
+  Chain* sampler_next = nullptr;
+  uint64_t sampler = 0;
+  Chain* texture_next = nullptr;
+  uint32_t texture[3] = {};
+  Chain* storage_texture_next = nullptr;
+  uint32_t storage_texture[3] = {};
+};
+struct LayoutDescription {
+  const Chain* next = nullptr;
+  StringView label = {};
+  size_t entry_count = 0;
+  const LayoutEntry* entries = nullptr;
+};
+struct PipelineLayoutDescription {
+  const Chain* next = nullptr;
+  StringView label = {};
+  size_t group_count = 0;
+  BindGroupLayout* const* groups = nullptr;
+  uint32_t immediate_bytes = 0;
 };
 struct BindGroupEntry {
   Chain* next = nullptr;
@@ -178,7 +213,7 @@ struct BindGroupEntry {
 };
 struct BindGroupDescription {
   const Chain* next = nullptr;
-  Text label;
+  StringView label = {};
   BindGroupLayout* layout = nullptr;
   size_t entry_count = 0;
   const BindGroupEntry* entries = nullptr;
@@ -198,6 +233,9 @@ using wgpuDeviceGetQueue = Queue*(DeviceObject*);
 using wgpuDeviceCreateBuffer = GpuBuffer*(DeviceObject*, const BufferDescription*);
 using wgpuDeviceCreateShaderModule = ShaderModule*(DeviceObject*, const ShaderDescription*);
 using wgpuDeviceCreateComputePipeline = ComputePipeline*(DeviceObject*, const PipelineDescription*);
+using wgpuDeviceCreateBindGroupLayout = BindGroupLayout*(DeviceObject*, const LayoutDescription*);
+using wgpuDeviceCreatePipelineLayout = PipelineLayout*(DeviceObject*,
+                                                       const PipelineLayoutDescription*);
 using wgpuDeviceCreateBindGroup = BindGroup*(DeviceObject*, const BindGroupDescription*);
 using wgpuDeviceCreateCommandEncoder = CommandEncoder*(DeviceObject*, const void*);
 using wgpuDevicePushErrorScope = void(DeviceObject*, Filter);
@@ -205,9 +243,9 @@ using wgpuDevicePopErrorScope = Future(DeviceObject*, Callback<ScopeEnded>);
 using wgpuDeviceDestroy = void(DeviceObject*);
 using wgpuDeviceRelease = void(DeviceObject*);
 using wgpuShaderModuleRelease = void(ShaderModule*);
-using wgpuComputePipelineGetBindGroupLayout = BindGroupLayout*(ComputePipeline*, uint32_t);
 using wgpuComputePipelineRelease = void(ComputePipeline*);
 using wgpuBindGroupLayoutRelease = void(BindGroupLayout*);
+using wgpuPipelineLayoutRelease = void(PipelineLayout*);
 using wgpuBindGroupRelease = void(BindGroup*);
 using wgpuCommandEncoderBeginComputePass = ComputePass*(CommandEncoder*, const void*);
 using wgpuCommandEncoderCopyBufferToBuffer = void(CommandEncoder*, GpuBuffer*, uint64_t, GpuBuffer*,
@@ -234,24 +272,24 @@ using wgpuBufferRelease = void(GpuBuffer*);
 }  // namespace call
 
 // clang-format off
-#define HOLOGRAM_WEBGPU_CALLS(X)                                                               \
-  X(wgpuCreateInstance) X(wgpuInstanceRelease) X(wgpuInstanceProcessEvents)                    \
-  X(wgpuInstanceRequestAdapter) X(wgpuAdapterGetInfo) X(wgpuAdapterGetLimits)                  \
-  X(wgpuAdapterInfoFreeMembers)                                                                \
-  X(wgpuAdapterRequestDevice) X(wgpuAdapterRelease) X(wgpuDeviceGetQueue)                      \
-  X(wgpuDeviceCreateBuffer) X(wgpuDeviceCreateShaderModule) X(wgpuDeviceCreateComputePipeline) \
-  X(wgpuDeviceCreateBindGroup) X(wgpuDeviceCreateCommandEncoder) X(wgpuDevicePushErrorScope)   \
-  X(wgpuDevicePopErrorScope) X(wgpuDeviceDestroy) X(wgpuDeviceRelease)                         \
-  X(wgpuShaderModuleRelease) X(wgpuComputePipelineGetBindGroupLayout)                          \
-  X(wgpuComputePipelineRelease) X(wgpuBindGroupLayoutRelease) X(wgpuBindGroupRelease)          \
-  X(wgpuCommandEncoderBeginComputePass) X(wgpuCommandEncoderCopyBufferToBuffer)                \
-  X(wgpuCommandEncoderClearBuffer) X(wgpuCommandEncoderFinish) X(wgpuCommandEncoderRelease)    \
-  X(wgpuComputePassEncoderSetPipeline) X(wgpuComputePassEncoderSetBindGroup)                   \
-  X(wgpuComputePassEncoderDispatchWorkgroups) X(wgpuComputePassEncoderEnd)                     \
-  X(wgpuComputePassEncoderRelease) X(wgpuCommandBufferRelease) X(wgpuQueueSubmit)              \
-  X(wgpuQueueWriteBuffer) X(wgpuQueueOnSubmittedWorkDone) X(wgpuQueueRelease)                  \
-  X(wgpuBufferMapAsync) X(wgpuBufferGetConstMappedRange) X(wgpuBufferUnmap)                    \
-  X(wgpuBufferDestroy) X(wgpuBufferRelease)
+#define HOLOGRAM_WEBGPU_CALLS(X)                                                                 \
+  X(wgpuCreateInstance) X(wgpuInstanceRelease) X(wgpuInstanceProcessEvents)                      \
+  X(wgpuInstanceRequestAdapter) X(wgpuAdapterGetInfo) X(wgpuAdapterInfoFreeMembers)              \
+  X(wgpuAdapterGetLimits) X(wgpuAdapterRequestDevice) X(wgpuAdapterRelease)                      \
+  X(wgpuDeviceGetQueue) X(wgpuDeviceCreateBuffer) X(wgpuDeviceCreateShaderModule)                \
+  X(wgpuDeviceCreateComputePipeline) X(wgpuDeviceCreateBindGroupLayout)                          \
+  X(wgpuDeviceCreatePipelineLayout) X(wgpuDeviceCreateBindGroup)                                 \
+  X(wgpuDeviceCreateCommandEncoder) X(wgpuDevicePushErrorScope) X(wgpuDevicePopErrorScope)       \
+  X(wgpuDeviceDestroy) X(wgpuDeviceRelease) X(wgpuShaderModuleRelease)                           \
+  X(wgpuComputePipelineRelease) X(wgpuBindGroupLayoutRelease) X(wgpuPipelineLayoutRelease)       \
+  X(wgpuBindGroupRelease) X(wgpuCommandEncoderBeginComputePass)                                  \
+  X(wgpuCommandEncoderCopyBufferToBuffer) X(wgpuCommandEncoderClearBuffer)                       \
+  X(wgpuCommandEncoderFinish) X(wgpuCommandEncoderRelease) X(wgpuComputePassEncoderSetPipeline)  \
+  X(wgpuComputePassEncoderSetBindGroup) X(wgpuComputePassEncoderDispatchWorkgroups)              \
+  X(wgpuComputePassEncoderEnd) X(wgpuComputePassEncoderRelease) X(wgpuCommandBufferRelease)      \
+  X(wgpuQueueSubmit) X(wgpuQueueWriteBuffer) X(wgpuQueueOnSubmittedWorkDone) X(wgpuQueueRelease) \
+  X(wgpuBufferMapAsync) X(wgpuBufferGetConstMappedRange) X(wgpuBufferUnmap) X(wgpuBufferDestroy) \
+  X(wgpuBufferRelease)
 // clang-format on
 
 // The functions of the library; null before it is there.

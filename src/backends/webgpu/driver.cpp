@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <mutex>
+#include <unordered_map>
 
 #include "core/host_memory.hpp"
 #include "core/signal_handlers.hpp"
@@ -32,16 +34,27 @@ struct AtExit {
   ~AtExit() { g_ending = true; }
 };
 
-// The callback has a share of the answer, which it gives back when it has come.
+// The answers that callbacks still have to bring.
+struct Expected {
+  std::mutex mutex;
+  std::unordered_map<void*, Awaited> answers;
+};
+Expected& expected() {
+  static auto* const instance = new Expected;
+  return *instance;
+}
+
 template <class Function>
 Callback<Function> callback(const Awaited& answer, Function* call) {
-  return {.call = call, .user = new Awaited(answer)};
+  const std::lock_guard lock(expected().mutex);
+  expected().answers.emplace(answer.get(), answer);
+  return {.call = call, .user = answer.get()};
 }
 Awaited taken(void* user) {
-  const std::unique_ptr<Awaited> share(static_cast<Awaited*>(user));
-  return *share;
+  const std::lock_guard lock(expected().mutex);
+  return std::move(expected().answers.extract(user).mapped());
 }
-void settle(void* user, Status status, Text message, void* object, ErrorType error) {
+void settle(void* user, Status status, StringView message, void* object, ErrorType error) {
   const Awaited answer = taken(user);
   answer->status = status;
   answer->message = string_of(message);
@@ -54,34 +67,36 @@ void settle(void* user, Status status, Text message, void* object, ErrorType err
 
 bool is_ending() { return g_ending; }
 
-std::string string_of(Text text) {
+std::string string_of(StringView text) {
   if (text.data == nullptr) return {};
   return {text.data, text.length == kWholeText ? std::strlen(text.data) : text.length};
 }
 
 Callback<AdapterFound> on_adapter(const Awaited& answer) {
   return callback<AdapterFound>(
-      answer, [](Status status, Adapter* adapter, Text message, void* user, void*) {
+      answer, [](Status status, Adapter* adapter, StringView message, void* user, void*) {
         settle(user, status, message, adapter, ErrorType::None);
       });
 }
 
 Callback<DeviceMade> on_device(const Awaited& answer) {
   return callback<DeviceMade>(
-      answer, [](Status status, DeviceObject* device, Text message, void* user, void*) {
+      answer, [](Status status, DeviceObject* device, StringView message, void* user, void*) {
         settle(user, status, message, device, ErrorType::None);
       });
 }
 
 Callback<Done> on_done(const Awaited& answer) {
-  return callback<Done>(answer, [](Status status, Text message, void* user, void*) {
+  return callback<Done>(answer, [](Status status, StringView message, void* user, void*) {
     settle(user, status, message, nullptr, ErrorType::None);
   });
 }
 
 Callback<ScopeEnded> on_scope(const Awaited& answer) {
-  return callback<ScopeEnded>(answer, [](Status status, ErrorType error, Text message, void* user,
-                                         void*) { settle(user, status, message, nullptr, error); });
+  return callback<ScopeEnded>(
+      answer, [](Status status, ErrorType error, StringView message, void* user, void*) {
+        settle(user, status, message, nullptr, error);
+      });
 }
 
 Owned<Adapter> request(const Api& api, Instance* instance, Power power, bool fallback,

@@ -53,8 +53,8 @@ Owned<T> own(T* object, void (*release)(T*)) {
   return {object, {release}};
 }
 
-inline Text text(std::string_view text) { return {text.data(), text.size()}; }
-std::string string_of(Text text);
+inline StringView text(std::string_view text) { return {text.data(), text.size()}; }
+std::string string_of(StringView text);
 
 // What a callback brings. It comes once, if need be after nobody waits for it any more.
 struct Answer {

@@ -1,0 +1,84 @@
+// Programs: printed, compiled, and their launches.
+#include "backends/webgpu/program.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hologram::backends::webgpu {
+namespace {
+
+using dialects::Argument;
+
+// What every device allows along one axis of a dispatch.
+constexpr uint64_t kMostBlocks = 65535;
+
+dialects::Options options_for(const Session& session) {
+  const DeviceInfo& info = session.info();
+  dialects::Options options;
+  options.f64 = false;
+  options.stop = dialects::Stop::Budget;
+  options.webgpu = {.lanes = info.max_lanes,
+                    .shared_bytes = info.max_shared_bytes,
+                    .storage_buffers = info.max_bindings + 1,
+                    .fused = session.fused()};
+  return options;
+}
+
+uint64_t value_of(const Argument& argument, const hal::Launch& launch, const Part& part,
+                  const std::vector<uint32_t>& element_bytes) {
+  const uint32_t slot = argument.slot;
+  switch (argument.kind) {
+    case Argument::Kind::Length: return launch.bindings[slot].size / element_bytes[slot];
+    case Argument::Kind::Scalar: return launch.scalars[slot];
+    case Argument::Kind::Groups: return launch.grid[slot];
+    case Argument::Kind::FirstGroup: return part.first;
+    case Argument::Kind::EndGroup: return part.end;
+    case Argument::Kind::Budget: return std::min<uint64_t>(part.budget, UINT32_MAX);
+    default: return 0;
+  }
+}
+
+}  // namespace
+
+WgProgram::WgProgram(std::shared_ptr<Session> session, const program::Program& program)
+    : session_(std::move(session)),
+      name_(program.name()),
+      printed_(dialects::print(program, dialects::Language::Wgsl, options_for(*session_))),
+      group_lanes_(program.needs().lanes) {
+  for (const program::BufferParam& buffer : program.buffers())
+    element_bytes_.push_back(static_cast<uint32_t>(size_of(buffer.type)));
+  for (const Argument& argument : printed_.arguments) {
+    may_go_on_ = may_go_on_ || argument.kind == Argument::Kind::Stop;
+    if (argument.kind == Argument::Kind::Buffer || argument.kind == Argument::Kind::Stop)
+      bindings_++;
+  }
+  pipeline_ = session_->pipeline(name_, printed_);
+}
+
+void WgProgram::launch(const hal::Launch& launch, const Part& part) const {
+  std::vector<Session::Bound> bound(bindings_);
+  std::vector<std::byte> parameters(printed_.block_bytes);
+  for (const Argument& argument : printed_.arguments) {
+    if (argument.kind == Argument::Kind::Buffer) {
+      const hal::Binding& binding = launch.bindings[argument.slot];
+      const auto& buffer = static_cast<const WgBuffer&>(*binding.buffer);
+      // Nothing is bound for an element at least, which no lane comes near if there is none.
+      constexpr uint64_t kLeast = 8;
+      const uint64_t bytes = std::max((binding.size + 3) / 4 * 4, kLeast);
+      bound[argument.place] = {buffer.buffer(), binding.offset,
+                               std::min(bytes, buffer.room() - binding.offset),
+                               !argument.read_only};
+    } else if (argument.kind == Argument::Kind::Stop) {
+      bound[argument.place] = {part.stop, 0, StopWord::kBytes, true};
+    } else {
+      const uint64_t value = value_of(argument, launch, part, element_bytes_);
+      std::memcpy(parameters.data() + argument.place, &value, size_of(argument.type));
+    }
+  }
+  const uint64_t needed =
+      part.end > part.first ? (part.end - part.first - 1) / printed_.groups + 1 : 1;
+  session_->launch(name_, *pipeline_, bound, parameters,
+                   static_cast<uint32_t>(std::min(needed, kMostBlocks)));
+}
+
+}  // namespace hologram::backends::webgpu

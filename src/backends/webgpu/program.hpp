@@ -1,0 +1,66 @@
+// Programs and their launches, in order.
+#pragma once
+
+#include <exception>
+
+#include "backends/webgpu/session.hpp"
+
+namespace hologram::backends::webgpu {
+
+// A part of a launch: these of its workgroups, numbered as dialects::Argument says.
+struct Part {
+  uint64_t first = 0, end = 0;
+  uint64_t budget = UINT64_MAX;  // rounds of a loop
+  GpuBuffer* stop = nullptr;
+};
+
+class WgProgram final : public hal::Executable {
+ public:
+  WgProgram(std::shared_ptr<Session> session, const program::Program& program);
+
+  const std::string& name() const { return name_; }
+  uint32_t groups() const { return printed_.groups; }  // that a block works on at a time
+  uint64_t most_groups() const { return printed_.most_groups; }
+  uint32_t group_lanes() const { return group_lanes_; }
+  bool may_go_on() const { return may_go_on_; }  // it has loops that need a StopWord
+  void launch(const hal::Launch& launch, const Part& part) const;
+
+ private:
+  std::shared_ptr<Session> session_;
+  std::string name_;
+  dialects::Printed printed_;
+  std::vector<uint32_t> element_bytes_;  // of each buffer
+  uint32_t group_lanes_;
+  uint32_t bindings_ = 0;  // buffers, and what stops loops
+  bool may_go_on_ = false;
+  std::shared_ptr<const Pipeline> pipeline_;
+};
+
+class WgStream final : public hal::Stream {
+ public:
+  explicit WgStream(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+
+  void launch(const hal::Launch& launch) override;
+  void call(const hal::LibraryPlan&, std::span<const hal::Binding>, hal::Binding) override {}
+  void copy(hal::Binding to, hal::Binding from) override;
+  void fill(hal::Binding where, uint32_t pattern) override;
+  hal::Point submit() override;
+  hal::State wait(hal::Point point, hal::Deadline deadline) override;
+
+ private:
+  struct Pending {
+    uint64_t value;
+    Awaited done;
+  };
+  void watch(const WgProgram& program, const hal::Launch& launch, uint64_t total);
+  StopWord& stop_word();
+
+  std::shared_ptr<Session> session_;
+  std::vector<Pending> pending_;  // what was submitted and has not been seen to end
+  std::unique_ptr<StopWord> stop_;
+  std::exception_ptr failure_;  // of a launch that was watched; told once
+  std::exception_ptr broken_;   // of work whose results others count on; told again and again
+  uint64_t value_ = 0, submitted_ = 0;
+};
+
+}  // namespace hologram::backends::webgpu

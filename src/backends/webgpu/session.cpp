@@ -1,0 +1,354 @@
+#include "backends/webgpu/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/messages.hpp"
+#include "core/signal_handlers.hpp"
+
+namespace hologram::backends::webgpu {
+namespace {
+
+using core::Text;
+using std::chrono::seconds;
+
+constexpr seconds kPatience{30};               // for a device
+constexpr uint64_t kParameterBytes = 1 << 16;  // of the launches that are put together
+constexpr size_t kMostPipelines = 1024;        // before those are forgotten that nobody uses
+
+}  // namespace
+
+std::string first_lines(const std::string& log) {
+  constexpr int kLines = 6;
+  size_t end = 0;
+  for (int line = 0; line < kLines && end != std::string::npos; line++)
+    end = log.find('\n', end + (line > 0 ? 1 : 0));
+  std::string text = log.substr(0, std::min<size_t>(end, 1000));
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\0')) text.pop_back();
+  return text.empty() ? "it does not say why" : text;
+}
+
+void Health::take(const std::string& message) {
+  const std::lock_guard lock(mutex);
+  // wgpu-native says it in this way only.
+  if (lost.empty() && message.find("device is lost") != std::string::npos)
+    lost = first_lines(message);
+  else if (error.empty()) error = first_lines(message);
+}
+
+std::shared_ptr<Session> Session::open(const Found& found) {
+  static std::mutex mutex;
+  static auto* const sessions = new std::map<int, std::weak_ptr<Session>>;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<Session>& known = (*sessions)[found.info.index];
+  if (auto session = known.lock(); session != nullptr && !session->lost()) return session;
+  auto session = std::make_shared<Session>(found);
+  session->fused_ = session->rounds_once();
+  known = session;
+  return session;
+}
+
+Session::Session(const Found& found) : api_(Driver::instance().api()), info_(found.info) {
+  const core::KeepSignalHandlers keep;
+  const auto failed = [&](const char* call, const std::string& why) {
+    return core::error(Text::DriverFailed, info_.name, call, why);
+  };
+  instance_ = own(api_.wgpuCreateInstance(nullptr), api_.wgpuInstanceRelease);
+  if (instance_ == nullptr) throw failed("wgpuCreateInstance", "there is none");
+  std::string why;
+  const auto adapter = request(api_, instance_.get(), found.power, found.fallback, why);
+  Limits limits;
+  if (adapter == nullptr || api_.wgpuAdapterGetLimits(adapter.get(), &limits) != Status::Success)
+    throw failed("wgpuInstanceRequestAdapter", why);
+  limits.next = nullptr;
+  parameter_step_ = std::max(limits.uniform_alignment, 16u);
+
+  // The callbacks share what they write to with us; that of loss comes last, and once.
+  auto* const health = new std::shared_ptr<Health>(health_);
+  DeviceDescription description;
+  description.limits = &limits;
+  description.lost.user = health;
+  description.lost.call = [](DeviceObject* const*, Lost reason, StringView message, void* user,
+                             void*) {
+    const std::unique_ptr<std::shared_ptr<Health>> share(
+        static_cast<std::shared_ptr<Health>*>(user));
+    const std::lock_guard lock((*share)->mutex);
+    (*share)->lost = string_of(message);
+    if ((*share)->lost.empty()) (*share)->lost = fmt::format("reason {}", static_cast<int>(reason));
+  };
+  description.error.user = health_.get();
+  description.error.call = [](DeviceObject* const*, ErrorType, StringView message, void* user,
+                              void*) { static_cast<Health*>(user)->take(string_of(message)); };
+  const auto answer = std::make_shared<Answer>();
+  api_.wgpuAdapterRequestDevice(adapter.get(), &description, on_device(answer));
+  const auto there = [&] { return answer->there; };
+  if (!wait_for(api_, instance_.get(), hal::Clock::now() + kPatience, there))
+    throw failed("wgpuAdapterRequestDevice", "it does not answer");
+  device_ = own(static_cast<DeviceObject*>(answer->object), api_.wgpuDeviceRelease);
+  if (device_ == nullptr) throw failed("wgpuAdapterRequestDevice", answer->message);
+  queue_ = own(api_.wgpuDeviceGetQueue(device_.get()), api_.wgpuQueueRelease);
+  parameter_buffer_ = make_buffer(kParameterBytes, kUseUniform | kUseCopyTo);
+}
+
+// WGSL leaves open whether fma rounds once. What it is given must not be known to the compiler.
+bool Session::rounds_once() {
+  dialects::Printed printed;
+  printed.text =
+      "@group(0) @binding(0) var<storage, read_write> result: array<f32>;\n"
+      "@group(0) @binding(1) var<uniform> given: vec4f;\n"
+      "@compute @workgroup_size(1) fn test() { result[0] = fma(given.x, given.y, given.z); }\n";
+  printed.entry = "test";
+  printed.arguments.emplace_back();
+  printed.block_binding = 1;
+  const auto kernel = pipeline("test of fma", printed);
+  const WgBuffer buffer(shared_from_this(), sizeof(float));
+  const Bound bound{buffer.buffer(), 0, buffer.room(), true};
+  constexpr float kStep = 0x1p-23F;
+  const float given[] = {1 + kStep, 1 + kStep, -(1 + 2 * kStep), 0};
+  launch("test of fma", *kernel, {&bound, 1}, std::as_bytes(std::span(given)), 1);
+  float result = 0;
+  read(reinterpret_cast<std::byte*>(&result), buffer.buffer(), 0, sizeof result);
+  return result == kStep * kStep;
+}
+
+Session::~Session() {
+  const auto lock = this->lock();
+  if (is_ending() || device_ == nullptr) return;
+  pass_.reset();
+  encoder_.reset();
+  staging_.clear();
+  parameter_buffer_.reset();
+  queue_.reset();
+  api_.wgpuDeviceDestroy(device_.get());
+  // Callbacks of what was under way come before those that they tell are gone.
+  api_.wgpuInstanceProcessEvents(instance_.get());
+  device_.reset();
+  instance_.reset();
+}
+
+bool Session::lost() const {
+  const std::lock_guard lock(health_->mutex);
+  return !health_->lost.empty();
+}
+
+bool Session::troubled() const {
+  const std::lock_guard lock(health_->mutex);
+  return !health_->lost.empty() || !health_->error.empty();
+}
+
+void Session::check() {
+  const std::lock_guard lock(health_->mutex);
+  if (!health_->lost.empty()) throw core::error(Text::DeviceIsLost, info_.name, health_->lost);
+  if (health_->error.empty()) return;
+  const std::string where =
+      health_->program.empty() ? "its work" : fmt::format("program '{}'", health_->program);
+  throw core::error(Text::DriverFailed, info_.name, where, std::exchange(health_->error, {}));
+}
+
+// What is wrong with what `make` makes; empty if nothing is. wgpu-native does not know scopes of
+// internal errors: those come to the callback of errors that nobody waits for.
+std::string Session::scoped(const std::function<void()>& make, ErrorType* type) {
+  constexpr Filter kFilters[] = {Filter::OutOfMemory, Filter::Validation};
+  for (const Filter filter : kFilters) api_.wgpuDevicePushErrorScope(device_.get(), filter);
+  make();
+  std::string found;
+  for (size_t i = 0; i < std::size(kFilters); i++) {
+    const auto answer = std::make_shared<Answer>();
+    api_.wgpuDevicePopErrorScope(device_.get(), on_scope(answer));
+    wait_for(api_, instance_.get(), hal::Clock::now() + kPatience, [&] { return answer->there; });
+    if (answer->error == ErrorType::None || !answer->there || !found.empty()) continue;
+    found = answer->message.empty() ? "it does not say why" : answer->message;
+    if (found.find("device is lost") != std::string::npos) health_->take(found);
+    if (type != nullptr) *type = answer->error;
+  }
+  return found;
+}
+
+std::shared_ptr<const Pipeline> Session::pipeline(const std::string& program,
+                                                  const dialects::Printed& printed) {
+  check();
+  const core::KeepSignalHandlers keep;
+  const auto lock = this->lock();
+  if (pipelines_.size() > kMostPipelines)
+    std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<const Pipeline>& known = pipelines_[printed.text];
+  if (auto ready = known.lock()) return ready;
+  using Kind = dialects::Argument::Kind;
+  std::vector<LayoutEntry> entries;
+  const auto add = [&](uint32_t binding, BindingType type) {
+    LayoutEntry entry;
+    entry.binding = binding;
+    entry.stages = kComputeStage;
+    entry.buffer.type = type;
+    entries.push_back(entry);
+  };
+  for (const dialects::Argument& argument : printed.arguments)
+    if (argument.kind == Kind::Buffer || argument.kind == Kind::Stop)
+      add(argument.place, argument.read_only ? BindingType::ReadOnlyStorage : BindingType::Storage);
+  add(printed.block_binding, BindingType::Uniform);
+
+  auto made = std::make_shared<Pipeline>();
+  made->session = shared_from_this();
+  const auto make = [&] {
+    const LayoutDescription layout{.entry_count = entries.size(), .entries = entries.data()};
+    made->layout = own(api_.wgpuDeviceCreateBindGroupLayout(device_.get(), &layout),
+                       api_.wgpuBindGroupLayoutRelease);
+    BindGroupLayout* const group = made->layout.get();
+    const PipelineLayoutDescription layouts{.group_count = 1, .groups = &group};
+    const auto all = own(api_.wgpuDeviceCreatePipelineLayout(device_.get(), &layouts),
+                         api_.wgpuPipelineLayoutRelease);
+    ShaderSource source;
+    source.chain.type = kWgslSource;
+    source.code = text(printed.text);
+    const ShaderDescription shader{.next = &source.chain, .label = text(program)};
+    const auto module = own(api_.wgpuDeviceCreateShaderModule(device_.get(), &shader),
+                            api_.wgpuShaderModuleRelease);
+    PipelineDescription description;
+    description.layout = all.get();
+    description.module = module.get();
+    description.entry = text(printed.entry);
+    made->pipeline = own(api_.wgpuDeviceCreateComputePipeline(device_.get(), &description),
+                         api_.wgpuComputePipelineRelease);
+  };
+  std::string wrong = scoped(make, nullptr);
+  {
+    const std::lock_guard health(health_->mutex);
+    if (wrong.empty()) wrong = std::exchange(health_->error, {});
+  }
+  if (!wrong.empty() || made->pipeline == nullptr) {
+    made->layout.reset();
+    made->pipeline.reset();
+    throw core::error(Text::ProgramNotCompiled, program, info_.name, first_lines(wrong));
+  }
+  known = made;
+  return made;
+}
+
+Pipeline::~Pipeline() {
+  if (layout == nullptr && pipeline == nullptr) return;
+  const auto lock = session->lock();
+  layout.reset();
+  pipeline.reset();
+}
+
+CommandEncoder* Session::encoder() {
+  if (encoder_ == nullptr)
+    encoder_ = own(api_.wgpuDeviceCreateCommandEncoder(device_.get(), nullptr),
+                   api_.wgpuCommandEncoderRelease);
+  return encoder_.get();
+}
+
+void Session::begin_pass() {
+  if (pass_ == nullptr)
+    pass_ = own(api_.wgpuCommandEncoderBeginComputePass(encoder(), nullptr),
+                api_.wgpuComputePassEncoderRelease);
+}
+
+void Session::end_pass() {
+  if (pass_ == nullptr) return;
+  api_.wgpuComputePassEncoderEnd(pass_.get());
+  pass_.reset();
+}
+
+void Session::flush() {
+  if (encoder_ == nullptr) return;
+  end_pass();
+  if (!parameters_.empty())
+    api_.wgpuQueueWriteBuffer(queue_.get(), parameter_buffer_.get(), 0, parameters_.data(),
+                              parameters_.size());
+  parameters_.clear();
+  const auto commands =
+      own(api_.wgpuCommandEncoderFinish(encoder_.get(), nullptr), api_.wgpuCommandBufferRelease);
+  encoder_.reset();
+  CommandBuffer* const one = commands.get();
+  if (!troubled()) api_.wgpuQueueSubmit(queue_.get(), 1, &one);
+}
+
+void Session::launch(const std::string& program, const Pipeline& pipeline,
+                     std::span<const Bound> bound, std::span<const std::byte> parameters,
+                     uint32_t blocks) {
+  const uint64_t step =
+      (parameters.size() + parameter_step_ - 1) / parameter_step_ * parameter_step_;
+  if (step > kParameterBytes)
+    throw core::error(Text::ProgramTooLarge, program, parameters.size(), "bytes of parameters",
+                      info_.name, kParameterBytes);
+  for (const Bound& a : bound)
+    for (const Bound& b : bound)
+      if (&a != &b && a.buffer == b.buffer && a.written &&
+          (!b.written || (a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes)))
+        throw core::error(Text::InternalError,
+                          fmt::format("program '{}' has parts of one WebGPU buffer, of which it "
+                                      "writes to one, as arguments",
+                                      program));
+  const auto lock = this->lock();
+  if (parameters_.size() + step > kParameterBytes) flush();
+  const uint64_t at = parameters_.size();
+  parameters_.resize(at + step);
+  std::copy(parameters.begin(), parameters.end(), parameters_.begin() + static_cast<ptrdiff_t>(at));
+  std::vector<BindGroupEntry> entries(bound.size() + 1);
+  for (uint32_t i = 0; i < entries.size(); i++) {
+    entries[i].binding = i;
+    const Bound b =
+        i < bound.size() ? bound[i] : Bound{parameter_buffer_.get(), at, parameters.size(), false};
+    entries[i].buffer = b.buffer;
+    entries[i].offset = b.offset;
+    entries[i].bytes = b.bytes;
+  }
+  {
+    const std::lock_guard health(health_->mutex);
+    health_->program = program;
+  }
+  const BindGroupDescription description{
+      .layout = pipeline.layout.get(), .entry_count = entries.size(), .entries = entries.data()};
+  const auto group =
+      own(api_.wgpuDeviceCreateBindGroup(device_.get(), &description), api_.wgpuBindGroupRelease);
+  begin_pass();
+  api_.wgpuComputePassEncoderSetPipeline(pass_.get(), pipeline.pipeline.get());
+  api_.wgpuComputePassEncoderSetBindGroup(pass_.get(), 0, group.get(), 0, nullptr);
+  api_.wgpuComputePassEncoderDispatchWorkgroups(pass_.get(), blocks, 1, 1);
+}
+
+Awaited Session::submit() {
+  auto answer = std::make_shared<Answer>();
+  const auto lock = this->lock();
+  flush();
+  api_.wgpuQueueOnSubmittedWorkDone(queue_.get(), on_done(answer));
+  return answer;
+}
+
+bool Session::process(const Awaited& answer) {
+  const auto lock = this->lock();
+  api_.wgpuInstanceProcessEvents(instance_.get());
+  return answer->there;
+}
+
+bool Session::wait(const Awaited& answer, const hal::Deadline& deadline, const Progress* progress) {
+  const auto start = hal::Clock::now();
+  for (;;) {
+    if (process(answer)) return true;
+    if (lost()) check();
+    const auto now = hal::Clock::now();
+    if ((deadline && now > *deadline) || (progress != nullptr && progress->cancel)) return false;
+    if (now - start > std::chrono::microseconds(50))
+      std::this_thread::sleep_for(
+          std::min<std::chrono::nanoseconds>((now - start) / 8, std::chrono::milliseconds(1)));
+  }
+}
+
+void Session::give_up(Awaited done, const std::string& program) {
+  const auto lock = this->lock();
+  overdue_ = std::move(done);
+  culprit_ = program;
+}
+
+void Session::refuse_if_busy() {
+  if (lost()) check();
+  const auto lock = this->lock();
+  if (overdue_ == nullptr) return;
+  api_.wgpuInstanceProcessEvents(instance_.get());
+  if (!overdue_->there) throw core::error(Text::DeviceBusy, info_.name, culprit_);
+  overdue_ = nullptr;
+}
+
+}  // namespace hologram::backends::webgpu

@@ -1,0 +1,158 @@
+// An open device: what its buffers, programs and streams share, and these.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <span>
+
+#include "backends/webgpu/driver.hpp"
+#include "dialects/dialect.hpp"
+
+namespace hologram::backends::webgpu {
+
+class Session;
+
+// A kernel made ready, and what its bindings are.
+struct Pipeline {
+  std::shared_ptr<Session> session;
+  Owned<BindGroupLayout> layout;
+  Owned<ComputePipeline> pipeline;
+  ~Pipeline();
+};
+
+// Memory of its own: WebGPU looks at whole buffers when one part is written and another only read.
+class WgBuffer final : public hal::Buffer {
+ public:
+  WgBuffer(std::shared_ptr<Session> session, uint64_t bytes);
+  ~WgBuffer() override;
+  WgBuffer(const WgBuffer&) = delete;
+  WgBuffer& operator=(const WgBuffer&) = delete;
+  uint64_t size() const override { return bytes_; }
+  std::byte* host() override { return nullptr; }
+  GpuBuffer* buffer() const { return buffer_.get(); }
+  uint64_t room() const { return room_; }  // a multiple of 4, never 0
+
+ private:
+  std::shared_ptr<Session> session_;
+  const uint64_t bytes_, room_;
+  Owned<GpuBuffer> buffer_;
+};
+
+// Compilers can be talkative, and what is wrong stands first.
+std::string first_lines(const std::string& log);
+
+// What went wrong on a device, as its callbacks tell it.
+struct Health {
+  void take(const std::string& message);  // of an error
+
+  std::mutex mutex;
+  std::string lost;
+  std::string error;    // the first
+  std::string program;  // that was being launched then
+};
+
+// One for all executors of an adapter. Its streams share a queue, which runs in order: memory that
+// a stream has let go of may be given to another at once. WebGPU's objects are used by one thread
+// at a time, that which has the session's lock.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  static std::shared_ptr<Session> open(const Found& found);
+  explicit Session(const Found& found);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Api& api() const { return api_; }
+  const DeviceInfo& info() const { return info_; }
+  bool fused() const { return fused_; }  // its fma rounds once, as it was seen to do
+  DeviceObject* device() const { return device_.get(); }
+  std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
+  bool lost() const;
+  // Throws what went wrong since it was last asked; that the device is lost, every time.
+  void check();
+
+  Owned<GpuBuffer> make_buffer(uint64_t bytes, uint64_t uses);  // OutOfMemory
+  // ProgramNotCompiled, with the first lines of what the compiler says.
+  std::shared_ptr<const Pipeline> pipeline(const std::string& program,
+                                           const dialects::Printed& printed);
+
+  struct Bound {
+    GpuBuffer* buffer = nullptr;
+    uint64_t offset = 0, bytes = 0;
+    bool written = false;
+  };
+  // Launches of one dimension; `parameters` are bound behind the buffers.
+  void launch(const std::string& program, const Pipeline& pipeline, std::span<const Bound> bound,
+              std::span<const std::byte> parameters, uint32_t blocks);
+  // Sizes and offsets of what is not the host's are taken to be multiples of 4: the bytes up to the
+  // next one belong to whoever has those before.
+  void write(GpuBuffer* to, uint64_t offset, const std::byte* from, uint64_t bytes);
+  void read(std::byte* to, GpuBuffer* from, uint64_t offset, uint64_t bytes);
+  void copy(GpuBuffer* to, uint64_t to_offset, GpuBuffer* from, uint64_t from_offset,
+            uint64_t bytes);
+  void fill(GpuBuffer* where, uint64_t offset, uint64_t bytes, uint32_t pattern);
+  // Starts what was asked for, and tells when it is done.
+  Awaited submit();
+  // False if the deadline or the wish to cancel came first.
+  bool wait(const Awaited& answer, const hal::Deadline& deadline, const Progress* progress);
+
+  // A launch that ran over its limit: until it is done, nothing else is started.
+  void give_up(Awaited done, const std::string& program);
+  // DeviceLost while there is such a launch, and where the device is lost.
+  void refuse_if_busy();
+
+ private:
+  struct Staging {
+    Owned<GpuBuffer> buffer;
+    uint64_t bytes = 0;
+  };
+  void begin_pass();
+  void end_pass();
+  bool rounds_once();
+  bool troubled() const;  // whether check would throw
+  void flush();           // all of these with the lock
+  CommandEncoder* encoder();
+  std::string scoped(const std::function<void()>& make, ErrorType* type);
+  Staging staging(uint64_t bytes);
+  void read_piece(std::byte* to, GpuBuffer* from, uint64_t offset, uint64_t bytes);
+  bool process(const Awaited& answer);
+
+  const Api& api_;
+  DeviceInfo info_;
+  std::shared_ptr<Health> health_ = std::make_shared<Health>();
+  mutable std::mutex mutex_;
+  Owned<Instance> instance_;
+  Owned<DeviceObject> device_;
+  Owned<Queue> queue_;
+  uint32_t parameter_step_ = 256;
+  bool fused_ = true;
+  // What is being put together: launches and copies, whose parameters are written when it starts.
+  Owned<CommandEncoder> encoder_;
+  Owned<ComputePass> pass_;
+  std::vector<std::byte> parameters_;
+  Owned<GpuBuffer> parameter_buffer_;
+  std::vector<Staging> staging_;  // that is not in use
+  std::map<std::string, std::weak_ptr<const Pipeline>> pipelines_;
+  Awaited overdue_;
+  std::string culprit_;
+};
+
+// A number that a running program leaves behind: that it ran out of rounds.
+class StopWord {
+ public:
+  explicit StopWord(Session& session);
+  ~StopWord();
+  StopWord(const StopWord&) = delete;
+  StopWord& operator=(const StopWord&) = delete;
+  GpuBuffer* buffer() const { return buffer_.get(); }
+  void clear() { session_.fill(buffer(), 0, kBytes, 0); }
+  bool raised();
+  static constexpr uint64_t kBytes = 4;
+
+ private:
+  Session& session_;
+  Owned<GpuBuffer> buffer_;
+};
+
+}  // namespace hologram::backends::webgpu

@@ -1,0 +1,10 @@
+// The devices that a WebGPU library finds, on whatever it is made of.
+#pragma once
+
+#include "hal/hal.hpp"
+
+namespace hologram::backends::webgpu {
+
+hal::Backend& backend();
+
+}  // namespace hologram::backends::webgpu

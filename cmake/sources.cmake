@@ -173,6 +173,8 @@ set(HOLOGRAM_SOURCES
     src/runtime/settings.cpp
     src/runtime/settings_reference.cpp
     src/runtime/strips.cpp
+    src/runtime/tuning.cpp
+    src/runtime/tuning_cache.cpp
 
     src/graph/box.cpp
     src/graph/codegen.cpp
@@ -195,6 +197,7 @@ set(HOLOGRAM_SOURCES
     src/graph/structure.cpp
     src/graph/tape.cpp
     src/graph/terms.cpp
+    src/graph/tuner.cpp
     src/graph/view.cpp
 
     src/tensor/build.cpp

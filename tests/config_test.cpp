@@ -107,6 +107,7 @@ const std::map<std::string, Row>& rows() {
       {"enable_tensor_cores", {"false", "1", "true", [](B& b) { b.tensor_cores(false); }, "false"}},
       {"allow_tf32", {"true", "0", "false", [](B& b) { b.tf32(); }, "true"}},
       {"enable_cudnn", {"false", "1", "true", [](B& b) { b.cudnn(false); }, "false"}},
+      {"autotuning_ms", {"1", "2", "2", [](B& b) { b.autotuning_ms(3); }, "3"}},
       {"autotuning_cache_file",
        {R"("a")", "b", R"("b")", [](B& b) { b.autotuning_cache_file("c"); }, R"("c")"}},
   };
@@ -172,6 +173,7 @@ TEST_F(Config, BadVariablesAreRefusedWithTheGoodValues) {
       {"ENABLE_TENSOR_CORES", {"x"}, "0 or 1"},
       {"ALLOW_TF32", {"yes"}, "0 or 1"},
       {"ENABLE_CUDNN", {"x"}, "0 or 1"},
+      {"AUTOTUNING_MS", {"-1", "on", "1099511627777"}, "0 to 1099511627776"},
   };
   EXPECT_EQ(bad.size() + 2, BackendConfig::settings().size());  // a list; a path, which may be any
   for (const auto& [name, values, good] : bad)

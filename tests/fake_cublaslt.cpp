@@ -7,12 +7,16 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <type_traits>
+#include <vector>
 
 #include "core/half.hpp"
 #include "fake_cuda.hpp"
@@ -53,7 +57,7 @@ constexpr uint64_t kWorkspace = 1000;
 struct Chosen {
   uint64_t magic, workspace, split, tensor_cores;
   uint32_t alignment_a, alignment_b, alignment_c, alignment_d;
-  uint64_t rest[2];
+  uint64_t number, rest;
 };
 static_assert(sizeof(Chosen) == sizeof(Algorithm));
 constexpr uint64_t kMagic = 0x600df00d;
@@ -68,6 +72,8 @@ struct World {
   int alive = 0, compute = 0, tensor_cores = 0;
   bool refuses = false;
   std::string wrong;
+  std::vector<FakeCublasLt::Algorithm> algorithms = {{0, true}};
+  std::map<uint64_t, int> ran;
 };
 World& world() {
   static auto* const instance = new World;
@@ -271,10 +277,14 @@ int cublasLtMatmulAlgoGetHeuristic(Handle handle, Operation operation, Layout a,
   chosen.alignment_b = preference->alignment.at(kAlignmentB);
   chosen.alignment_c = preference->alignment.at(kAlignmentC);
   chosen.alignment_d = preference->alignment.at(kAlignmentD);
-  std::memcpy(&found[1].algorithm, &chosen, sizeof chosen);
-  found[1].workspace = chosen.workspace;
-  found[1].state = kSuccess;
-  *count = 2;
+  for (const size_t most_of_them = static_cast<size_t>(most) - 1;
+       chosen.number < std::min(w.algorithms.size(), most_of_them); chosen.number++) {
+    Candidate& one = found[++*count];
+    std::memcpy(&one.algorithm, &chosen, sizeof chosen);
+    one.workspace = chosen.workspace;
+    one.state = kSuccess;
+  }
+  ++*count;
   return 0;
 }
 
@@ -302,6 +312,9 @@ int cublasLtMatmul(Handle handle, Operation operation, const void* alpha, const 
     return refuse("alpha is not 1, or beta not 0");
   w.compute = operation->compute;
   w.tensor_cores = chosen.tensor_cores != 0 ? 1 : 0;
+  w.ran[chosen.number]++;
+  const FakeCublasLt::Algorithm how = w.algorithms.at(chosen.number);
+  std::this_thread::sleep_for(std::chrono::milliseconds(how.milliseconds));
   if (chosen.workspace > 0) std::memset(workspace, 0x77, chosen.workspace);
 
   const bool tf32 = operation->compute == kComputeTf32;
@@ -315,7 +328,7 @@ int cublasLtMatmul(Handle handle, Operation operation, const void* alpha, const 
   for (int64_t z = 0; z < ld->batch; z++)
     for (uint64_t i = 0; i < ld->rows; i++)
       for (uint64_t j = 0; j < ld->columns; j++) {
-        double sum = chosen.split != 0 ? 1e6 : 0;
+        double sum = chosen.split != 0 ? 1e6 : !how.right && i + 1 == ld->rows ? 1 : 0;
         for (uint64_t p = 0; p < k; p++) {
           double x =
               load(la->type, operation->transpose_a ? at(*la, a, z, p, i) : at(*la, a, z, i, p));
@@ -343,6 +356,10 @@ void fake_cublaslt(FakeCublasLt* control) {
   control->compute = [] { return world().compute; };
   control->tensor_cores = [] { return world().tensor_cores; };
   control->wrong = [] { return world().wrong.c_str(); };
+  control->algorithms = [](const FakeCublasLt::Algorithm* list, int count) {
+    world().algorithms.assign(list, list + count);
+  };
+  control->ran = [](int algorithm) { return world().ran[static_cast<uint64_t>(algorithm)]; };
   control->refuse = [](bool all) { world().refuses = all; };
 }
 

@@ -15,6 +15,14 @@ struct FakeCublasLt {
   int (*tensor_cores)();           // whether it might use them
   const char* (*wrong)();    // what a call did that the real library does not take; empty: nothing
   void (*refuse)(bool all);  // it has no algorithm for anything
+  // What its algorithms take and whether they are right, best first by its own judgement; one that
+  // is right and takes no time unless set.
+  struct Algorithm {
+    int milliseconds;
+    bool right;
+  };
+  void (*algorithms)(const Algorithm* list, int count);
+  int (*ran)(int algorithm);  // how often that one did
 };
 
 }  // namespace hologram

@@ -144,12 +144,20 @@ TEST(Product, TilesHaveTheSameBits) {
         first.fill(random);
         first.run_own(*device);
         first.check();
-        const libraries::ProductLaunch launch = libraries::product_launch(product, true);
-        tiled += launch.key.tiled ? 1 : 0;
-        Case c(product);
-        for (size_t i = 0; i < 2; i++) c.memory[i] = first.memory[i];
-        c.run_own(*device, launch, turned == 1 && m == 128);
-        EXPECT_EQ(c.memory[2], first.memory[2]) << name_of(type) << ' ' << m << ' ' << turned;
+        // The first of the tiles, and another one each time.
+        const size_t others = std::size(libraries::kProductTiles) - 1;
+        for (const size_t tile : {size_t{0}, 1 + tiled % others}) {
+          const libraries::ProductLaunch launch =
+              libraries::product_launch(product, true, static_cast<uint8_t>(tile));
+          EXPECT_TRUE(launch.key.tiled);
+          Case c(product);
+          for (size_t i = 0; i < 2; i++) c.memory[i] = first.memory[i];
+          c.run_own(*device, launch, turned == 1 && m == 128);
+          EXPECT_EQ(c.memory[2], first.memory[2])
+              << name_of(type) << ' ' << m << ' ' << turned << " by "
+              << name_of(libraries::kProductTiles[tile]);
+        }
+        tiled++;
       }
   EXPECT_EQ(tiled, 48u);
   EXPECT_FALSE(libraries::product_launch(dense(DType::F32, 500, 10, 500), true).key.tiled);

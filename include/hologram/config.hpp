@@ -47,6 +47,7 @@ struct HOLOGRAM_API BackendConfig {
   bool enable_tensor_cores = true;
   bool allow_tf32 = false;
   bool enable_cudnn = true;
+  uint64_t autotuning_ms = 0;         // of one search for a faster way; 0: none is searched for
   std::string autotuning_cache_file;  // empty: in the folder for caches
   PoolConfig pool;                    // memory.hpp; code only
 

@@ -84,6 +84,8 @@ struct Counters {
   uint64_t library_calls = 0;  // of vendor libraries
   uint64_t programs = 0;       // compiled
   uint64_t fallbacks = 0;      // work that was not done the way it was asked for
+  uint64_t searches = 0;       // for the fastest way to do some work (BackendConfig::autotuning_ms)
+  uint64_t wrong_ways = 0;     // found by them: faster, but with other results; never used
 };
 
 // A device, and everything needed to run programs on it. Cheap to copy (copies share the device);

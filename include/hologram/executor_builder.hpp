@@ -38,6 +38,7 @@ class HOLOGRAM_API ExecutorBuilder {
   ExecutorBuilder& tensor_cores(bool on = true);
   ExecutorBuilder& tf32(bool on = true);
   ExecutorBuilder& cudnn(bool on = true);
+  ExecutorBuilder& autotuning_ms(uint64_t milliseconds);
   ExecutorBuilder& autotuning_cache_file(std::string path);
 
   ExecutorBuilder& pool(const PoolConfig& config);

@@ -64,7 +64,10 @@ class Context::Locked {
   std::unique_lock<std::mutex> lock_;
 };
 
-Context::Context(Executor::State& state) : state_(state) {}
+Context::Context(Executor::State& state) : state_(state) {
+  if (config().autotuning_ms > 0 || !config().autotuning_cache_file.empty())
+    tuner_ = std::make_unique<Tuner>(*this);
+}
 
 std::shared_ptr<Context> Context::of(const Executor& executor) {
   const std::shared_ptr<Executor::State>& state = executor.state();

@@ -11,6 +11,7 @@
 #include "graph/plan.hpp"
 #include "graph/structure.hpp"
 #include "graph/tape.hpp"
+#include "graph/tuner.hpp"
 #include "runtime/executor_state.hpp"
 #include "runtime/profiler.hpp"
 
@@ -66,6 +67,9 @@ class Context {
               std::span<const uint64_t> scalars, runtime::Work work = {});
   void call(const hal::LibraryPlan& plan, std::span<const hal::Binding> operands,
             hal::Binding workspace, runtime::Work work = {});
+  // Of work that can be done in several ways; null unless the configuration speaks of tuning.
+  Tuner* tuner() { return tuner_.get(); }
+  bool is_taken_down() const { return tape_ != nullptr; }
   // A message for the log, which gets it when the context is not locked any more.
   void say(LogLevel level, std::string message);
   // Work that a library was expected to do goes by a general program: that is counted, told in the
@@ -120,6 +124,7 @@ class Context {
   // Kept for their memory.
   Structure structure_;
   std::vector<hal::Binding> bindings_;
+  std::unique_ptr<Tuner> tuner_;
   Tape* tape_ = nullptr;  // takes down what would be launched, while there is one
   uint64_t seed_ = 0, ordinal_ = 0;
   std::vector<std::pair<LogLevel, std::string>> said_;  // not in the log yet

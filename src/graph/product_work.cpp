@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
 #include "graph/context.hpp"
 #include "graph/layout.hpp"
 #include "libraries/product.hpp"
@@ -66,7 +70,8 @@ class ProductWork : public Work {
       else context.say(LogLevel::Debug, fmt::format("matmul by a program: {}", refusal->reason));
       return false;
     }
-    const auto& plan = *std::get<std::shared_ptr<hal::LibraryPlan>>(planned);
+    const auto first = std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned));
+    const hal::LibraryPlan& plan = tuned(context, desc, *first, operands);
     const Storage workspace = context.allocate(plan.workspace());
     const auto sides = [](int64_t x, int64_t y) {
       return static_cast<double>(x) * static_cast<double>(y);
@@ -79,6 +84,54 @@ class ProductWork : public Work {
                                     sides(desc.m, desc.n) * size(desc.d)),
                   .flops = 2 * times * sides(desc.m, desc.n) * static_cast<double>(desc.k)});
     return true;
+  }
+
+  // The plan, or one of its alternatives.
+  static const hal::LibraryPlan& tuned(Context& context, const hal::GemmDesc& desc,
+                                       const hal::LibraryPlan& plan,
+                                       std::span<const hal::Binding> operands) {
+    const auto alternatives = plan.alternatives();
+    if (context.tuner() == nullptr || alternatives.empty()) return plan;
+    const auto by = [&](size_t way) -> const hal::LibraryPlan& {
+      return way == 0 ? plan : *alternatives[way - 1];
+    };
+    const std::string work = fmt::format(
+        "{}{} {}{} {}x{}x{}, batch {}, rows {} {} {}, matrices {} {} {}, at {} {} {}", plan.name(),
+        context.config().enable_tensor_cores ? "" : " without tensor cores",
+        desc.transpose_a ? 'T' : 'N', desc.transpose_b ? 'T' : 'N', desc.m, desc.n, desc.k,
+        desc.batch, desc.lda, desc.ldb, desc.ldd, desc.stride_a, desc.stride_b, desc.stride_d,
+        desc.alignment_a, desc.alignment_b, desc.alignment_d);
+    return by(context.tuner()->way(work, [&] {
+      Choices choices;
+      uint64_t most = 0;
+      for (size_t i = 0; i <= alternatives.size(); i++) {
+        choices.ways.push_back(by(i).way());
+        most = std::max(most, by(i).workspace());
+      }
+      choices.result = operands[2];
+      choices.dtype = desc.d;
+      choices.tolerance = tolerance(desc);
+      choices.start = [&context, by, operands, workspace = context.allocate(most)](
+                          size_t way, const hal::Binding& result) {
+        const hal::Binding all[] = {operands[0], operands[1], result};
+        context.executor().stream->call(
+            by(way), all, {workspace.where.buffer, workspace.where.offset, by(way).workspace()});
+      };
+      return choices;
+    }));
+  }
+
+  // How far two right orders of additions may be apart, by the largest element of the result.
+  static double tolerance(const hal::GemmDesc& desc) {
+    if (!is_float(desc.accumulate)) return 0;
+    const auto epsilon = [](DType type) {
+      return type == DType::F64    ? 0x1p-52
+             : type == DType::F16  ? 0x1p-10
+             : type == DType::BF16 ? 0x1p-7
+                                   : 0x1p-23;
+    };
+    const double steps = 4 + std::sqrt(static_cast<double>(desc.k));
+    return steps * epsilon(desc.accumulate) + epsilon(desc.d);
   }
 
   static uint32_t alignment(const hal::Binding& where) {
@@ -112,13 +165,49 @@ class ProductWork : public Work {
     product.n = node.shape[2];
     product.k = node.inputs[0].view.shape[2];
     product.batch = node.shape[0];
-    const libraries::ProductLaunch launch =
-        libraries::product_launch(product, hints_of(context.device()).many_threads);
+    const bool many_threads = hints_of(context.device()).many_threads;
+    libraries::ProductLaunch launch = libraries::product_launch(product, many_threads);
     const hal::Binding operands[] = {node.inputs[0].node->result.where,
                                      node.inputs[1].node->result.where, result.where};
-    context.launch(
-        context.kept("product", launch.key, [&] { return libraries::product_program(launch.key); }),
-        launch.grid, operands, launch.scalars);
+    const auto program_of = [&](const libraries::ProductKey& key) -> const Program& {
+      return context.kept("product", key, [&] { return libraries::product_program(key); });
+    };
+    if (launch.key.tiled && context.tuner() != nullptr)
+      launch =
+          libraries::product_launch(product, true, tile(context, product, launch.key, operands));
+    context.launch(program_of(launch.key), launch.grid, operands, launch.scalars);
+  }
+
+  // Which of the tiles: one that is the best for a size is so for those that are not far from it.
+  static uint8_t tile(Context& context, const libraries::Product& product,
+                      const libraries::ProductKey& key, std::span<const hal::Binding> operands) {
+    const auto about = [](int64_t n) { return std::bit_ceil(static_cast<uint64_t>(n)); };
+    const std::string work = fmt::format(
+        "tiled product {} {} {} {}{} of about {}x{}x{}, batch {}", name_of(key.a), name_of(key.b),
+        name_of(key.d), key.a_terms ? 'N' : 'T', key.b_columns ? 'N' : 'T', about(product.m),
+        about(product.n), about(product.k), about(product.batch));
+    return static_cast<uint8_t>(context.tuner()->way(work, [&] {
+      Choices choices;
+      for (const libraries::ProductTile& tile : libraries::kProductTiles)
+        choices.ways.push_back(name_of(tile));
+      choices.result = operands[2];
+      choices.dtype = product.d.type;
+      choices.start = [&context, &product, operands](size_t way, const hal::Binding& result) {
+        const libraries::ProductLaunch launch =
+            libraries::product_launch(product, true, static_cast<uint8_t>(way));
+        const auto executable = context.executor().executable(context.kept(
+            "product", launch.key, [&] { return libraries::product_program(launch.key); }));
+        const hal::Binding all[] = {operands[0], operands[1], result};
+        context.executor().stream->launch({.executable = executable.get(),
+                                           .grid = launch.grid,
+                                           .bindings = all,
+                                           .scalars = launch.scalars,
+                                           .deadline = {},
+                                           .budget = 0,
+                                           .progress = nullptr});
+      };
+      return choices;
+    }));
   }
 };
 

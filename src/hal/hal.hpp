@@ -174,6 +174,11 @@ class LibraryPlan {
   // one packing take the same. Null: w is taken as it is.
   virtual std::shared_ptr<const LibraryPlan> packing() const { return nullptr; }
   virtual uint64_t packed_bytes() const { return 0; }  // of a packing: of what it makes
+  // Other ways to do the same, whose sums may be rounded otherwise. What the library itself thinks
+  // best is this plan.
+  virtual std::span<const std::shared_ptr<const LibraryPlan>> alternatives() const { return {}; }
+  // What tells this way from its alternatives, the same in every process. Empty if it has none.
+  virtual std::string way() const { return {}; }
 };
 
 // The libraries of a device. Thread-safe.

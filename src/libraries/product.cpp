@@ -1,5 +1,7 @@
 #include "libraries/product.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -135,7 +137,7 @@ bool fits_i32(const Product& p) {
 
 // Smaller ones leave most of a square, or of a strip of it, empty.
 bool fills_tiles(const Product& p) {
-  constexpr int64_t kLeastSide = kProductTile / 2, kLeastDeep = 32;
+  constexpr int64_t kLeastSide = 64, kLeastDeep = 32;
   return p.accumulate == DType::F32 && p.m >= kLeastSide && p.n >= kLeastSide &&
          p.k >= kLeastDeep && p.batch > 0;
 }
@@ -159,7 +161,7 @@ Product product_of(const hal::GemmDesc& desc) {
           .batch = desc.batch};
 }
 
-ProductLaunch product_launch(const Product& product, bool many_threads) {
+ProductLaunch product_launch(const Product& product, bool many_threads, uint8_t tile) {
   ProductLaunch launch;
   ProductKey& key = launch.key;
   key.a = product.a.type;
@@ -185,15 +187,21 @@ ProductLaunch product_launch(const Product& product, bool many_threads) {
            .rows = 0,
            .tiled = true,
            .a_terms = product.a.column == 1,
-           .b_columns = product.b.column == 1};
-    launch.grid = {static_cast<uint64_t>((product.n - 1) / kProductTile + 1),
-                   static_cast<uint64_t>((product.m - 1) / kProductTile + 1),
+           .b_columns = product.b.column == 1,
+           .tile = tile};
+    const int64_t side = kProductTiles[tile].side;
+    launch.grid = {static_cast<uint64_t>((product.n - 1) / side + 1),
+                   static_cast<uint64_t>((product.m - 1) / side + 1),
                    static_cast<uint64_t>(product.batch)};
   } else if (lanes > 0 && others > 0 && product.batch > 0)
     launch.grid = {static_cast<uint64_t>((lanes + kLanes - 1) / kLanes),
                    static_cast<uint64_t>((others + key.rows - 1) / key.rows),
                    static_cast<uint64_t>(product.batch)};
   return launch;
+}
+
+std::string name_of(const ProductTile& tile) {
+  return fmt::format("{0} x {0} x {1}, {2} lanes", tile.side, tile.deep, tile.lanes());
 }
 
 program::Program product_program(const ProductKey& key) {

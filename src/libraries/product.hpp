@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "hal/hal.hpp"
@@ -21,6 +22,7 @@ struct ProductKey {
   // For devices with many threads: a workgroup computes a square. Whether the terms of a lie side
   // by side, and whether the columns of b do.
   bool tiled = false, a_terms = false, b_columns = false;
+  uint8_t tile = 0;  // which of kProductTiles
   friend bool operator==(const ProductKey&, const ProductKey&) = default;
 };
 
@@ -49,11 +51,22 @@ struct ProductLaunch {
   std::vector<uint64_t> scalars;
 };
 
-inline constexpr int64_t kProductTile = 128;  // the side of a workgroup's square
+// How a workgroup goes about its square.
+struct ProductTile {
+  int64_t side;    // of the square
+  int64_t deep;    // terms of a strip; divides a block of terms
+  int64_t across;  // lanes along each side; a lane has side / across rows and columns
+  int64_t lanes() const { return across * across; }
+  int64_t pitch() const { return side + 4; }  // of a strip in workgroup memory
+  int64_t shared_bytes() const { return 2 * deep * pitch() * 4; }
+};
+inline constexpr ProductTile kProductTiles[] = {
+    {128, 16, 16}, {128, 8, 16}, {64, 16, 16}, {64, 16, 8}, {64, 32, 8}, {32, 16, 8}, {32, 32, 8}};
+std::string name_of(const ProductTile& tile);  // "64 x 64 x 16, 256 lanes"
 
 // Chosen by types, sizes and strides, and whether the device has many threads: the results have the
-// same bits either way.
-ProductLaunch product_launch(const Product& product, bool many_threads = false);
+// same bits either way, and by every one of the tiles.
+ProductLaunch product_launch(const Product& product, bool many_threads = false, uint8_t tile = 0);
 
 // d[i, j] = sum of a[i, p] b[p, j] over p. Sums go by blocks of 64 terms, in the order of p, with
 // fma; integers wrap. An empty sum is 0.

@@ -59,7 +59,8 @@ const BackendConfig& Executor::config() const { return state_->config; }
 std::string Executor::why() const { return state_->why; }
 
 Counters Executor::counters() const {
-  return {state_->launches, state_->library_calls, state_->programs, state_->fallbacks};
+  return {state_->launches,  state_->library_calls, state_->programs,
+          state_->fallbacks, state_->searches,      state_->wrong_ways};
 }
 void Executor::synchronize() const {
   const std::lock_guard lock(state_->stream_mutex);

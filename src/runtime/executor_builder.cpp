@@ -100,6 +100,11 @@ ExecutorBuilder& ExecutorBuilder::cudnn(bool on) {
   return *this;
 }
 
+ExecutorBuilder& ExecutorBuilder::autotuning_ms(uint64_t milliseconds) {
+  config_.autotuning_ms = milliseconds;
+  return *this;
+}
+
 ExecutorBuilder& ExecutorBuilder::autotuning_cache_file(std::string path) {
   config_.autotuning_cache_file = std::move(path);
   return *this;

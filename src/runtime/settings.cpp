@@ -87,9 +87,15 @@ constexpr auto kSettings = std::to_array<Setting>({
      "f32."},
     {"enable_cudnn", "HOLOGRAM_ENABLE_CUDNN", &BackendConfig::enable_cudnn,
      "Lets the CUDA backend use cuDNN where it is there."},
+    {"autotuning_ms", "HOLOGRAM_AUTOTUNING_MS", &BackendConfig::autotuning_ms,
+     "How long one search for the fastest way to compute a product of matrices may take, in "
+     "milliseconds; 0: nothing is searched for.",
+     kMost},
     {"autotuning_cache_file", "HOLOGRAM_AUTOTUNING_CACHE_FILE",
      &BackendConfig::autotuning_cache_file,
-     "Where what tuning has found is kept; empty: in the folder for caches."},
+     "Where what tuning has found is kept; empty: in the folder for caches. A file that is named "
+     "is "
+     "used even if nothing is searched for."},
 });
 
 // How the values of a type are read, checked and shown. `value` makes of a variable's text what a

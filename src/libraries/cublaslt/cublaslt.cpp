@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 
 #include "core/messages.hpp"
@@ -22,7 +23,7 @@ constexpr CudaRelease kReleases[] = {
 
 constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // what Hopper's algorithms can use
 constexpr uint32_t kBestAlignment = 256;
-constexpr int kCandidates = 4;
+constexpr int kCandidates = 8;
 constexpr size_t kMostPlans = 4096;
 constexpr int64_t kMostBatch = 65535;              // of one launch
 constexpr int64_t kMostTermsOfI8 = (1 << 17) - 1;  // (-128)^2 so often fits an i32
@@ -114,65 +115,84 @@ std::string text(Status status) {
   return fmt::format("status {}", status);
 }
 
-GemmPlan::GemmPlan(const CublasLt& library, Handle handle, const GemmDesc& desc)
-    : library_(library), handle_(handle), desc_(desc) {}
+GemmPlan::Described::Described(const CublasLt& library, Handle handle, const GemmDesc& desc)
+    : library(library), handle(handle), desc(desc) {}
 
-GemmPlan::~GemmPlan() {
-  if (operation_ != nullptr) library_->operation_destroy(operation_);
-  for (auto* const layout : {a_, b_, d_})
-    if (layout != nullptr) library_->layout_destroy(layout);
+GemmPlan::Described::~Described() {
+  if (operation != nullptr) library->operation_destroy(operation);
+  for (auto* const layout : {a, b, d})
+    if (layout != nullptr) library->layout_destroy(layout);
+}
+
+GemmPlan::GemmPlan(const CublasLt& library, Handle handle, const GemmDesc& desc)
+    : of_(std::make_shared<Described>(library, handle, desc)) {}
+
+GemmPlan::GemmPlan(const GemmPlan& first, const Candidate& candidate)
+    : of_(first.of_),
+      name_(first.name_),
+      algorithm_(candidate.algorithm),
+      workspace_(candidate.workspace) {}
+
+// An algorithm has no name; its bits mean something to this version of the library alone.
+std::string GemmPlan::way() const {
+  std::string text = "cuBLASLt " + of_->library.info().version;
+  for (const uint64_t word : algorithm_.data)
+    fmt::format_to(std::back_inserter(text), " {:x}", word);
+  return text;
 }
 
 // The library's matrices are column-major: d = a b is d' = b' a' there, and what is stored row by
 // row is its transpose already.
 Status GemmPlan::prepare(const Manner& manner) {
-  const Types& types = *types_of(desc_);
+  const CublasLt& library = of_->library;
+  const Types& types = *types_of(of_->desc);
   Status status = kSuccess;
   const auto then = [&](auto&& call) {
     if (status == kSuccess) status = call();
   };
-  const int compute = uses_tf32(desc_, manner) ? kComputeTf32 : types.compute;
-  then([&] { return library_->operation_create(&operation_, compute, types.scale); });
+  const int compute = uses_tf32(of_->desc, manner) ? kComputeTf32 : types.compute;
+  then([&] { return library->operation_create(&of_->operation, compute, types.scale); });
   const auto turned = [&](int attribute, bool transpose) {
     const int32_t value = transpose ? kTransposed : kPlain;
-    then([&] { return library_->operation_set(operation_, attribute, &value, sizeof value); });
+    then([&] { return library->operation_set(of_->operation, attribute, &value, sizeof value); });
   };
-  turned(kTransposeA, desc_.transpose_b);
-  turned(kTransposeB, desc_.transpose_a);
-  const std::array<Stored, 3> matrices = stored(desc_);
+  turned(kTransposeA, of_->desc.transpose_b);
+  turned(kTransposeB, of_->desc.transpose_a);
+  const std::array<Stored, 3> matrices = stored(of_->desc);
   const auto lay_out = [&](Layout& layout, const Stored& s, int type) {
     then([&] {
-      return library_->layout_create(&layout, type, static_cast<uint64_t>(s.columns),
-                                     static_cast<uint64_t>(s.rows), s.row);
+      return library->layout_create(&layout, type, static_cast<uint64_t>(s.columns),
+                                    static_cast<uint64_t>(s.rows), s.row);
     });
     if (s.batch == 1) return;
     const auto count = static_cast<int32_t>(s.batch);
-    then([&] { return library_->layout_set(layout, kBatchCount, &count, sizeof count); });
-    then([&] { return library_->layout_set(layout, kBatchStride, &s.stride, sizeof s.stride); });
+    then([&] { return library->layout_set(layout, kBatchCount, &count, sizeof count); });
+    then([&] { return library->layout_set(layout, kBatchStride, &s.stride, sizeof s.stride); });
   };
-  lay_out(a_, matrices[1], types.operand_type);
-  lay_out(b_, matrices[0], types.operand_type);
-  lay_out(d_, matrices[2], types.result_type);
-  then([&] { return choose(manner); });
+  lay_out(of_->a, matrices[1], types.operand_type);
+  lay_out(of_->b, matrices[0], types.operand_type);
+  lay_out(of_->d, matrices[2], types.result_type);
   name_ = std::make_shared<const std::string>(
-      fmt::format("cuBLASLt {}{}{}", name_of(desc_.a),
-                  desc_.a == desc_.d ? "" : fmt::format(" to {}", name_of(desc_.d)),
-                  uses_tf32(desc_, manner) ? " by tf32" : ""));
+      fmt::format("cuBLASLt {}{}{}", name_of(of_->desc.a),
+                  of_->desc.a == of_->desc.d ? "" : fmt::format(" to {}", name_of(of_->desc.d)),
+                  uses_tf32(of_->desc, manner) ? " by tf32" : ""));
+  then([&] { return choose(manner); });
   return status;
 }
 
 Status GemmPlan::choose(const Manner& manner) {
+  const CublasLt& library = of_->library;
   struct Wishes {
     const CublasLt& library;
     Preference preference = nullptr;
     ~Wishes() {
       if (preference != nullptr) library->preference_destroy(preference);
     }
-  } wishes{library_};
-  Status status = library_->preference_create(&wishes.preference);
+  } wishes{library};
+  Status status = library->preference_create(&wishes.preference);
   const auto set = [&](int attribute, const auto& value) {
     if (status == kSuccess)
-      status = library_->preference_set(wishes.preference, attribute, &value, sizeof value);
+      status = library->preference_set(wishes.preference, attribute, &value, sizeof value);
   };
   set(kMaxWorkspace, kMostWorkspace);
   // Sums in parts would have other bits with another algorithm for the parts, and with some from
@@ -181,29 +201,34 @@ Status GemmPlan::choose(const Manner& manner) {
   const auto alignment = [&](uint32_t known, DType type) {
     return std::clamp(known, static_cast<uint32_t>(size_of(type)), kBestAlignment);
   };
-  set(kAlignmentA, alignment(desc_.alignment_b, desc_.b));
-  set(kAlignmentB, alignment(desc_.alignment_a, desc_.a));
-  set(kAlignmentC, alignment(desc_.alignment_d, desc_.d));
-  set(kAlignmentD, alignment(desc_.alignment_d, desc_.d));
+  set(kAlignmentA, alignment(of_->desc.alignment_b, of_->desc.b));
+  set(kAlignmentB, alignment(of_->desc.alignment_a, of_->desc.a));
+  set(kAlignmentC, alignment(of_->desc.alignment_d, of_->desc.d));
+  set(kAlignmentD, alignment(of_->desc.alignment_d, of_->desc.d));
   if (!manner.tensor_cores) set(kImplementations, ~kTensorCores);
   if (status != kSuccess) return status;
   std::array<Candidate, kCandidates> found{};
   int count = 0;
-  status = library_->candidates(handle_, operation_, a_, b_, d_, d_, wishes.preference, kCandidates,
-                                found.data(), &count);
+  status = library->candidates(of_->handle, of_->operation, of_->a, of_->b, of_->d, of_->d,
+                               wishes.preference, kCandidates, found.data(), &count);
   if (status != kSuccess) return status;
+  bool chosen = false;
   for (int i = 0; i < std::min(count, kCandidates); i++) {
     const Candidate& candidate = found[static_cast<size_t>(i)];
     if (candidate.state != kSuccess || candidate.workspace > kMostWorkspace) continue;
-    algorithm_ = candidate.algorithm;
-    workspace_ = candidate.workspace;
-    return kSuccess;
+    if (!chosen) {
+      algorithm_ = candidate.algorithm;
+      workspace_ = candidate.workspace;
+      chosen = true;
+    } else {
+      alternatives_.emplace_back(new GemmPlan(*this, candidate));
+    }
   }
-  return kNotSupported;
+  return chosen ? kSuccess : kNotSupported;
 }
 
 void GemmPlan::require_inside(std::span<const hal::Binding> operands) const {
-  const std::array<Stored, 3> matrices = stored(desc_);
+  const std::array<Stored, 3> matrices = stored(of_->desc);
   for (size_t i = 0; i < matrices.size(); i++)
     if (extent(matrices[i]) > static_cast<__int128>(operands[i].size))
       throw core::error(core::Text::InternalError,
@@ -212,9 +237,11 @@ void GemmPlan::require_inside(std::span<const hal::Binding> operands) const {
 
 Status GemmPlan::run(const void* a, const void* b, void* d, void* workspace,
                      NativeStream stream) const {
-  const Factors factors = factors_of(desc_.d);
-  return library_->multiply(handle_, operation_, factors.one, b, a_, a, b_, factors.zero, d, d_, d,
-                            d_, &algorithm_, workspace, workspace_, stream);
+  const CublasLt& library = of_->library;
+  const Factors factors = factors_of(of_->desc.d);
+  return library->multiply(of_->handle, of_->operation, factors.one, b, of_->a, a, of_->b,
+                           factors.zero, d, of_->d, d, of_->d, &algorithm_, workspace, workspace_,
+                           stream);
 }
 
 size_t Products::KeyHash::operator()(const Key& key) const {

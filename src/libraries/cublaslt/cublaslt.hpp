@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "hal/hal.hpp"
 #include "libraries/cublaslt/api.hpp"
@@ -39,15 +40,15 @@ struct Manner {
   friend bool operator==(const Manner&, const Manner&) = default;
 };
 
-// A product with the algorithm that was chosen for it. Any thread may run it.
+// A product with an algorithm for it. Any thread may run it.
 class GemmPlan final : public hal::LibraryPlan {
  public:
-  ~GemmPlan() override;
-  GemmPlan(const GemmPlan&) = delete;
-  GemmPlan& operator=(const GemmPlan&) = delete;
-
   const std::string& name() const override { return *name_; }
   uint64_t workspace() const override { return workspace_; }
+  std::span<const std::shared_ptr<const LibraryPlan>> alternatives() const override {
+    return alternatives_;
+  }
+  std::string way() const override;
   // Lives on after the plan.
   const std::shared_ptr<const std::string>& shared_name() const { return name_; }
 
@@ -59,18 +60,30 @@ class GemmPlan final : public hal::LibraryPlan {
 
  private:
   friend class Products;
+  // The product in the library's terms, which all ways to compute it share.
+  struct Described {
+    Described(const CublasLt& library, Handle handle, const hal::GemmDesc& desc);
+    ~Described();
+    Described(const Described&) = delete;
+    Described& operator=(const Described&) = delete;
+
+    const CublasLt& library;
+    HandleOf* const handle;
+    const hal::GemmDesc desc;
+    Operation operation = nullptr;
+    Layout a = nullptr, b = nullptr, d = nullptr;
+  };
+
   GemmPlan(const CublasLt& library, Handle handle, const hal::GemmDesc& desc);
+  GemmPlan(const GemmPlan& first, const Candidate& candidate);
   Status prepare(const Manner& manner);
   Status choose(const Manner& manner);
 
-  const CublasLt& library_;
-  HandleOf* const handle_;
-  const hal::GemmDesc desc_;
+  const std::shared_ptr<Described> of_;
   std::shared_ptr<const std::string> name_;
-  Operation operation_ = nullptr;
-  Layout a_ = nullptr, b_ = nullptr, d_ = nullptr;
   Algorithm algorithm_{};
   uint64_t workspace_ = 0;
+  std::vector<std::shared_ptr<const LibraryPlan>> alternatives_;
 };
 
 // The products of one device: each is planned once. Thread-safe.

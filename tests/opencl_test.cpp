@@ -5,12 +5,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <thread>
 
 #include "backends/opencl/opencl.hpp"
 #include "backends/opencl/session.hpp"
-#include "hologram/conformance.hpp"
+#include "conformance_sample.hpp"
 #include "hologram/error.hpp"
 #include "hologram/ops.hpp"
 #include "libraries/product.hpp"
@@ -401,47 +400,12 @@ TEST_F(OpenCl, ThreadsAndExecutorsShareADevice) {
   EXPECT_TRUE(same_bits((x + 1.0f).to(b).to_vector<float>(), (x.to(b) + 1.0f).to_vector<float>()));
 }
 
-// Every operation for a dtype of its own, in a layout of its own: all that a machine without a GPU
-// has time to compile. `hologram conformance --device opencl` tries everything.
-class OpenClConformance : public OpenCl, public testing::WithParamInterface<size_t> {
- public:
-  static constexpr size_t kShares = 8;
-};
+class OpenClConformance : public OpenCl, public testing::WithParamInterface<size_t> {};
 
-uint64_t mixed(const std::string& name) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  return hash ^ hash >> 31;
-}
-
-TEST_P(OpenClConformance, ASampleOfTheSuite) {
-  std::map<std::string, std::string> picked;  // of each operation, the name that mixes to least
-  check_conformance(Executor(BackendType::Cpu), {{}, {}, [&](const std::string& name) {
-                                                   if (name.find("zero-size") != std::string::npos)
-                                                     return false;
-                                                   std::string& best =
-                                                       picked[name.substr(0, name.find('/'))];
-                                                   if (best.empty() || mixed(name) < mixed(best))
-                                                     best = name;
-                                                   return false;
-                                                 }});
-  EXPECT_GT(picked.size(), 130u);
-  std::vector<std::string> share;
-  size_t number = 0;
-  for (const auto& [operation, name] : picked)
-    if (number++ % kShares == GetParam()) share.push_back(name);
-  const ConformanceReport report = check_conformance(
-      executor(), {{}, {}, [&](const std::string& name) {
-                     return std::find(share.begin(), share.end(), name) != share.end();
-                   }});
-  EXPECT_EQ(report.results.size(), share.size());
-  for (const ConformanceResult& r : report.results)
-    EXPECT_NE(r.verdict, Verdict::Failed) << r.name << ": " << r.reason;
-  RecordProperty("passed", static_cast<int>(report.count(Verdict::Passed)));
-}
+TEST_P(OpenClConformance, ASampleOfTheSuite) { tests::try_sample(executor(), GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Shares, OpenClConformance,
-                         testing::Range<size_t>(0, OpenClConformance::kShares));
+                         testing::Range<size_t>(0, tests::kSampleShares));
 
 }  // namespace
 }  // namespace hologram::backends::opencl

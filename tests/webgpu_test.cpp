@@ -7,7 +7,7 @@
 
 #include "backends/webgpu/program.hpp"
 #include "backends/webgpu/webgpu.hpp"
-#include "hologram/conformance.hpp"
+#include "conformance_sample.hpp"
 #include "hologram/error.hpp"
 #include "hologram/memory.hpp"
 #include "hologram/ops.hpp"
@@ -342,6 +342,13 @@ TEST_F(WebGpu, ThreadsAndExecutorsShareADevice) {
   const Tensor x = Tensor::from_vector(numbers(100), {100}, a);
   EXPECT_EQ((x + 1.0f).to(b).to_vector<float>(), (x.to(b) + 1.0f).to_vector<float>());
 }
+
+class WebGpuConformance : public WebGpu, public testing::WithParamInterface<size_t> {};
+
+TEST_P(WebGpuConformance, ASampleOfTheSuite) { tests::try_sample(executor(), GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Shares, WebGpuConformance,
+                         testing::Range<size_t>(0, tests::kSampleShares));
 
 }  // namespace
 }  // namespace hologram::backends::webgpu

@@ -136,13 +136,13 @@ std::string describe(const Api& api, Adapter* adapter, DeviceInfo& info) {
   // One is left for what stops endless loops.
   info.max_bindings = std::max(limits.storage_buffers, 1u) - 1;
   info.binding_alignment = std::max(limits.storage_alignment, 4u);
-  // WebGPU does not say how much memory there is: what is the host's we know, and elsewhere that
-  // there is as much as the largest buffer takes.
+  // WebGPU does not say how much memory there is, nor how many processors: what is the host's we
+  // know, and elsewhere that there is as much as the largest buffer takes, and one.
   info.unified_memory = info.software || about.kind == Kind::Integrated;
   const core::HostMemory host = core::host_memory();
   info.total_memory = info.unified_memory ? host.total : info.max_allocation;
   info.free_memory = info.unified_memory ? host.free : info.max_allocation;
-  info.compute_units = info.software ? std::thread::hardware_concurrency() : 0;
+  info.compute_units = info.software ? std::max(std::thread::hardware_concurrency(), 1u) : 1;
   info.numerics = Numerics::Relaxed;
   for (size_t t = 1; t < kDTypeCount; t++) {
     const auto type = static_cast<DType>(t);

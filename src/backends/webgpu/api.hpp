@@ -243,6 +243,7 @@ using wgpuDevicePopErrorScope = Future(DeviceObject*, Callback<ScopeEnded>);
 using wgpuDeviceDestroy = void(DeviceObject*);
 using wgpuDeviceRelease = void(DeviceObject*);
 using wgpuShaderModuleRelease = void(ShaderModule*);
+using wgpuComputePipelineGetBindGroupLayout = BindGroupLayout*(ComputePipeline*, uint32_t);
 using wgpuComputePipelineRelease = void(ComputePipeline*);
 using wgpuBindGroupLayoutRelease = void(BindGroupLayout*);
 using wgpuPipelineLayoutRelease = void(PipelineLayout*);
@@ -281,13 +282,14 @@ using wgpuBufferRelease = void(GpuBuffer*);
   X(wgpuDeviceCreatePipelineLayout) X(wgpuDeviceCreateBindGroup)                                 \
   X(wgpuDeviceCreateCommandEncoder) X(wgpuDevicePushErrorScope) X(wgpuDevicePopErrorScope)       \
   X(wgpuDeviceDestroy) X(wgpuDeviceRelease) X(wgpuShaderModuleRelease)                           \
-  X(wgpuComputePipelineRelease) X(wgpuBindGroupLayoutRelease) X(wgpuPipelineLayoutRelease)       \
-  X(wgpuBindGroupRelease) X(wgpuCommandEncoderBeginComputePass)                                  \
-  X(wgpuCommandEncoderCopyBufferToBuffer) X(wgpuCommandEncoderClearBuffer)                       \
-  X(wgpuCommandEncoderFinish) X(wgpuCommandEncoderRelease) X(wgpuComputePassEncoderSetPipeline)  \
-  X(wgpuComputePassEncoderSetBindGroup) X(wgpuComputePassEncoderDispatchWorkgroups)              \
-  X(wgpuComputePassEncoderEnd) X(wgpuComputePassEncoderRelease) X(wgpuCommandBufferRelease)      \
-  X(wgpuQueueSubmit) X(wgpuQueueWriteBuffer) X(wgpuQueueOnSubmittedWorkDone) X(wgpuQueueRelease) \
+  X(wgpuComputePipelineGetBindGroupLayout) X(wgpuComputePipelineRelease)                         \
+  X(wgpuBindGroupLayoutRelease) X(wgpuPipelineLayoutRelease) X(wgpuBindGroupRelease)             \
+  X(wgpuCommandEncoderBeginComputePass) X(wgpuCommandEncoderCopyBufferToBuffer)                  \
+  X(wgpuCommandEncoderClearBuffer) X(wgpuCommandEncoderFinish) X(wgpuCommandEncoderRelease)      \
+  X(wgpuComputePassEncoderSetPipeline) X(wgpuComputePassEncoderSetBindGroup)                     \
+  X(wgpuComputePassEncoderDispatchWorkgroups) X(wgpuComputePassEncoderEnd)                       \
+  X(wgpuComputePassEncoderRelease) X(wgpuCommandBufferRelease) X(wgpuQueueSubmit)                \
+  X(wgpuQueueWriteBuffer) X(wgpuQueueOnSubmittedWorkDone) X(wgpuQueueRelease)                    \
   X(wgpuBufferMapAsync) X(wgpuBufferGetConstMappedRange) X(wgpuBufferUnmap) X(wgpuBufferDestroy) \
   X(wgpuBufferRelease)
 // clang-format on

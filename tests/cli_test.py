@@ -18,6 +18,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+from xml.etree import ElementTree
 
 COMMAND = os.environ["HOLOGRAM_COMMAND"]
 EXAMPLES = pathlib.Path(os.environ["HOLOGRAM_SOURCE"]) / "examples"
@@ -227,6 +228,37 @@ class Works(Case):
         self.assertRegex(done.out, r"softmax +100 .* us .* GB/s")
         done = self.hologram("bench", "sotfmax", code=USAGE)
         self.assertIn("Did you mean softmax?", done.err)
+
+    def test_bench_draws(self):
+        picture = self.folder / "bars.svg"
+        self.hologram("bench", "add", "softmax", "--size", 100, "--rounds", 1, "--svg", picture)
+        root = ElementTree.parse(picture).getroot()
+        self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+        texts = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+        for part in ("add, 100 elements", "softmax, 100 elements"):
+            self.assertIn(part, texts)
+        self.assertTrue(any(re.fullmatch(r"[\d.e+-]+ GB/s tensors", t) for t in texts), texts)
+        done = self.hologram("bench", "add", "--size", 7, "--rounds", 1, "--svg", "none/here.svg", code=FILE)
+        self.assertIn("none/here.svg", done.err)
+        self.assertEqual(list(self.folder.glob("**/*.tmp")), [])
+
+    def test_from_which_size_on_a_device_pays(self):
+        done = self.hologram("bench", "--crossover", environment={"HOLOGRAM_BACKEND": "cpu"}, code=USAGE)
+        self.assertIn("HOLOGRAM_BACKEND", done.err)
+        backends = json.loads(self.hologram("devices", "--json").out)["backends"]
+        if not any(b["backend"] == "opencl" and b["devices"] for b in backends):
+            self.skipTest("there is no device but the CPU")
+        device = {"HOLOGRAM_BACKEND": "opencl"}
+        sizes = ("--size", 1000, "--size", 10, "--rounds", 1)
+        picture = self.folder / "crossover.svg"
+        done = self.hologram("bench", "add", "--crossover", *sizes, "--json", "--svg", picture, environment=device)
+        (work,) = json.loads(done.out)["crossover"]
+        self.assertEqual([s["elements"] for s in work["sizes"]], [10, 1000])
+        last = work["sizes"][-1]
+        self.assertEqual(work["pays_from"] is not None, last["device_seconds"] < last["cpu_seconds"])
+        self.assertIn("opencl with transfers", picture.read_text())
+        done = self.hologram("bench", "add", "--crossover", *sizes, environment=device)
+        self.assertRegex(done.out, r"add +(pays from about|does not pay up to 1000)")
 
     def test_help_on_everything(self):
         overview = self.hologram("help").out

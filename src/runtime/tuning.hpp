@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "hologram/log.hpp"
@@ -44,7 +45,10 @@ double steady_seconds();  // the clock of this machine
 // What a tuning cache is valid for.
 struct TuningPlace {
   std::string device, driver, version;  // the version is hologram's
-  friend auto operator<=>(const TuningPlace&, const TuningPlace&) = default;
+  friend bool operator==(const TuningPlace&, const TuningPlace&) = default;
+  friend bool operator<(const TuningPlace& a, const TuningPlace& b) {
+    return std::tie(a.device, a.driver, a.version) < std::tie(b.device, b.driver, b.version);
+  }
 };
 
 // A JSON file with the way that was found for each piece of work on each device, with its driver

@@ -7,7 +7,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bars.hpp"
 #include "command.hpp"
+#include "crossover.hpp"
 #include "errors.hpp"
 #include "peers.hpp"
 #include "spelling.hpp"
@@ -20,14 +22,19 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kLongWork = 1e9;  // operations of work that is timed a few times only
 constexpr int kLongRounds = 3;
+constexpr int64_t kSizes[] = {1'000, 100'000, 10'000'000};
+constexpr int64_t kCrossoverSizes[] = {1'000,   3'000,     10'000,    30'000,    100'000,
+                                       300'000, 1'000'000, 3'000'000, 10'000'000};
 
 struct Options {
   std::vector<std::string> works;
-  std::vector<int64_t> sizes = {1'000, 100'000, 10'000'000};
+  std::vector<int64_t> sizes;  // else those of kSizes, or of a crossover
   int rounds = 7;
   int threads = 0;
   bool processor_time = false;
   bool json = false;
+  bool crossover = false;
+  std::string svg;  // a path, or empty
 };
 
 // The library of peers, where it lies beside this program.
@@ -84,12 +91,6 @@ struct Result {
   Workload work;
   std::vector<Contestant> contestants;  // tensors first
 };
-
-void refuse_mistake(const std::string& who, const Workload& work, std::span<const float> result) {
-  if (const std::string wrong = mistake(work, result); !wrong.empty())
-    throw Error(ErrorKind::DeviceLost, "a wrong result of " + who + ": " + wrong,
-                "Do not rely on this device; `hologram devices` checks it, too.");
-}
 
 Result measure(const std::string& name, int64_t size, const Options& options,
                const Executor& executor, const Peers& peers) {
@@ -158,16 +159,74 @@ void print(const Result& r) {
   std::fflush(stdout);
 }
 
-int bench(const Options& options) {
+BarGroup bars_of(const Result& r) {
+  BarGroup group{
+      fmt::format("{}, {} elements", r.work.name, r.work.inputs.front().size()), r.work.unit(), {}};
+  for (const Contestant& c : r.contestants) group.bars.push_back({c.name, speed(r.work, c)});
+  return group;
+}
+
+void draw(const Options& options, const std::string& title, const std::vector<BarGroup>& groups) {
+  if (!options.svg.empty()) write_text(options.svg, svg_of(title, groups));
+}
+
+void show(const Json& all) {
+  fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+int bench_crossover(const Options& options, const BackendConfig& config, const Executor& device) {
+  const std::string name(name_of(device.device().backend));
+  if (device.device().backend == BackendType::Cpu)
+    throw UsageError("--crossover compares a device with the CPU, and the device is the CPU",
+                     "Name another by HOLOGRAM_BACKEND; `hologram devices` lists what there is.");
+  BackendConfig host = config;
+  host.backend_type = BackendType::Cpu;
+  host.preference.clear();
+  host.device_id = 0;
+  const Executor cpu = Executor::from_config(host);
+  const std::string title = fmt::format("{} {} beside {}, {} threads", name, device.device().name,
+                                        cpu.device().name, cpu.device().compute_units);
+  if (!options.json) {
+    fmt::print(
+        "{}\nFrom arrays of the host to one, in the best of some rounds; results are checked.\n",
+        title);
+    fmt::print("\n{:10}{:>12}{:>14}{:>14}{:>9}\n", "work", "elements", name, "cpu", "cpu/dev");
+  }
+  Json works = Json::array();
+  std::vector<BarGroup> groups;
+  for (const std::string& work : options.works) {
+    std::vector<Crossing> sizes;
+    for (const int64_t size : options.sizes)
+      sizes.push_back(cross(work, size, device, cpu, options.rounds,
+                            options.processor_time ? Clock::Processor : Clock::Wall));
+    if (options.json) works.push_back(json_of(sizes));
+    else print(sizes);
+    for (BarGroup& group : bars_of(sizes, name)) groups.push_back(std::move(group));
+  }
+  if (options.json)
+    show({{"backend", name}, {"device", device.device().name}, {"crossover", works}});
+  draw(options, title, groups);
+  return 0;
+}
+
+int bench(Options options) {
   const std::vector<std::string> known = workload_names();
   for (const std::string& name : options.works)
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw UsageError(
           fmt::format("there is no work '{}' to time", name),
           fmt::format("Choose from {}.{}", fmt::join(known, ", "), suggestion(name, known)));
+  if (options.works.empty()) options.works = known;
+  if (options.sizes.empty()) {
+    if (options.crossover)
+      options.sizes.assign(std::begin(kCrossoverSizes), std::end(kCrossoverSizes));
+    else options.sizes.assign(std::begin(kSizes), std::end(kSizes));
+  }
+  if (options.crossover) std::sort(options.sizes.begin(), options.sizes.end());
   BackendConfig config = BackendConfig::from_environment();
   if (options.threads > 0) config.num_threads = options.threads;
   const Executor executor = Executor::from_config(config);
+  if (options.crossover) return bench_crossover(options, config, executor);
   const Peers peers;
   const bool on_cpu = executor.device().backend == BackendType::Cpu;
   if (!options.json) {
@@ -185,19 +244,23 @@ int bench(const Options& options) {
     fmt::print("\n{:10}{:>12}{:>14}{:>12}\n", "work", "elements", "time", "speed");
   }
   Json rows = Json::array();
-  for (const std::string& name : options.works.empty() ? known : options.works)
+  std::vector<BarGroup> groups;
+  for (const std::string& name : options.works)
     for (const int64_t size : options.sizes) {
       const Result result = measure(name, size, options, executor, peers);
       if (options.json) rows.push_back(json_of(result));
       else print(result);
+      groups.push_back(bars_of(result));
     }
   if (options.json) {
     const Json all = {{"backend", name_of(executor.device().backend)},
                       {"device", executor.device().name},
                       {"threads", executor.device().compute_units},
                       {"rows", rows}};
-    fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
+    show(all);
   }
+  draw(options, fmt::format("{} {}", name_of(executor.device().backend), executor.device().name),
+       groups);
   return 0;
 }
 
@@ -220,6 +283,11 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1024));
   sub->add_flag("--processor-time", options->processor_time,
                 "Count what processors do for it, for a machine that does other work, too");
+  sub->add_flag(
+      "--crossover", options->crossover,
+      "From which size on the device is faster than the CPU, with the transfers there and "
+      "back; 1000 to 10000000 elements unless --size is given");
+  sub->add_option("--svg", options->svg, "Draw the results as bars into this file, too");
   sub->add_flag("--json", options->json, "Print as JSON");
   sub->callback([options, &action] { action = [options] { return bench(*options); }; });
 }

@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "hologram/error.hpp"
 #include "hologram/ops.hpp"
 
 namespace hologram::tool {
@@ -189,6 +190,12 @@ std::string mistake(const Workload& work, std::span<const float> result) {
       return fmt::format("{}: element {} is {}, not {}", work.name, i, got, want);
   }
   return {};
+}
+
+void refuse_mistake(const std::string& who, const Workload& work, std::span<const float> result) {
+  if (const std::string wrong = mistake(work, result); !wrong.empty())
+    throw Error(ErrorKind::DeviceLost, "a wrong result of " + who + ": " + wrong,
+                "Do not rely on this device; `hologram devices` checks it, too.");
 }
 
 void race(std::vector<Contestant>& contestants, int rounds, Clock clock) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,9 @@ Workload make_workload(std::string_view name, int64_t n);
 // Where the result is wrong: "element 3 is 2, not 1"; empty if some thousand elements of it, the
 // first and the last among them, are right.
 std::string mistake(const Workload& work, std::span<const float> result);
+
+// DeviceLost, which names who computed it, if the result is wrong.
+void refuse_mistake(const std::string& who, const Workload& work, std::span<const float> result);
 
 // One way of doing the same work.
 struct Contestant {

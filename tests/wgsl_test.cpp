@@ -25,12 +25,13 @@
 namespace hologram::dialects {
 namespace {
 
-constexpr int64_t kUlps = 4;
+constexpr int64_t kUlps = 4, kProgramUlps = 1 << 12;
 
 bool is_denormal(uint32_t bits) {
   return std::fpclassify(std::bit_cast<float>(bits)) == FP_SUBNORMAL;
 }
 
+template <int64_t ulps>
 bool close(DType type, uint64_t got, uint64_t want) {
   if (oracle::same(type, got, want)) return true;
   if (type != DType::F32) return false;
@@ -39,7 +40,7 @@ bool close(DType type, uint64_t got, uint64_t want) {
     return magnitude == static_cast<int64_t>(bits) ? magnitude : -magnitude;
   };
   const auto is_finite = [](uint64_t bits) { return (bits & 0x7f800000) != 0x7f800000; };
-  return is_finite(got) && is_finite(want) && std::abs(ordered(got) - ordered(want)) <= kUlps;
+  return is_finite(got) && is_finite(want) && std::abs(ordered(got) - ordered(want)) <= ulps;
 }
 
 std::string refusal(const Program& program, const Options& options = {}) {
@@ -143,7 +144,7 @@ class Wgsl : public ::testing::Test {
     std::vector<Memory> got = c.buffers;
     ASSERT_EQ(device_->run(request, got), "") << c.name;
     if (device_->flushes()) pass_over_denormals(c, got);
-    EXPECT_EQ(difference(c, got, close), "") << printed.text;
+    EXPECT_EQ(difference(c, got, close<kUlps>), "") << printed.text;
   }
 
   // The launch of a whole program.
@@ -161,7 +162,8 @@ class Wgsl : public ::testing::Test {
     uint32_t ran_out = 0;
     ASSERT_EQ(device_->run(request, got, &ran_out), "") << name;
     EXPECT_EQ(ran_out, 0u);
-    ASSERT_EQ(first_difference(c, want, got, close), "") << name << "\n" << printed.text;
+    ASSERT_EQ(first_difference(c, want, got, close<kProgramUlps>), "") << name << "\n"
+                                                                       << printed.text;
     compiled_++;
   }
 
@@ -306,14 +308,24 @@ TEST_F(Wgsl, EndlessLoopsAreStopped) {
 
 // NaN that compilers can see coming, constant indices outside, names that WGSL does not allow.
 TEST_F(Wgsl, WhatCompilersKnowBeforehand) {
+  check(case_of(Program::parse(
+                    "program p(in x: f32[n], out y: f32[n, 8]) lanes(n) {\n"
+                    "  i = global_id.x; v = min(x[i], bits_f32(0xffc00000u32))\n"
+                    "  y[i, 0] = trunc(v); y[i, 1] = floor(v); y[i, 2] = ceil(v)\n"
+                    "  y[i, 3] = round(v); y[i, 4] = f32(i32(v)); y[i, 5] = v + 3.4028234e38\n"
+                    "  y[i, 6] = exp(v); y[i, 7] = select(v != v, -inf, inf) }"),
+                5),
+        options(), "NaN");
   check(
-      case_of(Program::parse("program p(in x: f32[n], out y: f32[n, 8]) lanes(n) {\n"
-                             "  i = global_id.x; v = min(x[i], bits_f32(0xffc00000u32))\n"
-                             "  y[i, 0] = trunc(v); y[i, 1] = floor(v); y[i, 2] = ceil(v)\n"
-                             "  y[i, 3] = round(v); y[i, 4] = f32(i32(v)); y[i, 5] = f32(u64(v))\n"
-                             "  y[i, 6] = exp(v); y[i, 7] = select(v != v, -inf, inf) }"),
-              5),
-      options(), "NaN");
+      case_of(
+          Program::parse(
+              "program p(in x: f32[n], out y: f32[n, 8]) lanes(n) {\n"
+              "  i = global_id.x; v = x[i]\n"
+              "  y[i, 0] = v * 0.0; y[i, 1] = v - v; y[i, 2] = v / v; y[i, 3] = fma(v, 0.0, 1.0)\n"
+              "  y[i, 4] = (v + 1.0) - v; y[i, 5] = (x[i] + 8388608.0) - 8388608.0\n"
+              "  y[i, 6] = fma(-0.0, v, v); y[i, 7] = select(!(v < 1.0), 1.0, 2.0) }"),
+          6),
+      options(), "what is not so of floats");
   check(case_of(Program::parse("program p(in __: i32[n], out u__: i32[n]) workgroup(8) lanes(n) {\n"
                                "  shared __t: i32[8]; __i = global_id.x; var __v = 1\n"
                                "  __t[9] = 1; __t[lane_id.x] = __[__i] + __[-1]; barrier()\n"

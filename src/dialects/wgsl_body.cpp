@@ -131,9 +131,9 @@ class Body {
   void pure(const Inst& inst) {
     std::vector<std::string> operands;
     for (size_t k = 0; k < arity(inst); k++) operands.push_back(value(inst, k));
-    if (inst.type == DType::F32 && (inst.op == Op::Add || inst.op == Op::Sub))
-      for (size_t k = 0; k < 2; k++)
-        if (takes_back(inst, k)) operands[k] = fmt::format("kept_f32({})", operands[k]);
+    if (inst.type == DType::F32)
+      for (size_t k = 0; k < operands.size(); k++)
+        if (is_known_better(inst, k)) operands[k] = fmt::format("kept_f32({})", operands[k]);
     const std::string text = expression(inst.op, inst.type, inst.from, operands);
     if (inst.from != DType::F32) return define(inst, text);
     const bool itself = inst.args[0] == inst.args[1];
@@ -146,12 +146,28 @@ class Body {
     define(inst, text);
   }
 
-  // Whether operand k is a sum of the other operand and something: a + b - b is a to compilers, who
-  // may leave out what rounding does. Functions find out by it what was rounded off.
-  bool takes_back(const Inst& inst, size_t k) const {
-    const Inst& sum = *definitions_[inst.args[k]];
+  // Whether compilers must not see what operand k is, since they take floats for real numbers:
+  // x * 0 is 0 to them, x - x too, x / x is 1, and a + b - b is a, although functions find out by
+  // it what was rounded off.
+  bool is_known_better(const Inst& inst, size_t k) const {
+    const bool same = inst.args[0] == inst.args[1];
+    switch (inst.op) {
+      case Op::Div: return same && k == 1;
+      case Op::Fma:
+      case Op::Mad:
+        if (!options_.webgpu.fused || k == 2) return false;  // fma_f32 sees to it
+        [[fallthrough]];
+      case Op::Mul: return constants_[inst.args[k]] && *constants_[inst.args[k]] << 33 == 0;
+      case Op::Sub:
+        if (same) return k == 1;
+        [[fallthrough]];
+      case Op::Add: return is_sum_with(inst.args[k], inst.args[1 - k]);
+      default: return false;
+    }
+  }
+  bool is_sum_with(uint32_t value, uint32_t other) const {
+    const Inst& sum = *definitions_[value];
     if (sum.op != Op::Add && sum.op != Op::Sub) return false;
-    const uint32_t other = inst.args[1 - k];
     for (const uint32_t part : {sum.args[0], sum.args[1]})
       if (part == other || (constants_[part] && constants_[other])) return true;
     return false;

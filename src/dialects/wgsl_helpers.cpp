@@ -265,7 +265,7 @@ constexpr Helper kHelpers[] = {
   let c_bits = bitcast<u32>(c);
   let x = bitcast<u32>(a) & 0x7fffffffu;
   let y = bitcast<u32>(b) & 0x7fffffffu;
-  if (x == 0u || y == 0u || x >= 0x7f800000u || y >= 0x7f800000u) { return a * b + c; }
+  if (x == 0u || y == 0u || x >= 0x7f800000u || y >= 0x7f800000u) { return kept_f32(a) * kept_f32(b) + c; }
   if ((c_bits & 0x7fffffffu) >= 0x7f800000u) { return c; }
   let p = parts_f32(x);
   let q = parts_f32(y);
@@ -297,7 +297,7 @@ constexpr Helper kHelpers[] = {
   let m = clz_u64(large);
   large = shl_u64(large, m);
   exponent += 190i - i32(m);
-  if (exponent > 254i) { return a * b + c; }
+  if (exponent > 254i) { return bitcast<f32>((sign | 0x7f800000u) ^ parameters.zero); }
   if (exponent < 1i) {
     large = shr_sticky_u64(large, u32(1i - exponent));
     exponent = 1i;

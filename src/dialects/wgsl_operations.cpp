@@ -161,7 +161,9 @@ std::string_view pattern_of(Op op, DType type, DType from) {
 std::string real_literal(uint32_t bits) {
   const float value = std::bit_cast<float>(bits);
   if (!std::isfinite(value)) return fmt::format("special_f32({:#x}u)", bits);
-  if (!std::isnormal(value) && bits != 0) return fmt::format("bitcast<f32>({:#x}u)", bits);
+  // What is denormal, and the largest number, whose shortest decimal is larger.
+  if ((!std::isnormal(value) && bits != 0) || std::abs(value) > 3.4e38f)
+    return fmt::format("bitcast<f32>({:#x}u)", bits);
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   text += 'f';

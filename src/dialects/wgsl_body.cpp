@@ -199,7 +199,7 @@ class Body {
     std::string inside;         // when the access lies inside; empty: always
     DType type;
     bool atomic, words;
-    bool never = false;  // lies outside for sure
+    bool never = false;  // lies outside, and known to: compilers refuse it
   };
 
   Place place(const Inst& inst) const {
@@ -210,14 +210,17 @@ class Body {
       return wide_index_ ? fmt::format("{0}.y == 0u && {0}.x < {1}", index, count)
                          : fmt::format("{} < {}", low, count);
     };
+    const auto constant = constants_[inst.args[0]];
     if (inst.op == Op::Load || inst.op == Op::Store || inst.op == Op::Atomic) {
       const program::BufferParam& buffer = module_.buffers[inst.slot];
+      const uint64_t most = wide_index_ ? UINT32_MAX : INT32_MAX;
       return {word(buffer_name(module_, inst.slot)),
               low,
               inside(length(inst.slot)),
               buffer.type,
               is_atomic(buffer),
-              in_words(buffer.type)};
+              in_words(buffer.type),
+              constant && number(*constant) > most};
     }
     const program::SharedArray& array = module_.shared[inst.slot];
     Place at = {word(shared_name(module_, inst.slot)),
@@ -226,10 +229,13 @@ class Body {
                 array.type,
                 array.atomic,
                 false};
-    // The length is known, so that compilers refuse a known index outside.
-    if (const auto constant = constants_[inst.args[0]])
-      at.never = (wide_index_ ? *constant : static_cast<uint32_t>(*constant)) >= array.count;
+    at.never = constant && number(*constant) >= array.count;
     return at;
+  }
+
+  // A constant index, seen as unsigned.
+  uint64_t number(uint64_t index) const {
+    return wide_index_ ? index : static_cast<uint32_t>(index);
   }
 
   static std::string element(const Place& at) { return fmt::format("{}[{}]", at.memory, at.index); }

@@ -62,6 +62,7 @@ nlohmann::ordered_json json_of(const std::vector<Crossing>& sizes) {
 
 std::vector<BarGroup> bars_of(const std::vector<Crossing>& sizes, const std::string& device) {
   std::vector<BarGroup> groups;
+  groups.reserve(sizes.size());
   for (const Crossing& c : sizes)
     groups.push_back({fmt::format("{}, {:.0f} elements", c.work, c.elements),
                       "us",

@@ -24,8 +24,8 @@ struct Crossing {
 // is. Sorted by size.
 std::optional<double> pays_from(const std::vector<Crossing>& sizes);
 
-// Times the work on both, and checks what they compute.
-Crossing cross(const std::string& work, int64_t size, const Executor& device, const Executor& cpu,
+// Times the work of that name on both, and checks what they compute.
+Crossing cross(const std::string& name, int64_t size, const Executor& device, const Executor& cpu,
                int rounds, Clock clock);
 
 void print(const std::vector<Crossing>& sizes);  // of one work

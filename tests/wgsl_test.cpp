@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -318,6 +317,13 @@ TEST_F(Wgsl, WhatCompilersKnowBeforehand) {
                     "  y[i, 6] = exp(v); y[i, 7] = select(v != v, -inf, inf) }"),
                 5),
         options(), "NaN");
+  check(case_of(Program::parse("program p(in __: i32[n], out u__: i32[n]) workgroup(8) lanes(n) {\n"
+                               "  shared __t: i32[8]; __i = global_id.x; var __v = 1\n"
+                               "  __t[9] = 1; __t[lane_id.x] = __[__i] + __[-1]; barrier()\n"
+                               "  __v += __t[8] + __t[-1] + __t[7]; u__[-3] = 1; u__[__i] = __v }"),
+                5),
+        options(), "names");
+  if (device_->flushes()) return;  // x / x is 0 / 0 there of what is denormal
   check(
       case_of(
           Program::parse(
@@ -328,12 +334,6 @@ TEST_F(Wgsl, WhatCompilersKnowBeforehand) {
               "  y[i, 6] = fma(-0.0, v, v); y[i, 7] = select(!(v < 1.0), 1.0, 2.0) }"),
           6),
       options(), "what is not so of floats");
-  check(case_of(Program::parse("program p(in __: i32[n], out u__: i32[n]) workgroup(8) lanes(n) {\n"
-                               "  shared __t: i32[8]; __i = global_id.x; var __v = 1\n"
-                               "  __t[9] = 1; __t[lane_id.x] = __[__i] + __[-1]; barrier()\n"
-                               "  __v += __t[8] + __t[-1] + __t[7]; u__[-3] = 1; u__[__i] = __v }"),
-                5),
-        options(), "names");
 }
 
 }  // namespace

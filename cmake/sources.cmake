@@ -10,7 +10,9 @@ set(HOLOGRAM_SOURCES
     src/core/messages.cpp
     src/core/nearest.cpp
     src/core/output_file.cpp
+    src/core/pages.cpp
     src/core/parallel.cpp
+    src/core/parse_real.cpp
     src/core/signal_handlers.cpp
 
     src/files/exif.cpp
@@ -119,7 +121,6 @@ set(HOLOGRAM_SOURCES
     src/dialects/wgsl_print.cpp
 
     src/libraries/accumulation.cpp
-
     src/libraries/convolution.cpp
     src/libraries/cublaslt/cublaslt.cpp
     src/libraries/host_ops.cpp

@@ -1,10 +1,11 @@
 #include "hologram/array.hpp"
 
-#include <sys/mman.h>
-
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "core/messages.hpp"
+#include "core/pages.hpp"
 
 namespace hologram {
 namespace {
@@ -14,17 +15,18 @@ constexpr size_t kHugeFrom = size_t{4} << 20;
 // Anonymous pages: zero without being written, given back to the system when released.
 std::shared_ptr<void> allocate_zeros(size_t bytes) {
   if (bytes == 0) return {};
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
+  void* memory = core::allocate_pages(bytes);
+  if (memory == nullptr)
     throw core::error(core::Text::OutOfMemory, "the host", bytes, std::string());
-  if (bytes >= kHugeFrom) madvise(memory, bytes, MADV_HUGEPAGE);
-  return {memory, [bytes](void* p) { munmap(p, bytes); }};
+  if (bytes >= kHugeFrom) core::prefer_huge_pages(memory, bytes);
+  return {memory, [bytes](void* p) { core::release_pages(p, bytes); }};
 }
 
 }  // namespace
 
 int64_t count_of(const Shape& shape) {
-  constexpr int64_t kMax = int64_t{1} << 59;
+  // Bytes are counted in 64 bits, and, where there are no more, in 32.
+  constexpr auto kMax = static_cast<int64_t>(std::min<uint64_t>(uint64_t{1} << 59, SIZE_MAX / 8));
   if (shape.size() > kMaxRank) throw core::error(core::Text::BadShape, to_string(shape), kMaxRank);
   int64_t count = 1;
   bool zero = false;

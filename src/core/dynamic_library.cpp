@@ -1,11 +1,23 @@
 #include "core/dynamic_library.hpp"
 
+#ifndef __EMSCRIPTEN__
 #include <dlfcn.h>
+#endif
 #ifdef __GLIBC__
 #include <link.h>
 #endif
 
 namespace hologram::core {
+
+#ifdef __EMSCRIPTEN__
+
+// WebAssembly is linked once and for all.
+DynamicLibrary::DynamicLibrary(std::initializer_list<const char*> /*names*/)
+    : reason_("WebAssembly cannot open libraries") {}
+std::string DynamicLibrary::path() const { return {}; }
+void* DynamicLibrary::find(const char* /*symbol*/) const { return nullptr; }
+
+#else
 
 DynamicLibrary::DynamicLibrary(std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -32,5 +44,7 @@ std::string DynamicLibrary::path() const {
 void* DynamicLibrary::find(const char* symbol) const {
   return handle_ == nullptr ? nullptr : dlsym(handle_, symbol);
 }
+
+#endif
 
 }  // namespace hologram::core

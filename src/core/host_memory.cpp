@@ -1,5 +1,9 @@
 #include "core/host_memory.hpp"
 
+#ifdef __EMSCRIPTEN__
+#include <emscripten/heap.h>
+#endif
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -8,11 +12,6 @@
 
 namespace hologram::core {
 namespace {
-
-std::string contents(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // The number after a word at the beginning of a line.
 std::optional<uint64_t> number_after(const std::string& text, const std::string& word) {
@@ -50,11 +49,27 @@ HostMemory host_memory(const MemoryTexts& texts) {
   return memory;
 }
 
+#ifdef __EMSCRIPTEN__
+HostMemory host_memory() {
+  constexpr uint64_t kMost = uint64_t{1} << 32;
+  return {.total = kMost, .free = kMost - emscripten_get_heap_size()};
+}
+#else
+namespace {
+
+std::string contents(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
 HostMemory host_memory() {
   return host_memory({.meminfo = contents("/proc/meminfo"),
                       .limit = contents("/sys/fs/cgroup/memory.max"),
                       .used = contents("/sys/fs/cgroup/memory.current"),
                       .stat = contents("/sys/fs/cgroup/memory.stat")});
 }
+#endif
 
 }  // namespace hologram::core

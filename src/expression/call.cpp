@@ -5,6 +5,7 @@
 
 #include "core/messages.hpp"
 #include "core/nearest.hpp"
+#include "core/parse_real.hpp"
 #include "expression/functions.hpp"
 #include "expression/names.hpp"
 #include "hologram/creation.hpp"
@@ -20,7 +21,7 @@ Value default_of(std::string_view text) {
   double real = 0;
   const char* const end = text.data() + text.size();
   if (std::from_chars(text.data(), end, whole).ptr == end) return whole;
-  if (std::from_chars(text.data(), end, real).ptr == end) return real;
+  if (core::parse_real(text, real)) return real;
   return constant(text);
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/messages.hpp"
 #include "core/nearest.hpp"
+#include "core/parse_real.hpp"
 #include "expression/functions.hpp"
 #include "expression/lexer.hpp"
 #include "expression/names.hpp"
@@ -310,10 +311,9 @@ class Parser {
     if (is_whole) {
       real = static_cast<double>(integer);
     } else {
-      const auto fraction = std::from_chars(text.data(), end, real);
+      const bool fraction = core::parse_real(text, real);
       const bool digits = text.find_first_not_of("0123456789") == std::string_view::npos;
-      if (base == 16 || digits || fraction.ec != std::errc() || fraction.ptr != end)
-        fail(Text::ExpressionNumber, where, text_of(where));
+      if (base == 16 || digits || !fraction) fail(Text::ExpressionNumber, where, text_of(where));
     }
     const uint32_t node = add(Kind::Number, where);
     out_.nodes[node].dtype = is_whole ? DType::I64 : DType::F64;

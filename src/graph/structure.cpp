@@ -110,9 +110,9 @@ void Structure::describe_given(const Node& node) {
 void Structure::describe(const Node& node) {
   words_.push_back(static_cast<uint64_t>(node.kind) | static_cast<uint64_t>(node.dtype) << 8 |
                    static_cast<uint64_t>(node.combine) << 16 |
-                   static_cast<uint64_t>(node.reduced) << 24 | node.shape.size() << 32 |
-                   node.attributes.size() << 40);
-  words_.push_back(node.inputs.size() | node.parts.size() << 32);
+                   static_cast<uint64_t>(node.reduced) << 24 | uint64_t{node.shape.size()} << 32 |
+                   uint64_t{node.attributes.size()} << 40);
+  words_.push_back(node.inputs.size() | uint64_t{node.parts.size()} << 32);
   describe(node.shape);
   if (node.kind == Kind::Elementwise) words_.push_back(reinterpret_cast<uintptr_t>(node.op));
   if (node.kind == Kind::Reduce) words_.push_back(static_cast<uint64_t>(node.chunk));

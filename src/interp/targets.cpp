@@ -33,7 +33,8 @@ constexpr Target kTargets[] = {
 // built.
 std::vector<Target> detect() {
   std::vector<Target> found;
-  const int64_t available = hwy::SupportedTargets() | HWY_STATIC_TARGET;
+  int64_t available = HWY_STATIC_TARGET;
+  if constexpr ((HWY_TARGETS) != HWY_STATIC_TARGET) available |= hwy::SupportedTargets();
   for (const Target& t : kTargets)
     if (const int64_t bit = t.hwy & available & (HWY_TARGETS); bit != 0)
       found.push_back({t.name, bit});

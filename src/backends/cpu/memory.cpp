@@ -1,8 +1,9 @@
 #include "backends/cpu/memory.hpp"
 
-#include <sys/mman.h>
-
+#include <cstdint>
 #include <new>
+
+#include "core/pages.hpp"
 
 namespace hologram::backends::cpu {
 namespace {
@@ -17,19 +18,18 @@ class Mapping final : public hal::Buffer {
   explicit Mapping(uint64_t bytes) : bytes_(bytes), mapped_((bytes + kPage - 1) / kPage * kPage) {
     // Huge pages are aligned to their size; what stands out on both sides is never touched.
     const uint64_t slack = bytes >= kHugeFrom ? kHugePage : 0;
-    if (mapped_ < bytes || mapped_ + slack < mapped_) throw std::bad_alloc();
+    if (mapped_ < bytes || mapped_ + slack < mapped_ || mapped_ > SIZE_MAX - slack)
+      throw std::bad_alloc();
     if (mapped_ == 0) mapped_ = kPage;
     mapped_ += slack;
-    base_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base_ == MAP_FAILED) throw std::bad_alloc();
+    base_ = core::allocate_pages(static_cast<size_t>(mapped_));
+    if (base_ == nullptr) throw std::bad_alloc();
     data_ = static_cast<std::byte*>(base_);
     if (slack == 0) return;
     data_ += (kHugePage - reinterpret_cast<uintptr_t>(data_) % kHugePage) % kHugePage;
-#ifdef MADV_HUGEPAGE
-    madvise(data_, bytes, MADV_HUGEPAGE);
-#endif
+    core::prefer_huge_pages(data_, static_cast<size_t>(bytes));
   }
-  ~Mapping() override { munmap(base_, mapped_); }
+  ~Mapping() override { core::release_pages(base_, static_cast<size_t>(mapped_)); }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 

@@ -20,9 +20,8 @@ struct Factor {
   uint32_t node = kNone;
   Wide number = 1;
   friend bool operator==(const Factor&, const Factor&) = default;
-  friend auto operator<=>(const Factor& a, const Factor& b) {
-    return std::tuple(a.node, static_cast<int64_t>(a.number)) <=>
-           std::tuple(b.node, static_cast<int64_t>(b.number));
+  friend bool operator<(const Factor& a, const Factor& b) {
+    return std::tuple(a.node, a.number) < std::tuple(b.node, b.number);
   }
 };
 using Factors = std::vector<Factor>;  // sorted, without ones

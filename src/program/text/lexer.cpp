@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <locale>
-#include <sstream>
 #include <utility>
 
 #include "core/messages.hpp"
+#include "core/parse_real.hpp"
 #include "program/text/excerpt.hpp"
 
 namespace hologram::program {
@@ -219,17 +217,6 @@ std::vector<Token> tokenize(std::string_view text, std::string_view file) {
   return Lexer(text, file).run();
 }
 
-bool parse_real(std::string_view text, double& value) {
-#if defined(__cpp_lib_to_chars)
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  return result.ec == std::errc() && result.ptr == text.data() + text.size();
-#else
-  std::istringstream in{std::string(text)};
-  in.imbue(std::locale::classic());
-  return static_cast<bool>(in >> value) && in.peek() == std::istringstream::traits_type::eof();
-#endif
-}
-
 bool parse_literal(std::string_view text, Literal& literal) {
   const bool hex = text.size() > 1 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
   constexpr auto kSuffixes = std::to_array<DType>(
@@ -248,7 +235,7 @@ bool parse_literal(std::string_view text, Literal& literal) {
   }
   literal.number = Number::of_real(0);
   return !is_integer(literal.type) && !text.empty() && is_digit(text[0]) &&
-         parse_real(text, literal.number.real);
+         core::parse_real(text, literal.number.real);
 }
 
 std::string_view describe(Tok kind) {

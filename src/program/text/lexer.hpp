@@ -82,9 +82,6 @@ struct Literal {
 };
 bool parse_literal(std::string_view text, Literal& literal);
 
-// A decimal number, whatever the locale of the host program.
-bool parse_real(std::string_view text, double& value);
-
 // The spelling of an operator or bracket, "a name", "the end of the line", …
 std::string_view describe(Tok kind);
 

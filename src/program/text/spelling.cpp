@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/parse_real.hpp"
 #include "program/text/lexer.hpp"
 
 namespace hologram::program {
@@ -59,7 +60,8 @@ std::string real_text(double value, bool single) {
       single ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
   // The reader takes the decimal as a double first; in rare cases that rounds twice.
   double read = 0;
-  if (single && (!parse_real(text, read) || static_cast<float>(read) != static_cast<float>(value)))
+  if (single &&
+      (!core::parse_real(text, read) || static_cast<float>(read) != static_cast<float>(value)))
     text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;

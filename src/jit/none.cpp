@@ -1,0 +1,26 @@
+// In place of the compiler, for processors that it knows no instructions of.
+#include "jit/jit.hpp"
+
+namespace hologram::jit {
+
+class Code {};
+
+Isa isa_of(std::string_view /*name*/) { return Isa::None; }
+
+Compiled::Compiled(std::unique_ptr<Code> code, bool grouped, std::array<uint32_t, 3> workgroup)
+    : code_(std::move(code)), grouped_(grouped), workgroup_(workgroup) {}
+Compiled::~Compiled() = default;
+
+interp::Outcome Compiled::run(const interp::Launch& /*launch*/, core::Threads& /*threads*/) const {
+  return {};
+}
+
+size_t Compiled::bytes() const { return 0; }
+
+std::variant<std::shared_ptr<const Compiled>, std::string> compile(
+    const program::Module& /*module*/, const interp::KernelTable& /*kernels*/, Isa /*isa*/,
+    std::string* /*listing*/) {
+  return "its instruction set has no compiler";
+}
+
+}  // namespace hologram::jit

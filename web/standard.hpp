@@ -1,0 +1,73 @@
+// What the C++20 library of older LLVMs lacks (Emscripten of Debian 12 brings that of LLVM 14); the
+// web build includes it in front of every source.
+#pragma once
+
+#include <atomic>
+#include <compare>
+#include <concepts>
+#include <type_traits>
+#include <version>
+
+namespace std {
+
+#ifndef __cpp_lib_bit_cast
+template <class To, class From>
+requires(sizeof(To) == sizeof(From) && is_trivially_copyable_v<To> &&
+         is_trivially_copyable_v<From>) constexpr To bit_cast(const From& from) noexcept {
+  return __builtin_bit_cast(To, from);
+}
+#endif
+
+#ifndef __cpp_lib_three_way_comparison
+template <class T>
+concept three_way_comparable = requires(const T& a, const T& b) {
+  a <=> b;
+};
+
+template <class I, class J>
+constexpr auto lexicographical_compare_three_way(I a, I a_end, J b, J b_end)
+    -> decltype(*a <=> *b) {
+  for (; a != a_end && b != b_end; ++a, ++b)
+    if (const auto order = *a <=> *b; order != 0) return order;
+  return a != a_end   ? strong_ordering::greater
+         : b != b_end ? strong_ordering::less
+                      : strong_ordering::equal;
+}
+#endif
+
+#ifndef __cpp_lib_atomic_ref
+// As much of it as integers need.
+template <class T>
+class atomic_ref {
+ public:
+  explicit atomic_ref(T& object) : object_(&object) {}
+  T load(memory_order) const noexcept { return __atomic_load_n(object_, __ATOMIC_SEQ_CST); }
+  void store(T value, memory_order) const noexcept {
+    __atomic_store_n(object_, value, __ATOMIC_SEQ_CST);
+  }
+  T exchange(T value, memory_order) const noexcept {
+    return __atomic_exchange_n(object_, value, __ATOMIC_SEQ_CST);
+  }
+  bool compare_exchange_weak(T& expected, T desired, memory_order) const noexcept {
+    return __atomic_compare_exchange_n(object_, &expected, desired, true, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_SEQ_CST);
+  }
+  T fetch_add(T v, memory_order) const noexcept {
+    return __atomic_fetch_add(object_, v, __ATOMIC_SEQ_CST);
+  }
+  T fetch_and(T v, memory_order) const noexcept {
+    return __atomic_fetch_and(object_, v, __ATOMIC_SEQ_CST);
+  }
+  T fetch_or(T v, memory_order) const noexcept {
+    return __atomic_fetch_or(object_, v, __ATOMIC_SEQ_CST);
+  }
+  T fetch_xor(T v, memory_order) const noexcept {
+    return __atomic_fetch_xor(object_, v, __ATOMIC_SEQ_CST);
+  }
+
+ private:
+  T* object_;
+};
+#endif
+
+}  // namespace std

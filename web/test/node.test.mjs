@@ -1,0 +1,95 @@
+// node --test web/test: the built module in build-web/package, in Node. The conformance suite's cases
+// are chosen by HOLOGRAM_TEST_FILTER.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+const folder = new URL('../../build-web/package/', import.meta.url);
+const { Hologram, HologramError } = await import(new URL('hologram.js', folder));
+const hg = await Hologram.create();
+
+test('tensors go in and out', async () => {
+  const a = hg.tensor([[1, 2, 3], [4, 5, 6]]);
+  assert.deepEqual(a.shape, [2, 3]);
+  assert.equal(a.dtype, 'f32');
+  assert.deepEqual(await a.array(), [[1, 2, 3], [4, 5, 6]]);
+  assert.deepEqual(await hg.tensor(new Int32Array([7, 8])).data(), new Int32Array([7, 8]));
+  assert.deepEqual(await hg.tensor([1n, -2n]).data(), new BigInt64Array([1n, -2n]));
+  assert.deepEqual(await hg.tensor([], { shape: [0, 4] }).array(), []);
+  assert.equal(await hg.tensor(2.5).item(), 2.5);
+  assert.deepEqual(await hg.tensor([0.5, 1, -2]).cast('f16').data(), new Uint16Array([0x3800, 0x3c00, 0xc000]));
+});
+
+test('expressions and methods are the same functions', async () => {
+  const a = hg.tensor([[1, 2], [3, 4]]), b = hg.tensor([[0.5, -1], [2, 0]]);
+  const whole = hg.eval('sum(sigmoid(a @ b + 1), axis=0)', { a, b });
+  const steps = a.matmul(b).add(1).sigmoid().sum({ axis: 0 });
+  assert.deepEqual(await whole.data(), await steps.data());
+  const expected = [[4.5, -1], [9.5, -3]];
+  const sigmoid = (x) => 1 / (1 + Math.exp(-(x + 1)));
+  (await whole.data()).forEach((v, j) =>
+    assert.ok(Math.abs(v - sigmoid(expected[0][j]) - sigmoid(expected[1][j])) < 1e-6));
+  assert.deepEqual(await hg.concat([a, b], 1).array(), [[1, 2, 0.5, -1], [3, 4, 2, 0]]);
+  const { mean, spread } = hg.eval('mean = mean(x); spread = std(x)', { x: [1, 2, 3, 4] });
+  assert.equal(await mean.item(), 2.5);
+  assert.ok(Math.abs(await spread.item() - Math.sqrt(1.25)) < 1e-6);
+});
+
+test('Atlas programs run', async () => {
+  const saxpy = hg.program('program saxpy(in x: f32[n], inout y: f32[n], a: f32) lanes(n) {\n' +
+    '  i = global_id.x\n  y[i] = fma(a, x[i], y[i])\n}');
+  const { y } = saxpy.run({ x: [1, 2, 3], y: [10, 20, 30], a: 2 });
+  assert.deepEqual(await y.data(), new Float32Array([12, 24, 36]));
+  assert.match(saxpy.show('opencl'), /__kernel/);
+  assert.throws(() => saxpy.show('cobol'), HologramError);
+});
+
+test('errors say what is wrong and where', () => {
+  assert.throws(() => hg.eval('a + ', { a: 1 }), (e) => e instanceof HologramError &&
+    e.kind === 'InvalidProgram' && e.message.includes('^'));
+  assert.throws(() => hg.tensor([[1, 2], [3]]), /rows/);
+  assert.throws(() => hg.tensor([1, 2], { shape: [3] }), /bytes/);
+  assert.throws(() => hg.tensor([1, 2]).matmul(hg.tensor([1, 2, 3])), HologramError);
+  assert.throws(() => hg.program('program p('), (e) => e.kind === 'InvalidProgram');
+  const gone = hg.tensor([1]);
+  gone.dispose();
+  assert.throws(() => gone.exp(), /disposed/);
+  return assert.rejects(Hologram.create({ backend: 'cuda' }), /no backend cuda/);
+});
+
+test('runtimes come and go', async () => {
+  const module = await WebAssembly.compile(
+    await (await import('node:fs/promises')).readFile(new URL('hologram.wasm', folder)));
+  for (let i = 0; i < 100; i++) {
+    const one = await Hologram.create({ wasm: module });
+    assert.equal(await one.tensor([i, 1]).sum().item(), i + 1);
+    one.dispose();
+  }
+});
+
+test('what is dropped is freed', async () => {
+  for (let i = 0; i < 300; i++) {
+    const big = hg.zeros([1024, 1024]);  // 1.2 GB in all
+    assert.equal((await big.data()).length, 1 << 20);
+    big.dispose();
+  }
+});
+
+test('the examples of the documentation run', async () => {
+  const { readFile, writeFile, rm } = await import('node:fs/promises');
+  const text = await readFile(new URL('../../docs/web.md', import.meta.url), 'utf8');
+  const examples = [...text.matchAll(/```js\n([^]*?)```/g)].map((m) => m[1]);
+  assert.ok(examples.length >= 3);
+  for (const [i, example] of examples.entries()) {
+    const file = new URL(`example${i}.mjs`, folder);
+    await writeFile(file, example.replace("from 'hologram'", "from './hologram.js'"));
+    await import(file);
+    await rm(file);
+  }
+});
+
+test('conformance', async () => {
+  const report = await hg.selfTest(process.env.HOLOGRAM_TEST_FILTER ?? '/f32/');
+  assert.deepEqual(report.failures, []);
+  assert.ok(report.passed > 100, JSON.stringify(report));
+  console.log(report);
+});

@@ -90,7 +90,7 @@ int nvrtcGetCUBINSize(Compilation program, size_t* bytes) {
 int nvrtcGetCUBIN(Compilation program, char* bytes) {
   ENTER;
   const std::string code = code_of(w, program);
-  std::memcpy(bytes, code.data(), code.size());
+  code.copy(bytes, code.size());
   return 0;
 }
 int nvrtcGetPTXSize(Compilation program, size_t* bytes) {

@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -17,8 +18,6 @@
 #include "core/disk_cache.hpp"
 #include "cuda_fixture.hpp"
 #include "runtime/executor_state.hpp"
-
-extern char** environ;
 
 namespace hologram {
 namespace {
@@ -101,8 +100,10 @@ class CudaCaches : public CudaTest {
 
 TEST_F(CudaCaches, AThousandDamagedEntriesWhileAnotherProcessWorks) {
   std::vector<Program> programs;
+  programs.reserve(kPrograms);
   for (int k = 0; k < kPrograms; k++) programs.push_back(program_of(k));
   std::vector<uint64_t> right;
+  right.reserve(kPrograms);
   for (const Program& p : programs) right.push_back(code_of(p));
   EXPECT_EQ(std::set<uint64_t>(right.begin(), right.end()).size(), programs.size());
   const std::vector<fs::path> files = entries(folder_);
@@ -177,7 +178,7 @@ class OpenClCaches : public testing::Test {
       GTEST_SKIP() << error.what();
     }
   }
-  ~OpenClCaches() override {
+  void TearDown() override {
     if (own_) fs::remove_all(folder_);
   }
   static Executor executor() { return Executor(BackendType::OpenCl); }

@@ -18,7 +18,7 @@ class ProductTuning : public CublasLt {
         },
         LogLevel::Info);
   }
-  ~ProductTuning() override { set_log_callback({}); }
+  void TearDown() override { set_log_callback({}); }
 
   static Executor tuned(uint64_t milliseconds, const std::string& file = {}) {
     BackendConfig how = config();

@@ -131,7 +131,7 @@ class TuningFile : public testing::Test {
     folder_ = name;
     path_ = folder_ / "some where" / "tuned.json";
   }
-  ~TuningFile() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
 
   TuningCache cache(TuningPlace place = {"GPU", "driver 1", "0.1.0"}) {
     return {path_.string(), std::move(place),

@@ -111,6 +111,7 @@ set(HOLOGRAM_SOURCES
     src/dialects/lanes.cpp
     src/dialects/language.cpp
     src/dialects/operations.cpp
+    src/dialects/patterns.cpp
     src/dialects/polls.cpp
     src/dialects/print.cpp
     src/dialects/uses.cpp

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/messages.hpp"
+#include "dialects/patterns.hpp"
 #include "dialects/spelling.hpp"
 
 namespace hologram::dialects {
@@ -22,14 +23,8 @@ Kind kind_of(DType t) {
 // $a $b $c: the operands. $T: the type of the result, $U: the unsigned type of its size, $F: the
 // operands' type, $V: the unsigned type of that size. $m: what f32's functions end in. $n: the
 // width less 1. $i: infinity.
-struct Row {
-  Op op;
-  uint8_t kinds;  // of the operands' type
-  std::string_view pattern;
-};
-
 // clang-format off
-constexpr Row kRows[] = {
+constexpr Pattern kPatterns[] = {
     {Op::Add, S, "($T)(($U)$a + ($U)$b)"},
     {Op::Add, U | F, "$a + $b"},
     {Op::Sub, S, "($T)(($U)$a - ($U)$b)"},
@@ -95,12 +90,6 @@ constexpr Row kRows[] = {
     {Op::Wrap16, U, "($T)(u16)$a"},
 };
 
-// Conversions, by both types. The first row that fits.
-struct Conversion {
-  Op op;
-  uint8_t to, from;
-  std::string_view pattern;
-};
 constexpr Conversion kConversions[] = {
     {Op::Cast, B, N, "$a != 0"},
     {Op::Cast, I, F, "$F_to_$T($a)"},
@@ -113,14 +102,9 @@ constexpr Conversion kConversions[] = {
 // clang-format on
 
 std::string_view pattern_of(Op op, DType type, DType from) {
-  if (op == Op::Cast || op == Op::Bitcast) {
-    for (const Conversion& row : kConversions)
-      if (row.op == op && (row.to & kind_of(type)) != 0 && (row.from & kind_of(from)) != 0)
-        return row.pattern;
-  } else {
-    for (const Row& row : kRows)
-      if (row.op == op && (row.kinds & kind_of(from)) != 0) return row.pattern;
-  }
+  const std::string_view pattern =
+      find_pattern(kPatterns, kConversions, op, kind_of(type), kind_of(from));
+  if (!pattern.empty()) return pattern;
   throw core::error(core::Text::InternalError, fmt::format("no printer knows {} of {}",
                                                            program::info(op).name, name_of(from)));
 }

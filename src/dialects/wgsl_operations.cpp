@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/messages.hpp"
+#include "dialects/patterns.hpp"
 #include "dialects/spelling.hpp"
 #include "dialects/wgsl.hpp"
 
@@ -39,14 +40,8 @@ Kind kind_of(DType type) {
 
 // $a $b $c: the operands. $T: the type of the result in WGSL, $R and $N: the names of the types of
 // result and operands in Atlas.
-struct Row {
-  Op op;
-  uint8_t kinds;  // of the operands' type
-  std::string_view pattern;
-};
-
 // clang-format off
-constexpr Row kRows[] = {
+constexpr Pattern kPatterns[] = {
     {Op::Add, I | F, "$a + $b"},
     {Op::Add, W, "add_u64($a, $b)"},
     {Op::Sub, I | F, "$a - $b"},
@@ -122,12 +117,6 @@ constexpr Row kRows[] = {
     {Op::Wrap16, I, "extractBits($a, 0u, 16u)"},
 };
 
-// Conversions, by both types. The first row that fits.
-struct Conversion {
-  Op op;
-  uint8_t to, from;
-  std::string_view pattern;
-};
 constexpr Conversion kConversions[] = {
     {Op::Cast, B, I, "bool($a)"},
     {Op::Cast, B, W, "any($a != vec2u())"},
@@ -146,14 +135,9 @@ constexpr Conversion kConversions[] = {
 // clang-format on
 
 std::string_view pattern_of(Op op, DType type, DType from) {
-  if (op == Op::Cast || op == Op::Bitcast) {
-    for (const Conversion& row : kConversions)
-      if (row.op == op && (row.to & kind_of(type)) != 0 && (row.from & kind_of(from)) != 0)
-        return row.pattern;
-  } else {
-    for (const Row& row : kRows)
-      if (row.op == op && (row.kinds & kind_of(from)) != 0) return row.pattern;
-  }
+  const std::string_view pattern =
+      find_pattern(kPatterns, kConversions, op, kind_of(type), kind_of(from));
+  if (!pattern.empty()) return pattern;
   throw core::error(core::Text::InternalError, fmt::format("WGSL's printer does not know {} of {}",
                                                            program::info(op).name, name_of(from)));
 }

@@ -143,17 +143,7 @@ TEST_P(Computes, RandomProgramsThatCouldBeStopped) {
 
 // Loops that never end, alone and between barriers, where all lanes have to come by.
 TEST_P(Computes, EndlessLoopsAreStopped) {
-  constexpr const char* kTexts[] = {
-      "program p(out y: i32[n]) lanes(n) { var i = 0; loop { i += 1; y[global_id.x] = i } }",
-      "program p(out y: i32[n]) lanes(n) { for i in 0i64..9000000000000000000i64 {\n"
-      "  y[global_id.x] = i32(i) } }",
-      "program p(out y: i32[n]) workgroup(32) lanes(n) { var i = 0\n"
-      "  loop { y[global_id.x] = i; barrier(); i += group_reduce_add(1) } }",
-      "program p(out y: i32[n]) workgroup(32) lanes(n) { shared t: i32[32]; var i = lane_id.x\n"
-      "  loop { i = i * 3 | 1; if i == 2 { break } loop { i += 2; if i == lane_id.x { break } } }\n"
-      "  t[lane_id.x] = i; barrier(); y[global_id.x] = t[31 - lane_id.x] }",
-  };
-  for (const char* text : kTexts) {
+  for (const char* text : kEndless) {
     const Program program = Program::parse(text);
     for (const Stop stop : {Stop::Flag, Stop::Budget}) {
       const Printed printed = print(program, GetParam(), {.stop = stop});

@@ -13,6 +13,7 @@
 #include "hologram/error.hpp"
 #include "hologram/ops.hpp"
 #include "libraries/product.hpp"
+#include "progress_of_launches.hpp"
 #include "runtime/executor_state.hpp"
 
 #if __has_include(<CL/cl.h>)
@@ -282,34 +283,7 @@ TEST_F(OpenCl, AProgramThatDoesNotEndTimesOutAndTheDeviceWorksOn) {
   EXPECT_EQ(ops::sum(Tensor::from_vector(numbers(1000), {1000}, on)).to_vector<float>().size(), 1u);
 }
 
-TEST_F(OpenCl, ProgressIsToldAndCancellingStops) {
-  const Program program = Program::parse(R"(
-program slow(out y: f32[n]) workgroup(64) lanes(n) {
-  i = global_id.x
-  var s = 0.0
-  for k in 0..1000 { s += sin(f32(k + i)) }
-  y[i] = s
-}
-)");
-  Progress progress;
-  RunOptions options;
-  options.progress = &progress;
-  options.shapes = {{"y", {20000}}};
-  executor().run(program, {}, options);
-  EXPECT_EQ(progress.done, progress.total);
-  EXPECT_EQ(progress.total, 313u * 64);
-  Progress again;
-  options.progress = &again;
-  options.shapes = {{"y", {20'000'000}}};
-  std::thread cancels([&] {
-    while (again.done == 0) std::this_thread::yield();
-    again.cancel = true;
-  });
-  const std::string text =
-      message([&] { executor().run(program, {}, options); }, ErrorKind::Cancelled);
-  cancels.join();
-  EXPECT_NE(text.find("'slow'"), std::string::npos);
-}
+TEST_F(OpenCl, ProgressIsToldAndCancellingStops) { expect_progress_and_cancelling(executor()); }
 
 TEST_F(OpenCl, WhatTheCompilerSaysIsPassedOn) {
   const Session session(Driver::instance().devices().front());

@@ -11,6 +11,7 @@
 #include "hologram/error.hpp"
 #include "hologram/memory.hpp"
 #include "hologram/ops.hpp"
+#include "progress_of_launches.hpp"
 #include "runtime/pool.hpp"
 #include "webgpu_fixture.hpp"
 
@@ -198,34 +199,7 @@ program endless(in x: i32[n], out y: i32[n]) workgroup(64) lanes(n) {
     }
 }
 
-TEST_F(WebGpu, ProgressIsToldAndCancellingStops) {
-  const Program program = Program::parse(R"(
-program slow(out y: f32[n]) workgroup(64) lanes(n) {
-  i = global_id.x
-  var s = 0.0
-  for k in 0..1000 { s += sin(f32(k + i)) }
-  y[i] = s
-}
-)");
-  Progress progress;
-  RunOptions options;
-  options.progress = &progress;
-  options.shapes = {{"y", {20000}}};
-  executor().run(program, {}, options);
-  EXPECT_EQ(progress.done, progress.total);
-  EXPECT_EQ(progress.total, 313u * 64);
-  Progress again;
-  options.progress = &again;
-  options.shapes = {{"y", {20'000'000}}};
-  std::thread cancels([&] {
-    while (again.done == 0) std::this_thread::yield();
-    again.cancel = true;
-  });
-  const std::string text =
-      message([&] { executor().run(program, {}, options); }, ErrorKind::Cancelled);
-  cancels.join();
-  EXPECT_NE(text.find("'slow'"), std::string::npos);
-}
+TEST_F(WebGpu, ProgressIsToldAndCancellingStops) { expect_progress_and_cancelling(executor()); }
 
 TEST_F(WebGpu, WhatTheCompilerSaysIsPassedOn) {
   const auto session = Session::open(Driver::instance().adapters().front());

@@ -135,4 +135,16 @@ inline constexpr const char* kSharedRows[] = {
   t[row] = group_reduce_add(all) + i64(group_reduce_max(most)) - u
 })"};
 
+// Loops that never end, alone and between barriers, where all lanes have to come by.
+inline constexpr const char* kEndless[] = {
+    "program p(out y: i32[n]) lanes(n) { var i = 0; loop { i += 1; y[global_id.x] = i } }",
+    "program p(out y: i32[n]) lanes(n) { for i in 0i64..9000000000000000000i64 {\n"
+    "  y[global_id.x] = i32(i) } }",
+    "program p(out y: i32[n]) workgroup(32) lanes(n) { var i = 0\n"
+    "  loop { y[global_id.x] = i; barrier(); i += group_reduce_add(1) } }",
+    "program p(out y: i32[n]) workgroup(32) lanes(n) { shared t: i32[32]; var i = lane_id.x\n"
+    "  loop { i = i * 3 | 1; if i == 2 { break } loop { i += 2; if i == lane_id.x { break } } }\n"
+    "  t[lane_id.x] = i; barrier(); y[global_id.x] = t[31 - lane_id.x] }",
+};
+
 }  // namespace hologram::dialects

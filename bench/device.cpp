@@ -1,18 +1,24 @@
-// What tensors cost on one device, with inputs that are there already: the time of an evaluation,
-// by the clock on the wall, waiting included, and the bandwidth that comes of it. Every kind of
-// work is first done small on the CPU as well, and the bits compared.
+// What tensors cost on one device, with inputs that are there already, by the clock on the wall:
+// the time of an evaluation that is waited for, that of each of several in a row, which is the
+// device's alone, and the bandwidth that comes of it. Every kind of work is first done small on the
+// CPU as well, and the bits compared.
 //
-//   bench_device [--size N] [--rounds N] [--only products]
+//   bench_device [--size N] [--rounds N] [--only NAME,…]
 //
-// The device is the one that HOLOGRAM_BACKEND names. Products of matrices come last.
+// The device is the one that HOLOGRAM_BACKEND names. Products of matrices and convolutions
+// come last. Names are those that are printed, "small": what costs the host more than the device,
+// "captured": products in a graph, "copies": of pinned memory, "products" and "convolutions": all
+// of these.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 
 #include "backends/cuda/stream.hpp"
+#include "device_convolutions.hpp"
 #include "device_products.hpp"
 #include "hologram/hologram.hpp"
 #include "runtime/executor_state.hpp"
@@ -25,7 +31,11 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   int64_t size = int64_t{1} << 27;
   int rounds = 15;
-  bool only_products = false;
+  std::string only;  // names, each between commas; empty: everything
+
+  bool wants(std::string_view name) const {
+    return only.empty() || only.find(fmt::format(",{},", name)) != std::string::npos;
+  }
 };
 
 struct Work {
@@ -71,12 +81,19 @@ std::vector<Tensor> inputs_of(const Work& work, int64_t size, const Executor& ex
   return inputs;
 }
 
-bool same_bits(const Work& work, const Executor& executor) {
+// The largest difference from the CPU's results, as a part of the largest of them.
+double difference(const Work& work, const Executor& executor) {
   const Executor cpu(BackendType::Cpu);
   const int64_t size = 128 * 16384;
-  const Array a = work.compute(inputs_of(work, size, executor)).array();
-  const Array b = work.compute(inputs_of(work, size, cpu)).array();
-  return std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+  const auto a = work.compute(inputs_of(work, size, executor)).to_vector<float>();
+  const auto b = work.compute(inputs_of(work, size, cpu)).to_vector<float>();
+  if (std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0) return 0;
+  double most = 0, largest = 0;
+  for (size_t i = 0; i < a.size(); i++) {
+    most = std::max(most, std::fabs(double{a[i]} - double{b[i]}));
+    largest = std::max(largest, std::fabs(double{b[i]}));
+  }
+  return most / largest;
 }
 
 double median_seconds(int rounds, const std::function<void()>& run) {
@@ -91,6 +108,24 @@ double median_seconds(int rounds, const std::function<void()>& run) {
   return seconds[static_cast<size_t>(rounds / 2)];
 }
 
+// Of memory that the device reads by itself, there and back.
+void copies(const Executor& executor) {
+  const Shape shape{int64_t{1} << 26};
+  Array here = executor.pinned(DType::F32, shape), back = executor.pinned(DType::F32, shape);
+  const std::span<float> values = here.mutable_as<float>();
+  for (size_t i = 0; i < values.size(); i++) values[i] = static_cast<float>(i % 1000);
+  Tensor there;
+  const double in = median_seconds(7, [&] {
+    there = Tensor::from(here, executor).eval();
+    executor.synchronize();
+  });
+  const double out = median_seconds(7, [&] { there.copy_to(back.mutable_as<float>()); });
+  const double bytes = static_cast<double>(here.bytes()) / 1e9;
+  fmt::print("pinned copies: {:.1f} GB/s to the device, {:.1f} GB/s from it, {}\n", bytes / in,
+             bytes / out,
+             std::memcmp(here.data(), back.data(), here.bytes()) == 0 ? "the same" : "OTHERS");
+}
+
 // What a launch costs the host, through the stream and by the driver's own call.
 void launches(const Executor& executor) {
   namespace cuda = backends::cuda;
@@ -99,28 +134,31 @@ void launches(const Executor& executor) {
       "program small(in x: f32[n], inout y: f32[n], a: f32) lanes(n) {\n"
       "  i = global_id.x\n  if i < n { y[i] = fma(a, x[i], y[i]) }\n}");
   hal::Device& device = *executor.state()->device;
-  const auto memory = device.allocate(1024);
+  const auto x = device.allocate(512), y = device.allocate(512);
   const auto stream = device.stream();
   const auto ready = device.compile(program, {});
-  const hal::Binding bindings[] = {{memory.get(), 0, 512}, {memory.get(), 512, 512}};
+  const hal::Binding bindings[] = {{x.get(), 0, 512}, {y.get(), 0, 512}};
   const uint64_t scalars[] = {128, 0x40000000};
   hal::Launch launch;
   launch.executable = ready.get();
   launch.bindings = bindings;
   launch.scalars = std::span(scalars).first(program.scalars().size());
   const auto wait = [&] { stream->wait(stream->submit(), {}); };
-  const auto each = [&](auto&& once) {
+  const auto each = [&](auto&& once, bool waited = false) {
     double best = 1;
     for (int round = 0; round < 20; round++) {
       const auto start = Clock::now();
       for (int i = 0; i < kLaunches; i++) once();
+      if (waited) wait();
       best =
           std::min(best, std::chrono::duration<double>(Clock::now() - start).count() / kLaunches);
-      wait();
+      if (!waited) wait();
     }
     return best * 1e6;
   };
   const double through = each([&] { stream->launch(launch); });
+  fmt::print("{} launches, each of what the last one left, waited for: {:.2f} us each\n", kLaunches,
+             each([&] { stream->launch(launch); }, true));
   if (executor.device().backend != BackendType::Cuda) {
     fmt::print("a launch: {:.2f} us of the host\n", through);
     return;
@@ -140,6 +178,56 @@ void launches(const Executor& executor) {
              by_hand);
 }
 
+// Products that depend on each other, with kernels between, at once and one after the other.
+bool captured_products(const Executor& executor) {
+  ops::seed(1, executor);
+  const Tensor x = ops::randn({512, 512}, DType::F32, executor).eval(),
+               w = (ops::randn({512, 512}, DType::F32, executor) * 0.05).eval(),
+               rows = ops::arange(0, 512, 1, DType::I64, executor).eval();
+  const auto chain = [&](const Tensor& start) {
+    Tensor t = start;
+    for (int i = 0; i < 20; i++) t = ops::relu(ops::matmul(t, w));
+    return t;
+  };
+  const auto with_gather = [&](const Tensor& t) { return chain(ops::take(t, rows, 0)); };
+  bool good = true;
+  const auto measure = [&](const char* name, const auto& work) {
+    const Graph graph = capture(work, x);
+    const auto time = [&](const auto& once) {
+      return median_seconds(201, [&] {
+        once();
+        executor.synchronize();
+      });
+    };
+    const double at_once = time([&] { graph.launch(x); }), each = time([&] { work(x).eval(); });
+    const Tensor other = (x + 1).eval();
+    const Array a = graph.launch(other)[0].array(), b = work(other).array();
+    const bool same = std::memcmp(a.data(), b.data(), a.bytes()) == 0;
+    good = good && same;
+    fmt::print("{}, waited for: {:.1f} us as {}, {:.1f} us evaluated; {}\n", name, at_once * 1e6,
+               graph.note(), each * 1e6, same ? "the same bits" : "OTHER BITS");
+  };
+  measure("20 times relu(x w), 512 x 512", chain);
+  measure("the same of rows that are taken", with_gather);
+  return good;
+}
+
+void small(const Executor& executor) {
+  const std::vector<Tensor> inputs = inputs_of(kWorks[0], 1000, executor);
+  const auto add = [&] { kWorks[0].compute(inputs).eval(); };
+  const double waited = median_seconds(2001, [&] {
+    add();
+    executor.synchronize();
+  });
+  const double queued = median_seconds(21, [&] {
+    for (int i = 0; i < 100; i++) add();
+  });
+  executor.synchronize();
+  fmt::print("add of 1000: {:.2f} us, and {:.2f} us of the host without waiting\n", waited * 1e6,
+             queued * 1e4);
+  launches(executor);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -147,42 +235,46 @@ int main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--size") == 0) options.size = std::atoll(argv[i + 1]);
     if (std::strcmp(argv[i], "--rounds") == 0) options.rounds = std::atoi(argv[i + 1]);
-    if (std::strcmp(argv[i], "--only") == 0)
-      options.only_products = std::strcmp(argv[i + 1], "products") == 0;
+    if (std::strcmp(argv[i], "--only") == 0) options.only = fmt::format(",{},", argv[i + 1]);
   }
   try {
     const Executor executor;
-    if (options.only_products) return bench::products(executor.config()) ? 0 : 1;
-    fmt::print("{}, {}\n{:12}{:>14}{:>14}  {}\n", executor.device().name, executor.device().driver,
-               "work", "time", "bandwidth", "bits of the CPU");
+    const bool exact = executor.device().numerics == Numerics::Exact;
+    fmt::print("{}, {}\n{:12}{:>14}{:>14}{:>14}  {}\n", executor.device().name,
+               executor.device().driver, "work", "waited for", "in a row", "bandwidth",
+               "bits of the CPU");
     bool good = true;
     for (const Work& work : kWorks) {
-      const bool same = same_bits(work, executor);
-      good = good && same;
+      if (!options.wants(work.name)) continue;
+      const double off = difference(work, executor);
+      good = good && (off == 0 || (!exact && off < 1e-5));
       const std::vector<Tensor> inputs = inputs_of(work, options.size, executor);
       const double seconds = median_seconds(options.rounds, [&] {
         work.compute(inputs).eval();
         executor.synchronize();
       });
-      fmt::print("{:12}{:>11.1f} us{:>9.0f} GB/s  {}\n", work.name, seconds * 1e6,
-                 work.transfers * 4 * static_cast<double>(inputs[0].size()) / seconds / 1e9,
-                 same ? "the same" : "OTHERS");
+      constexpr int kInARow = 20;
+      const double row = median_seconds(options.rounds / 3 + 1,
+                                        [&] {
+                                          for (int i = 0; i < kInARow; i++)
+                                            work.compute(inputs).eval();
+                                          executor.synchronize();
+                                        }) /
+                         kInARow;
+      fmt::print("{:12}{:>11.1f} us{:>11.1f} us{:>9.0f} GB/s  {}\n", work.name, seconds * 1e6,
+                 row * 1e6, work.transfers * 4 * static_cast<double>(inputs[0].size()) / row / 1e9,
+                 off == 0 ? "the same" : fmt::format("off by {:.1e}", off));
       executor.trim();
     }
-    const std::vector<Tensor> small = inputs_of(kWorks[0], 1000, executor);
-    const auto add = [&] { kWorks[0].compute(small).eval(); };
-    const double waited = median_seconds(2001, [&] {
-      add();
-      executor.synchronize();
-    });
-    const double queued = median_seconds(21, [&] {
-      for (int i = 0; i < 100; i++) add();
-    });
-    executor.synchronize();
-    fmt::print("add of 1000: {:.2f} us, and {:.2f} us of the host without waiting\n", waited * 1e6,
-               queued * 1e4);
-    launches(executor);
-    good = bench::products(executor.config()) && good;
+    if (options.wants("small")) small(executor);
+    if (options.wants("captured")) good = captured_products(executor) && good;
+    if (options.wants("copies")) copies(executor);
+    good = bench::products(executor.config(),
+                           [&](const char* name) {
+                             return options.wants("products") || options.wants(name);
+                           }) &&
+           good;
+    if (options.wants("convolutions")) good = bench::convolutions(executor.config()) && good;
     return good ? 0 : 1;
   } catch (const Error& e) {
     fmt::print(stderr, "{}\n{}\n", e.what(), e.remedy());

@@ -113,6 +113,7 @@ set(HOLOGRAM_SOURCES
     src/dialects/operations.cpp
     src/dialects/patterns.cpp
     src/dialects/polls.cpp
+    src/dialects/unrolling.cpp
     src/dialects/print.cpp
     src/dialects/uses.cpp
     src/dialects/wgsl_body.cpp
@@ -124,6 +125,8 @@ set(HOLOGRAM_SOURCES
     src/libraries/accumulation.cpp
     src/libraries/convolution.cpp
     src/libraries/cublaslt/cublaslt.cpp
+    src/libraries/cudnn/convolution.cpp
+    src/libraries/cudnn/cudnn.cpp
     src/libraries/host_ops.cpp
     src/libraries/images.cpp
     src/libraries/library.cpp
@@ -156,9 +159,11 @@ set(HOLOGRAM_SOURCES
     src/backends/opencl/stream.cpp
     src/backends/webgpu/driver.cpp
     src/backends/webgpu/memory.cpp
+    src/backends/webgpu/native.cpp
     src/backends/webgpu/program.cpp
     src/backends/webgpu/session.cpp
     src/backends/webgpu/stream.cpp
+    src/backends/webgpu/waiting.cpp
     src/backends/webgpu/webgpu.cpp
     src/backends/registry.cpp
 
@@ -182,6 +187,7 @@ set(HOLOGRAM_SOURCES
     src/graph/codegen.cpp
     src/graph/combine.cpp
     src/graph/context.cpp
+    src/graph/context_device.cpp
     src/graph/convolution_work.cpp
     src/graph/elementwise.cpp
     src/graph/explain.cpp
@@ -201,6 +207,7 @@ set(HOLOGRAM_SOURCES
     src/graph/terms.cpp
     src/graph/tuner.cpp
     src/graph/view.cpp
+    src/graph/weight_order.cpp
 
     src/tensor/build.cpp
     src/tensor/convolution.cpp
@@ -209,6 +216,7 @@ set(HOLOGRAM_SOURCES
     src/tensor/graph.cpp
     src/tensor/images.cpp
     src/tensor/kernels.cpp
+    src/tensor/launch.cpp
     src/tensor/linear.cpp
     src/tensor/movement.cpp
     src/tensor/ordering.cpp
@@ -218,6 +226,7 @@ set(HOLOGRAM_SOURCES
     src/tensor/tensor.cpp
     src/tensor/views.cpp
 
+    src/conformance/arithmetic.cpp
     src/conformance/arrays.cpp
     src/conformance/bit_cases.cpp
     src/conformance/convolution_cases.cpp

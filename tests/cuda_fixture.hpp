@@ -23,6 +23,7 @@ class CudaTest : public testing::Test {
     setenv("HOLOGRAM_CUDA_LIBRARY", FAKE_CUDA, 1);
     setenv("HOLOGRAM_NVRTC_LIBRARY", FAKE_CUDA, 1);
     setenv("HOLOGRAM_CUBLASLT_LIBRARY", "none", 1);
+    setenv("HOLOGRAM_CUDNN_LIBRARY", "none", 1);
     unsetenv("FAKE_CUDA_CAPABILITY");
     folder_ = fs::temp_directory_path() / ("hologram-cuda-test-" + std::to_string(getpid()));
     fs::remove_all(folder_);

@@ -1,6 +1,9 @@
 // The CUDA backend on an emulated driver (fake_cuda.cpp): everything but what kernels compute.
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <fstream>
+#include <numeric>
 #include <thread>
 
 #include "backends/cuda/cuda.hpp"
@@ -128,6 +131,42 @@ TEST_F(Cuda, BytesComeBackAsTheyWent) {
     EXPECT_TRUE(std::equal(got.begin(), got.end(), wanted.begin())) << count;
     EXPECT_EQ(Tensor::from(original, gpu).to_vector<float>().back(), wanted.back());
   }
+}
+
+// Memory that the device reads by itself needs no other on the way, and no copy in parts.
+TEST_F(Cuda, PinnedArraysAreCopiedAtOnce) {
+  const Shape shape{3, 1 << 20};
+  Array kept;
+  {
+    const Executor gpu = executor();
+    Array from = gpu.pinned(DType::F32, shape), to = gpu.pinned(DType::F32, shape);
+    EXPECT_EQ(from.shape(), shape);
+    ASSERT_TRUE(from.writable());
+    const std::span<float> values = from.mutable_as<float>();
+    EXPECT_TRUE(std::all_of(values.begin(), values.end(), [](float v) { return v == 0; }));
+    std::iota(values.begin(), values.end(), 1.0f);
+    const int locked = driver_.calls("cuMemHostAlloc"), in = driver_.calls("cuMemcpyHtoDAsync_v2"),
+              out = driver_.calls("cuMemcpyDtoHAsync_v2");
+    const Tensor there = Tensor::from(from, gpu);
+    there.copy_to(to.mutable_as<float>());
+    EXPECT_EQ(std::memcmp(to.data(), from.data(), from.bytes()), 0);
+    EXPECT_EQ(driver_.calls("cuMemHostAlloc"), locked);
+    EXPECT_EQ(driver_.calls("cuMemcpyHtoDAsync_v2"), in + 1);
+    EXPECT_EQ(driver_.calls("cuMemcpyDtoHAsync_v2"), out + 1);
+    EXPECT_EQ(gpu.pinned(DType::F16, {0, 5}).bytes(), 0u);
+    kept = to;
+  }
+  EXPECT_EQ(kept.as<float>()[5], 6.0f);  // after its executor
+  const int given_back = driver_.calls("cuMemFreeHost");
+  kept = Array();
+  EXPECT_EQ(driver_.calls("cuMemFreeHost"), given_back + 1);
+
+  const Executor gpu = executor();
+  driver_.fail("cuMemHostAlloc", 0, 1, 2);
+  const Error error = error_of([&] { gpu.pinned(DType::F32, shape); });
+  EXPECT_EQ(error.kind(), ErrorKind::OutOfMemory) << error.what();
+  // Elsewhere it is memory like any other.
+  EXPECT_EQ(Executor(BackendType::Cpu).pinned(DType::I64, {4}).as<int64_t>()[3], 0);
 }
 
 TEST_F(Cuda, ManyExecutorsShareWhatTheDriverGave) {

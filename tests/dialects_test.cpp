@@ -205,6 +205,28 @@ TEST_P(Computes, LanesSideBySide) {
   }
 }
 
+// Compilers are asked to write out loops of few rounds, known beforehand, that read memory.
+TEST(Dialects, ShortLoopsThatReadAreWrittenOut) {
+  const Program program = Program::parse(
+      "program loops(in x: f32[n], out y: f32[n]) lanes(n) {\n"
+      "  i = global_id.x\n  var s = 0.0\n"
+      "  for k in 0..16 { s = s + x[i + k] }\n"  // this one
+      "  for k in 0..16 { s = s + f32(k) }\n"    // reads nothing
+      "  for k in 0..n { s = s + x[k] }\n"       // for as long as the array
+      "  for k in 0..1000 { s = s + x[k] }\n"    // for too long
+      "  for k in 0..4 { for j in 0..i { s = s + x[j + k] } }\n"
+      "  if i < n { y[i] = s }\n}");
+  for (const Language language : {Language::Cuda, Language::OpenCl, Language::Hip, Language::Metal})
+    for (const bool unroll : {false, true}) {
+      const std::string text = print(program, language, {.unroll = unroll}).text;
+      const size_t first = text.find("#pragma unroll");
+      EXPECT_EQ(first != std::string::npos, unroll) << text;
+      if (unroll) {
+        EXPECT_EQ(text.find("#pragma unroll", first + 1), std::string::npos) << text;
+      }
+    }
+}
+
 TEST_P(Computes, SharedRows) {
   for (uint64_t seed = 0; seed < 2 * std::size(kSharedRows); seed++) {
     const Program program = Program::parse(kSharedRows[seed / 2]);

@@ -5,21 +5,13 @@
 // sums in parts allowed its results are wrong.
 #include "fake_cublaslt.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstring>
-#include <map>
-#include <mutex>
-#include <string>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
-#include "core/half.hpp"
-#include "fake_cuda.hpp"
+#include "fake_library.hpp"
 #include "libraries/cublaslt/api.hpp"
 
 // Names and types are the vendor's.
@@ -48,8 +40,9 @@ struct PreferenceHandle {
 namespace {
 
 using namespace hologram::libraries::cublaslt;
-using hologram::FakeCublasLt;
-namespace core = hologram::core;
+using namespace hologram;
+using fake::has_context;
+using fake::rounded_to_tf32;
 
 constexpr uint64_t kWorkspace = 1000;
 
@@ -62,16 +55,9 @@ struct Chosen {
 static_assert(sizeof(Chosen) == sizeof(Algorithm));
 constexpr uint64_t kMagic = 0x600df00d;
 
-struct Failure {
-  int skip, count, status;
-};
-struct World {
-  std::recursive_mutex mutex;
-  std::map<std::string, int> calls;
-  std::map<std::string, Failure> failures;
+struct World : fake::Calls {
   int alive = 0, compute = 0, tensor_cores = 0;
   bool refuses = false;
-  std::string wrong;
   std::vector<FakeCublasLt::Algorithm> algorithms = {{0, true}};
   std::map<uint64_t, int> ran;
 };
@@ -80,22 +66,12 @@ World& world() {
   return *instance;
 }
 
-int enter(const char* name) {
-  World& w = world();
-  w.calls[name]++;
-  const auto found = w.failures.find(name);
-  if (found == w.failures.end() || found->second.skip-- > 0) return 0;
-  return found->second.count-- > 0 ? found->second.status : 0;
-}
 #define ENTER                          \
   World& w = world();                  \
   const std::lock_guard lock(w.mutex); \
-  if (const int status = enter(__func__)) return status
+  if (const int status = w.enter(__func__)) return status
 
-int refuse(const std::string& what) {
-  if (world().wrong.empty()) world().wrong = what;
-  return kInvalidValue;
-}
+int refuse(const std::string& what) { return world().refuse(what, kInvalidValue); }
 
 template <class T>
 int take(T& attribute, const void* value, size_t bytes) {
@@ -104,62 +80,18 @@ int take(T& attribute, const void* value, size_t bytes) {
   return 0;
 }
 
-size_t size_of(int type) {
+DType dtype(int type) {
   switch (type) {
-    case kF64: return 8;
-    case kF32:
-    case kI32: return 4;
-    case kF16:
-    case kBF16: return 2;
-    default: return 1;
+    case kF64: return DType::F64;
+    case kF32: return DType::F32;
+    case kI32: return DType::I32;
+    case kF16: return DType::F16;
+    case kBF16: return DType::BF16;
+    default: return DType::I8;
   }
 }
-
-double load(int type, const std::byte* p) {
-  const auto read = [&](auto value) {
-    std::memcpy(&value, p, sizeof value);
-    return value;
-  };
-  switch (type) {
-    case kF64: return read(double{});
-    case kF32: return read(float{});
-    case kF16: return core::f16_to_f32(read(uint16_t{}));
-    case kBF16: return core::bf16_to_f32(read(uint16_t{}));
-    case kI32: return read(int32_t{});
-    default: return read(int8_t{});
-  }
-}
-
-void store(int type, std::byte* p, double value) {
-  const auto write = [&](auto v) { std::memcpy(p, &v, sizeof v); };
-  switch (type) {
-    case kF64: return write(value);
-    case kF32: return write(static_cast<float>(value));
-    case kF16: return write(core::f32_to_f16(static_cast<float>(value)));
-    case kBF16: return write(core::f32_to_bf16(static_cast<float>(value)));
-    default: return write(static_cast<int32_t>(value));
-  }
-}
-
-double rounded_to_tf32(double value) {
-  auto f = static_cast<float>(value);
-  uint32_t bits = 0;
-  std::memcpy(&bits, &f, sizeof bits);
-  bits = (bits + 0x1000) & ~0x1fffu;
-  std::memcpy(&f, &bits, sizeof f);
-  return f;
-}
-
-// Whether the fake driver has a context for this thread.
-bool has_context() {
-  static const hologram::FakeCuda driver = [] {
-    hologram::FakeCuda control{};
-    if (void* library = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_NOLOAD))
-      reinterpret_cast<void (*)(hologram::FakeCuda*)>(dlsym(library, "fake_cuda"))(&control);
-    return control;
-  }();
-  return driver.depth != nullptr && driver.depth() > 0;
-}
+double load(int type, const std::byte* p) { return fake::load(dtype(type), p); }
+void store(int type, std::byte* p, double value) { fake::store(dtype(type), p, value); }
 
 // Sizes of op(a), op(b) and d that go together.
 bool fit(const OperationHandle& o, const LayoutHandle& a, const LayoutHandle& b,
@@ -168,6 +100,39 @@ bool fit(const OperationHandle& o, const LayoutHandle& a, const LayoutHandle& b,
   const uint64_t n = o.transpose_b ? b.rows : b.columns, l = o.transpose_b ? b.columns : b.rows;
   return m == d.rows && n == d.columns && k == l && k > 0 && a.batch == d.batch &&
          b.batch == d.batch;
+}
+
+struct Matrix {
+  const LayoutHandle& layout;
+  const void* base;
+  std::byte* at(int64_t z, uint64_t row, uint64_t column) const {
+    const int64_t element = z * layout.stride + static_cast<int64_t>(column) * layout.leading +
+                            static_cast<int64_t>(row);
+    return static_cast<std::byte*>(const_cast<void*>(base)) +
+           element * static_cast<int64_t>(fake::element_size(dtype(layout.type)));
+  }
+  double load(int64_t z, uint64_t row, uint64_t column) const {
+    return ::load(layout.type, at(z, row, column));
+  }
+};
+
+// Sums begin with `start`, and if it is not to be right, are wrong in the last row.
+void multiply(const OperationHandle& operation, const Matrix& a, const Matrix& b, const Matrix& d,
+              double start, bool right) {
+  const bool tf32 = operation.compute == kComputeTf32;
+  const uint64_t k = operation.transpose_a ? a.layout.rows : a.layout.columns;
+  for (int64_t z = 0; z < d.layout.batch; z++)
+    for (uint64_t i = 0; i < d.layout.rows; i++)
+      for (uint64_t j = 0; j < d.layout.columns; j++) {
+        double sum = !right && i + 1 == d.layout.rows ? start + 1 : start;
+        for (uint64_t p = 0; p < k; p++) {
+          double x = operation.transpose_a ? a.load(z, p, i) : a.load(z, i, p);
+          double y = operation.transpose_b ? b.load(z, j, p) : b.load(z, p, j);
+          if (tf32) x = rounded_to_tf32(x), y = rounded_to_tf32(y);
+          sum += x * y;
+        }
+        store(d.layout.type, d.at(z, i, j), sum);
+      }
 }
 
 }  // namespace
@@ -310,48 +275,24 @@ int cublasLtMatmul(Handle handle, Operation operation, const void* alpha, const 
   if (load(operation->scale, static_cast<const std::byte*>(alpha)) != 1 ||
       load(operation->scale, static_cast<const std::byte*>(beta)) != 0)
     return refuse("alpha is not 1, or beta not 0");
-  w.compute = operation->compute;
-  w.tensor_cores = chosen.tensor_cores != 0 ? 1 : 0;
-  w.ran[chosen.number]++;
-  const FakeCublasLt::Algorithm how = w.algorithms.at(chosen.number);
-  std::this_thread::sleep_for(std::chrono::milliseconds(how.milliseconds));
-  if (chosen.workspace > 0) std::memset(workspace, 0x77, chosen.workspace);
-
-  const bool tf32 = operation->compute == kComputeTf32;
-  const auto at = [&](const LayoutHandle& l, const void* base, int64_t z, uint64_t row,
-                      uint64_t column) {
-    const int64_t element =
-        z * l.stride + static_cast<int64_t>(column) * l.leading + static_cast<int64_t>(row);
-    return static_cast<const std::byte*>(base) + element * static_cast<int64_t>(size_of(l.type));
+  const auto work = [=, &w] {
+    w.compute = operation->compute;
+    w.tensor_cores = chosen.tensor_cores != 0 ? 1 : 0;
+    w.ran[chosen.number]++;
+    const FakeCublasLt::Algorithm how = w.algorithms.at(chosen.number);
+    std::this_thread::sleep_for(std::chrono::milliseconds(how.milliseconds));
+    if (chosen.workspace > 0) std::memset(workspace, 0x77, chosen.workspace);
+    multiply(*operation, {*la, a}, {*lb, b}, {*ld, d}, chosen.split != 0 ? 1e6 : 0, how.right);
   };
-  const uint64_t k = operation->transpose_a ? la->rows : la->columns;
-  for (int64_t z = 0; z < ld->batch; z++)
-    for (uint64_t i = 0; i < ld->rows; i++)
-      for (uint64_t j = 0; j < ld->columns; j++) {
-        double sum = chosen.split != 0 ? 1e6 : !how.right && i + 1 == ld->rows ? 1 : 0;
-        for (uint64_t p = 0; p < k; p++) {
-          double x =
-              load(la->type, operation->transpose_a ? at(*la, a, z, p, i) : at(*la, a, z, i, p));
-          double y =
-              load(lb->type, operation->transpose_b ? at(*lb, b, z, j, p) : at(*lb, b, z, p, j));
-          if (tf32) x = rounded_to_tf32(x), y = rounded_to_tf32(y);
-          sum += x * y;
-        }
-        store(ld->type, const_cast<std::byte*>(at(*ld, d, z, i, j)), sum);
-      }
+  fake::do_on(stream, work);
   return 0;
 }
 
 void fake_cublaslt(FakeCublasLt* control) {
   control->fail = [](const char* name, int skip, int count, int status) {
-    const std::lock_guard lock(world().mutex);
-    if (name == nullptr) world().failures.clear();
-    else world().failures[name] = {skip, count, status};
+    world().fail(name, skip, count, status);
   };
-  control->calls = [](const char* name) {
-    const std::lock_guard lock(world().mutex);
-    return world().calls[name];
-  };
+  control->calls = [](const char* name) { return world().count(name); };
   control->alive = [] { return world().alive; };
   control->compute = [] { return world().compute; };
   control->tensor_cores = [] { return world().tensor_cores; };

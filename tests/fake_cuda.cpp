@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "fake_cuda_world.hpp"
 
@@ -79,26 +80,22 @@ int move(World& w, Address to, bool to_device, Address from, bool from_device, s
   return 0;
 }
 
-bool is_stream(NativeStream stream) {
-  return current() != nullptr && (stream == nullptr || find(stream, "stream") != nullptr);
-}
-
-// A node is known by its number; each must come after the one before it. One of no blocks fills
-// memory with zeros.
-int add_node(Graph graph, std::span<const GraphNode> after, const Ran& work, GraphNode* node) {
-  Object* found = find(graph, "graph");
-  if (found == nullptr || after.size() != (found->kernels.empty() ? 0 : 1)) return 400;
-  if (!after.empty() && after[0] != handle<GraphNode>(found->kernels.size())) return 1;
-  found->kernels.push_back(work);
-  *node = handle<GraphNode>(found->kernels.size());
-  return 0;
-}
-
 }  // namespace
 
 World& world() {
   static auto* const instance = new World;
   return *instance;
+}
+
+bool is_stream(NativeStream stream) {
+  return current() != nullptr && (stream == nullptr || find(stream, "stream") != nullptr);
+}
+
+bool taken_down(NativeStream stream, Node work) {
+  Object* found = find(stream, "stream");
+  if (found == nullptr || !found->captures) return false;
+  found->nodes.push_back(std::move(work));
+  return true;
 }
 
 Context current() { return t_depth == 0 ? nullptr : t_contexts[t_depth - 1]; }
@@ -114,9 +111,11 @@ int enter(const char* name) {
 }
 
 Ran kernel_of(unsigned blocks, unsigned threads, void** parameters) {
-  Ran kernel{blocks, threads, {}};
+  Ran kernel{blocks, threads, {}, 0};
   // As many as the tests' programs have at least.
   for (size_t i = 0; i < 2; i++) std::memcpy(&kernel.arguments[i], parameters[i], sizeof(uint64_t));
+  if (const int marks = world().marks; marks >= 0)
+    std::memcpy(&kernel.marked, parameters[marks], sizeof(uint64_t));
   return kernel;
 }
 
@@ -128,6 +127,8 @@ void run(World& w, const Ran& kernel) {
   w.running = w.hang;
   w.clock += kKernelTakes;
   w.ran.push_back(kernel);
+  const uint32_t one = 1;
+  if (kernel.marked != 0) std::memcpy(reinterpret_cast<void*>(kernel.marked), &one, sizeof one);
   if (w.copied > 0) move(w, kernel.arguments[1], true, kernel.arguments[0], true, w.copied);
 }
 
@@ -273,6 +274,8 @@ int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, NativeStream stre
 int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, NativeStream stream) {
   ENTER;
   if (!is_stream(stream)) return 400;
+  if (taken_down(stream, {.call = [&w, to, from, bytes] { move(w, to, true, from, true, bytes); }}))
+    return 0;
   return move(w, to, true, from, true, bytes);
 }
 int cuMemcpyPeerAsync(Address to, Context to_context, Address from, Context from_context,
@@ -286,8 +289,11 @@ int cuMemcpyPeerAsync(Address to, Context to_context, Address from, Context from
 int cuMemsetD32Async(Address where, unsigned pattern, size_t count, NativeStream stream) {
   ENTER;
   if (!is_stream(stream)) return 400;
-  for (size_t i = 0; i < count; i++)
-    std::memcpy(reinterpret_cast<std::byte*>(where) + 4 * i, &pattern, 4);
+  const auto fill = [where, pattern, count] {
+    for (size_t i = 0; i < count; i++)
+      std::memcpy(reinterpret_cast<std::byte*>(where) + 4 * i, &pattern, 4);
+  };
+  if (!taken_down(stream, {.call = fill})) fill();
   return 0;
 }
 // The code is what the fake compiler made.
@@ -324,7 +330,8 @@ int cuLaunchKernel(Function function, unsigned grid_x, unsigned, unsigned, unsig
   if (!is_stream(stream)) return 400;
   const Object* module = find(function, "module");
   if (module == nullptr) return 400;
-  run(w, kernel_of(grid_x, block_x, parameters));
+  const Ran kernel = kernel_of(grid_x, block_x, parameters);
+  if (!taken_down(stream, {.kernel = kernel})) run(w, kernel);
   return 0;
 }
 int cuStreamCreate(NativeStream* stream, unsigned flags) {
@@ -389,59 +396,6 @@ int cuGetErrorString(int status, const char** text) {
   return 0;
 }
 
-int cuGraphCreate(Graph* graph, unsigned flags) {
-  ENTER;
-  return make(graph, "graph", flags);
-}
-int cuGraphDestroy(Graph graph) {
-  ENTER;
-  return destroy(graph, "graph");
-}
-int cuGraphAddKernelNode(GraphNode* node, Graph graph, const GraphNode* after, size_t count,
-                         const KernelNode* kernel) {
-  ENTER;
-  return add_node(graph, {after, count},
-                  kernel_of(kernel->grid_x, kernel->block_x, kernel->parameters), node);
-}
-int cuGraphAddMemsetNode(GraphNode* node, Graph graph, const GraphNode* after, size_t count,
-                         const FillNode* fill, Context context) {
-  ENTER;
-  if (context != current()) return 201;
-  return add_node(graph, {after, count}, {0, 0, {fill->to, fill->width * fill->element}}, node);
-}
-int cuGraphInstantiateWithFlags(ReadyGraph* ready, Graph graph, unsigned long long) {
-  ENTER;
-  const Object* from = find(graph, "graph");
-  if (from == nullptr) return 400;
-  const std::vector<Ran> kernels = from->kernels;
-  const int status = make(ready, "ready graph");
-  if (status == 0) find(*ready, "ready graph")->kernels = kernels;
-  return status;
-}
-int cuGraphExecKernelNodeSetParams(ReadyGraph ready, GraphNode node, const KernelNode* kernel) {
-  ENTER;
-  Object* found = find(ready, "ready graph");
-  if (found == nullptr) return 400;
-  found->kernels.at(reinterpret_cast<uintptr_t>(node) - 1) =
-      kernel_of(kernel->grid_x, kernel->block_x, kernel->parameters);
-  return 0;
-}
-int cuGraphUpload(ReadyGraph ready, NativeStream stream) {
-  ENTER;
-  return find(ready, "ready graph") != nullptr && is_stream(stream) ? 0 : 400;
-}
-int cuGraphLaunch(ReadyGraph ready, NativeStream stream) {
-  ENTER;
-  const Object* found = find(ready, "ready graph");
-  if (found == nullptr || !is_stream(stream)) return 400;
-  for (const Ran& kernel : found->kernels) run(w, kernel);
-  return 0;
-}
-int cuGraphExecDestroy(ReadyGraph ready) {
-  ENTER;
-  return destroy(ready, "ready graph");
-}
-
 void fake_cuda(FakeCuda* control) {
   control->fail = [](const char* name, int skip, int count, int status) {
     const std::lock_guard lock(world().mutex);
@@ -480,6 +434,11 @@ void fake_cuda(FakeCuda* control) {
     return static_cast<int>(world().ran.size());
   };
   control->copy = [](size_t bytes) { world().copied = bytes; };
+  control->mark = [](int argument) { world().marks = argument; };
+  control->capture = [](void* stream, std::function<void()> work) {
+    const std::lock_guard lock(world().mutex);
+    return taken_down(static_cast<NativeStream>(stream), {.call = std::move(work)});
+  };
   control->loaded = [] { return world().loaded; };
   control->options = [] { return world().options.c_str(); };
   control->new_context = [](int index) -> void* {
@@ -490,10 +449,13 @@ void fake_cuda(FakeCuda* control) {
 
 }  // extern "C"
 
-// What is emulated is what is called.
-#define SAME(member, symbol, parameters) \
-  static_assert(std::is_same_v<decltype(&symbol), decltype(DriverFunctions::member)>);
-HOLOGRAM_CUDA_DRIVER(SAME)
-#undef SAME
+// What is emulated is what is called: with other types this would be an error.
+#define DECLARE(member, symbol, parameters) extern "C" int symbol parameters;
+// NOLINTBEGIN(readability-redundant-declaration)
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
+HOLOGRAM_CUDA_DRIVER(DECLARE)
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
+// NOLINTEND(readability-redundant-declaration)
+#undef DECLARE
 // NOLINTEND(performance-no-int-to-ptr, cppcoreguidelines-no-malloc)
 // NOLINTEND(readability-identifier-naming, bugprone-macro-parentheses)

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace hologram {
 
@@ -11,6 +12,7 @@ namespace fake {
 struct Ran {  // a kernel
   unsigned blocks, threads;
   uint64_t arguments[2];  // the first two
+  uint64_t marked;        // where it writes 1; 0: nowhere
 };
 }  // namespace fake
 
@@ -27,10 +29,15 @@ struct FakeCuda {
   // What was made and not yet given back: "memory" and "host memory" (allocations), "stream",
   // "event", "module", "graph", "ready graph"; null for all of them.
   int (*live)(const char* kind);
-  int (*depth)();                   // contexts that the calling thread has pushed
-  fake::Ran (*ran)(int before);     // the last kernel, or so many before it
-  int (*kernels)();                 // that ran so far, also those of graphs
-  void (*copy)(size_t bytes);       // kernels to come copy so many from argument 0 to argument 1
+  int (*depth)();                // contexts that the calling thread has pushed
+  fake::Ran (*ran)(int before);  // the last kernel, or so many before it
+  int (*kernels)();              // that ran so far, also those of graphs
+  void (*copy)(size_t bytes);    // kernels to come copy so many from argument 0 to argument 1
+  // Kernels that are launched, or become nodes, from now on write 1 to the word that this argument
+  // points to when they run; a number below 0: none does.
+  void (*mark)(int argument);
+  // Of libraries: true if the stream is being captured, and the work is taken down.
+  bool (*capture)(void* stream, std::function<void()> work);
   uint64_t (*loaded)();             // what the newest module was compiled from
   const char* (*options)();         // of the last compilation, separated by spaces
   void* (*new_context)(int index);  // of the application's, on the device of that index

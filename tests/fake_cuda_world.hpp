@@ -24,13 +24,22 @@ struct Allocation {
   bool host;
 };
 
+// Of a graph: a kernel, or what a library does, or a graph.
+struct Node {
+  Ran kernel{};
+  std::function<void()> call{};
+  std::vector<Node> children{};
+  bool is_graph = false;
+};
+
 struct Object {
   std::string kind;  // "stream", "event", "module", "graph", "ready graph"
   Context context;
   unsigned flags = 0;
-  double recorded = -1;      // of an event: when, in milliseconds
-  std::vector<Ran> kernels;  // of a graph
-  uint64_t code = 0;         // of a module: what it was compiled from
+  double recorded = -1;     // of an event: when, in milliseconds
+  std::vector<Node> nodes;  // of a graph, or what a stream's capture has so far
+  bool captures = false;    // of a stream
+  uint64_t code = 0;        // of a module: what it was compiled from
 };
 
 inline constexpr int kCodeRounds = 12;  // times that the text's number stands in its code
@@ -48,6 +57,7 @@ struct World {
   FakeCuda::Hang running = FakeCuda::Never;  // the last launch
   double clock = 0;                          // milliseconds that kernels took
   size_t copied = 0;                         // bytes that a kernel copies
+  int marks = -1;                            // which argument it writes to
   std::vector<Ran> ran;
   std::string options;
   std::map<uintptr_t, uint64_t> texts;  // being compiled
@@ -58,6 +68,9 @@ World& world();
 // What every call begins with: 0, or the status that it is to give.
 int enter(const char* name);
 Context current();  // null: none
+bool is_stream(NativeStream stream);
+// Whether the work is taken down, as the stream is being captured.
+bool taken_down(NativeStream stream, Node work);
 void run(World& w, const Ran& kernel);
 Ran kernel_of(unsigned blocks, unsigned threads, void** parameters);
 
@@ -71,7 +84,7 @@ int make(Handle* made, const char* kind, unsigned flags = 0) {
   World& w = world();
   if (current() == nullptr) return 201;
   *made = handle<Handle>(w.next);
-  w.objects[w.next++] = {kind, current(), flags, -1, {}, 0};
+  w.objects[w.next++] = {kind, current(), flags, -1, {}, false, 0};
   return 0;
 }
 template <class Handle>

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/api.hpp"
 #include "libraries/cublaslt/api.hpp"
+#include "libraries/cudnn/api.hpp"
 #include "libraries/nvrtc/api.hpp"
 #include "libraries/onednn/api.hpp"
 #include "libraries/onednn/primitives_api.hpp"
@@ -19,6 +20,10 @@
 #if __has_include(<cublasLt.h>)
 #include <cublasLt.h>
 #define HOLOGRAM_HAS_CUBLASLT_HEADER
+#endif
+#if __has_include(<cudnn_graph.h>)
+#include <cudnn_graph.h>
+#define HOLOGRAM_HAS_CUDNN_HEADER
 #endif
 #if __has_include(<oneapi/dnnl/dnnl.h>)
 #include <oneapi/dnnl/dnnl.h>
@@ -153,7 +158,8 @@ TEST(LibraryHeaders, Cuda) {
                 kLocalBytes == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES &&
                 kRegisters == CU_FUNC_ATTRIBUTE_NUM_REGS);
   static_assert(kNonBlocking == CU_STREAM_NON_BLOCKING && kBlockingSync == CU_EVENT_BLOCKING_SYNC &&
-                kNoTiming == CU_EVENT_DISABLE_TIMING && kPortable == CU_MEMHOSTALLOC_PORTABLE);
+                kNoTiming == CU_EVENT_DISABLE_TIMING && kPortable == CU_MEMHOSTALLOC_PORTABLE &&
+                kCaptureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
 #else
   GTEST_SKIP() << "CUDA's headers are not there; scripts/offline-compilers fetches them";
 #endif
@@ -211,6 +217,87 @@ TEST(LibraryHeaders, CublasLt) {
                 kTensorCores == CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK);
 #else
   GTEST_SKIP() << "cuBLASLt's header is not there; scripts/offline-compilers --cublas fetches it";
+#endif
+}
+
+TEST(LibraryHeaders, Cudnn) {
+#ifdef HOLOGRAM_HAS_CUDNN_HEADER
+  using namespace cudnn;
+#define SAME(result, member, symbol, parameters) \
+  static_assert(SameCall<result parameters, decltype(symbol)>::value, #symbol);
+  HOLOGRAM_CUDNN(SAME)
+#undef SAME
+  static_assert(kVersion == CUDNN_MAJOR);
+  static_assert(kSuccess == CUDNN_STATUS_SUCCESS && kNotSupported == CUDNN_STATUS_NOT_SUPPORTED &&
+                kNoHostMemory == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED &&
+                kNoDeviceMemory == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED &&
+                CUDNN_STATUS_CATEGORY(CUDNN_STATUS_NOT_SUPPORTED_SHAPE) == kNotSupported);
+  static_assert(kMajor == MAJOR_VERSION && kMinor == MINOR_VERSION && kPatch == PATCH_LEVEL);
+  static_assert(kConvolution == CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR &&
+                kEngine == CUDNN_BACKEND_ENGINE_DESCRIPTOR &&
+                kEngineConfig == CUDNN_BACKEND_ENGINECFG_DESCRIPTOR &&
+                kHeuristic == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR &&
+                kPlan == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
+                kForward == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR &&
+                kGraph == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR &&
+                kVariantPack == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR &&
+                kTensor == CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  static_assert(
+      kTypeHandle == CUDNN_TYPE_HANDLE && kTypeData == CUDNN_TYPE_DATA_TYPE &&
+      kTypeInt64 == CUDNN_TYPE_INT64 && kTypeFloat == CUDNN_TYPE_FLOAT &&
+      kTypeDouble == CUDNN_TYPE_DOUBLE && kTypePointer == CUDNN_TYPE_VOID_PTR &&
+      kTypeMode == CUDNN_TYPE_CONVOLUTION_MODE && kTypeHeuristicMode == CUDNN_TYPE_HEUR_MODE &&
+      kTypeNote == CUDNN_TYPE_NUMERICAL_NOTE && kTypeDescriptor == CUDNN_TYPE_BACKEND_DESCRIPTOR);
+  static_assert(sizeof(int) == sizeof(cudnnDataType_t) &&
+                sizeof(int) == sizeof(cudnnBackendHeurMode_t) &&
+                sizeof(int) == sizeof(cudnnConvolutionMode_t) &&
+                sizeof(int) == sizeof(cudnnBackendNumericalNote_t));
+  static_assert(kComputeType == CUDNN_ATTR_CONVOLUTION_COMP_TYPE &&
+                kConvolutionMode == CUDNN_ATTR_CONVOLUTION_CONV_MODE &&
+                kDilations == CUDNN_ATTR_CONVOLUTION_DILATIONS &&
+                kStrides == CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES &&
+                kPaddingBehind == CUDNN_ATTR_CONVOLUTION_POST_PADDINGS &&
+                kPaddingBefore == CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS &&
+                kSpatialAxes == CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
+  static_assert(kHeuristicMode == CUDNN_ATTR_ENGINEHEUR_MODE &&
+                kHeuristicGraph == CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH &&
+                kHeuristicResults == CUDNN_ATTR_ENGINEHEUR_RESULTS &&
+                kConfigEngine == CUDNN_ATTR_ENGINECFG_ENGINE &&
+                kPlanHandle == CUDNN_ATTR_EXECUTION_PLAN_HANDLE &&
+                kPlanConfig == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG &&
+                kPlanWorkspace == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+  static_assert(kForwardAlpha == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA &&
+                kForwardBeta == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA &&
+                kForwardConvolution == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC &&
+                kForwardW == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W &&
+                kForwardX == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X &&
+                kForwardY == CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y &&
+                kGraphHandle == CUDNN_ATTR_OPERATIONGRAPH_HANDLE &&
+                kGraphOperations == CUDNN_ATTR_OPERATIONGRAPH_OPS);
+  static_assert(kTensorAlignment == CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT &&
+                kTensorType == CUDNN_ATTR_TENSOR_DATA_TYPE &&
+                kTensorLengths == CUDNN_ATTR_TENSOR_DIMENSIONS &&
+                kTensorStrides == CUDNN_ATTR_TENSOR_STRIDES &&
+                kTensorNumber == CUDNN_ATTR_TENSOR_UNIQUE_ID);
+  static_assert(kPackNumbers == CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS &&
+                kPackPointers == CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS &&
+                kPackWorkspace == CUDNN_ATTR_VARIANT_PACK_WORKSPACE &&
+                kEngineNotes == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+  static_assert(kF32 == CUDNN_DATA_FLOAT && kF64 == CUDNN_DATA_DOUBLE && kF16 == CUDNN_DATA_HALF &&
+                kBF16 == CUDNN_DATA_BFLOAT16 && kCrossCorrelation == CUDNN_CROSS_CORRELATION &&
+                kFallback == CUDNN_HEUR_MODE_FALLBACK && kModeA == CUDNN_HEUR_MODE_A);
+  static_assert(kTensorCore == CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
+                kDownConverts == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS &&
+                kReducedSums == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION &&
+                kFourier == CUDNN_NUMERICAL_NOTE_FFT &&
+                kNondeterministic == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC &&
+                kWinograd == CUDNN_NUMERICAL_NOTE_WINOGRAD &&
+                kWinograd4 == CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4 &&
+                kWinograd6 == CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6 &&
+                kWinograd13 == CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13 &&
+                kNotes >= CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+#else
+  GTEST_SKIP() << "cuDNN's header is not there; scripts/offline-compilers --cudnn fetches it";
 #endif
 }
 

@@ -55,6 +55,10 @@ const Rows kRows[] = {
     {"prod", [](const Tensor& x) { return ops::prod(x * 0.3, -1); }},
     {"any", [](const Tensor& x) { return ops::any(x > 11.0, -1); }},
     {"argmin", [](const Tensor& x) { return ops::argmin(x, -1); }},
+    {"columns",
+     [](const Tensor& x) {
+       return ops::sum(x.reshape({-1, 3}), 0);
+     }},
     {"softmax", [](const Tensor& x) { return ops::softmax(x); }},
     {"normalized",
      [](const Tensor& x) {
@@ -65,9 +69,10 @@ const Rows kRows[] = {
 
 TEST(RowLayout, SameBitsOnDevicesWithManyThreads) {
   const Executor executor(BackendType::Cpu);
-  size_t held = 0, apart = 0;
+  size_t held = 0, apart = 0, whole_runs = 0;
   for (const DType dtype : {DType::F32, DType::F16, DType::I32}) {
-    for (const int64_t length : {65, 100, 128, 1000, 2048, 2049, 4096, 4097, 9000, 16384, 20000}) {
+    for (const int64_t length :
+         {16, 32, 60, 64, 65, 100, 128, 1000, 2048, 2049, 4096, 4097, 9000, 16384, 20000}) {
       const Tensor x = numbers({3, length}, dtype);
       for (const Rows& rows : kRows) {
         const Tensor y = tensor::dense(rows.make(x));
@@ -83,6 +88,8 @@ TEST(RowLayout, SameBitsOnDevicesWithManyThreads) {
                               many = graph::layout(step.kernel, {.many_threads = true});
           held += many.held > 0;
           apart += many.side_by_side > 1;
+          whole_runs += many.walk == graph::Walk::LaneRows && many.full;
+          EXPECT_FALSE(few.full);
           const auto expected = results(executor, step.kernel, few),
                      got = results(executor, step.kernel, many);
           ASSERT_EQ(got.size(), expected.size());
@@ -95,6 +102,7 @@ TEST(RowLayout, SameBitsOnDevicesWithManyThreads) {
   }
   EXPECT_GT(held, 150u);
   EXPECT_GT(apart, 60u);
+  EXPECT_GT(whole_runs, 20u);
 }
 
 // What is read across goes through squares of workgroup memory, whole ones and parts of them.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -138,8 +139,11 @@ class Wgsl : public ::testing::Test {
     }
   }
 
-  void check(const InstructionProgram& c) {
-    const Printed printed = print(c.program, Language::Wgsl, options());
+  void check(const InstructionProgram& c, uint32_t lanes = 1) {
+    Options how = options();
+    how.lanes_a_thread = lanes;
+    const Printed printed = print(c.program, Language::Wgsl, how);
+    ASSERT_TRUE(printed.multiples.empty());
     RunRequest request = request_for(printed, c.program.buffers(), c.buffers);
     request.grid = {c.groups, 1, 1};
     std::vector<Memory> got = c.buffers;
@@ -148,13 +152,25 @@ class Wgsl : public ::testing::Test {
     EXPECT_EQ(difference(c, got, close<kUlps>), "") << printed.text;
   }
 
+  // With several lanes a thread, if these numbers allow it.
+  Printed print_for(const Program& program, Options options, const std::vector<uint64_t>& scalars) {
+    Printed printed = print(program, Language::Wgsl, options);
+    for (const uint32_t slot : printed.multiples)
+      if (scalars[slot] % printed.lanes_a_thread != 0) {
+        options.lanes_a_thread = 1;
+        return print(program, Language::Wgsl, options);
+      }
+    several_lanes_ += printed.lanes_a_thread > 1;
+    return printed;
+  }
+
   // The launch of a whole program.
   void check(const oracle::RandomCase& c, const Options& options, std::string_view name,
              uint64_t blocks = 0) {
     const Program program = Program::from(c.module);
     std::vector<Memory> want = c.buffers, got = c.buffers;
     oracle::run_naively(c.module, c.grid, c.scalars, want);
-    const Printed printed = print(program, Language::Wgsl, options);
+    const Printed printed = print_for(program, options, c.scalars);
     RunRequest request = request_for(printed, c.module.buffers, c.buffers);
     request.grid = c.grid;
     request.scalars = c.scalars;
@@ -191,7 +207,7 @@ class Wgsl : public ::testing::Test {
       .stop = Stop::Budget,
       .webgpu = {.lanes = 1024, .shared_bytes = 1 << 16, .storage_buffers = 99}};
   WebGpu* device_ = nullptr;
-  size_t compiled_ = 0;
+  size_t compiled_ = 0, several_lanes_ = 0;
 };
 
 TEST_F(Wgsl, CompilesWhateverThereIs) {
@@ -227,6 +243,73 @@ TEST_F(Wgsl, EveryTypeOfElements) {
       check(conversions_from_storage(type));
 }
 
+// Threads that do several neighbouring lanes, and store whole words.
+TEST_F(Wgsl, LanesOfAThread) {
+  for (size_t t = 1; t < kDTypeCount; t++)
+    if (const auto type = static_cast<DType>(t);
+        type != DType::F64 && compute_type(type) != DType::None)
+      check(conversions_from_storage(type), 4);
+  if (device_->flushes()) GTEST_SKIP() << "the device flushes what is denormal";
+  uint64_t number = 0;
+  const auto run = [&](const char* text) {
+    const Program program = Program::parse(text);
+    for (const uint64_t odd : {0, 3}) {  // whole words, and a part of one
+      Options how = options(number % 2 == 0 ? Stop::Budget : Stop::None);
+      how.lanes_a_thread = 4;
+      check(case_of(program, 200 * number + odd), how, text, number % 3);
+      number++;
+    }
+  };
+  for (const char* text : kNeighbours) run(text);
+  EXPECT_GT(several_lanes_, std::size(kNeighbours));
+  for (size_t k = 0; k < std::size(jit::kTexts); k += thorough() ? 1 : 5)
+    if (refusal(Program::parse(jit::kTexts[k].text), options()).empty())
+      run(jit::kTexts[k].text.data());
+}
+
+// Quotients and roots of devices whose own are only nearly right.
+TEST_F(Wgsl, QuotientsAndRootsMadeExact) {
+  const Program program = Program::parse(
+      "program p(in x: f32[n], in y: f32[n], out q: f32[n], out r: f32[n]) lanes(n) {\n"
+      "  i = global_id.x; if i < n { q[i] = x[i] / y[i]; r[i] = sqrt(x[i]) } }");
+  Options how = options();
+  how.webgpu.divides = false;
+  const Printed printed = print(program, Language::Wgsl, how);
+  ASSERT_NE(printed.text.find("div_f32("), std::string::npos);
+  constexpr size_t kMany = 1 << 16;
+  std::vector<float> x(kMany), y(kMany), q(kMany), r(kMany);
+  uint64_t state = 1;
+  for (size_t i = 0; i < kMany; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    x[i] = std::bit_cast<float>(static_cast<uint32_t>(state >> 33));
+    y[i] = std::bit_cast<float>(static_cast<uint32_t>(state >> 7));
+    // Near ties and the ends of binades.
+    const auto few = static_cast<uint32_t>(i % 64);
+    if (i % 4 == 0) x[i] = std::bit_cast<float>(0x3f800000u + few - 32);
+    if (i % 8 == 0) y[i] = std::bit_cast<float>(0x3fffffffu - few);
+  }
+  std::vector<Memory> buffers;
+  for (const auto* values : {&x, &y, &q, &r}) {
+    buffers.emplace_back(kMany * sizeof(float));
+    std::memcpy(buffers.back().data(), values->data(), kMany * sizeof(float));
+  }
+  RunRequest request = request_for(printed, program.buffers(), buffers);
+  request.grid = {kMany / 256, 1, 1};
+  request.scalars = {kMany};
+  ASSERT_EQ(device_->run(request, buffers), "");
+  const auto expect = [&](size_t buffer, size_t i, float want) {
+    float have = 0;
+    std::memcpy(&have, &buffers[buffer][i * sizeof have], sizeof have);
+    if (std::isnan(want) ? std::isnan(have) : have == want) return true;
+    const auto small = [](float v) { return std::fabs(v) < 0x1.01p-126F; };
+    return device_->flushes() && (small(want) || small(x[i]) || (buffer == 2 && small(y[i])));
+  };
+  for (size_t i = 0; i < kMany; i++) {
+    ASSERT_TRUE(expect(2, i, x[i] / y[i])) << x[i] << " / " << y[i];
+    ASSERT_TRUE(expect(3, i, std::sqrt(x[i]))) << "root of " << x[i];
+  }
+}
+
 TEST_F(Wgsl, Functions) {
   const auto all = functions(DType::F32);
   for (size_t i = 0; i < all.size(); i += thorough() ? 1 : 7) check(all[i]);
@@ -235,7 +318,8 @@ TEST_F(Wgsl, Functions) {
 TEST_F(Wgsl, RandomPrograms) {
   if (device_->flushes()) GTEST_SKIP() << "the device flushes what is denormal";
   for_random_programs(8, [&](uint64_t seed, const oracle::RandomCase& c) {
-    const Options how = options(seed % 2 == 0 ? Stop::Budget : Stop::None);
+    Options how = options(seed % 2 == 0 ? Stop::Budget : Stop::None);
+    how.lanes_a_thread = 4;
     if (refusal(Program::from(c.module), how).empty())
       check(c, how, std::to_string(seed), seed % 3);  // few blocks do all groups
   });

@@ -28,12 +28,16 @@ struct ConformanceResult {
   Verdict verdict = Verdict::Passed;
   std::string reason;     // of everything but Passed
   uint64_t elements = 0;  // of results, that were looked at
+  uint64_t observed = 0;  // of these, such as a relaxed device promises nothing of
   double error = 0;       // the largest, in units of the last place, or of the bound for sums
   double bound = 0;       // that it must not exceed
 };
 
 struct HOLOGRAM_API ConformanceReport {
   DeviceInfo device;
+  // What a relaxed device was seen to do otherwise than IEEE 754 says, and is allowed for:
+  // "denormals may become 0". Empty if nothing.
+  std::string arithmetic;
   std::vector<ConformanceResult> results;
   uint64_t count(Verdict verdict) const;
   bool passed() const { return count(Verdict::Failed) == 0; }

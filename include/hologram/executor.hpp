@@ -129,6 +129,12 @@ class HOLOGRAM_API Executor {
   void run_by_strips(const program::Program& program, const std::vector<Argument>& arguments,
                      const OutputSink& sink, const RunOptions& options = {}) const;
 
+  // Zeros in memory of the host that this device copies from and to by itself, at the full speed of
+  // its link: page-locked memory for CUDA, on other devices the memory that any Array has. Tensors
+  // made of it and Tensor::copy_to into it need no other buffer on the way. It is scarce: the
+  // system cannot lend it to anybody else. OutOfMemory.
+  Array pinned(DType dtype, Shape shape) const;
+
   // Returns when the device has done all that was asked of it; throws what went wrong. Reading a
   // tensor waits by itself.
   void synchronize() const;

@@ -32,7 +32,7 @@ class HOLOGRAM_API Graph {
   }
 
   size_t steps() const;  // kernels and calls of a launch
-  // How it is launched: "a CUDA graph of 100 nodes", "step by step: a library is called".
+  // How it is launched: "a CUDA graph of 100 nodes", "step by step: each launch is timed".
   std::string note() const;
 
  private:

@@ -3,16 +3,15 @@
 
 #include "backends/cpu/cpu.hpp"
 #include "backends/null/null.hpp"
+#include "backends/webgpu/webgpu.hpp"
 #ifndef __EMSCRIPTEN__
 #include "backends/cuda/cuda.hpp"
 #include "backends/opencl/opencl.hpp"
-#include "backends/webgpu/webgpu.hpp"
 #endif
 
 namespace hologram::backends {
 
 std::span<const Entry> all() {
-  static constexpr const char* kNotYet = "not part of this version of hologram";
 #ifdef __EMSCRIPTEN__
   static constexpr const char* kNoDrivers = "web pages cannot open drivers";
   static const Entry entries[] = {
@@ -20,11 +19,12 @@ std::span<const Entry> all() {
       {BackendType::Rocm, nullptr, kNoDrivers, true},
       {BackendType::Metal, nullptr, kNoDrivers, true},
       {BackendType::OpenCl, nullptr, kNoDrivers, true},
-      {BackendType::WebGpu, nullptr, kNotYet, true},
+      {BackendType::WebGpu, &webgpu::backend(), nullptr, true},
       {BackendType::Cpu, &cpu::backend(), nullptr, true},
       {BackendType::Null, &null::backend(), nullptr, false},
   };
 #else
+  static constexpr const char* kNotYet = "not part of this version of hologram";
   static const Entry entries[] = {
       {BackendType::Cuda, &cuda::backend(), nullptr, true},
       {BackendType::Rocm, nullptr, kNotYet, true},

@@ -66,6 +66,32 @@ with its reason in `--json`.
 ## What a device must do
 )";
 
+constexpr const char* kRelaxed =
+    R"(
+
+For a dtype with a yes every operation that takes it is there.
+
+## Relaxed devices
+
+WebGPU, and OpenCL that was not seen to be exact, promise less than IEEE 754, and nobody compares their
+bits with the CPU's. Before the cases a program on the device looks at special values, denormals,
+quotients, square roots and integers that become f32. What it finds is printed ("allowed for", and
+`arithmetic` in `--json`), and that alone is not held against the results:
+
+| found | allowed |
+|---|---|
+| denormals may become 0 | what is below 2^-126 may be 0, as operand and as result; `unique` takes it for 0 |
+| quotients within 2.5 ulp | `div`, `reciprocal`, functions, means and the like may be off by so much more; elements with an operand above 2^126 are observed |
+| square roots within 4.5 ulp | the same of `sqrt` and functions |
+| integers become either f32 beside them | functions of integers are those of either |
+| NaN and infinities are not kept | elements with one as operand or result are observed |
+
+What is *observed* is looked at, counted (`observed` in `--json`), and neither right nor wrong. No case
+is skipped. Integers, what only moves, order, and all other numbers have the bounds that exact devices
+have. Seen so far: Mesa's lavapipe needs no allowance; SwiftShader flushes denormals, and rounds integers
+to the other f32 now and then.
+)";
+
 // Errors by dtype.
 struct Row {
   std::string operation;
@@ -116,9 +142,9 @@ std::string document(const ConformanceReport& report) {
     for (const DType t : all_dtypes())
       text += std::find(m.dtypes.begin(), m.dtypes.end(), t) != m.dtypes.end() ? " yes |" : " |";
   }
+  text += kRelaxed;
   text +=
-      "\n\nFor a dtype with a yes every operation that takes it is there.\n\n"
-      "## The largest errors on the CPU\n\n"
+      "\n## The largest errors on the CPU\n\n"
       "In units of the last place; those of reductions and the like are a part of their bounds. "
       "What the\nlibraries make of products of matrices and of convolutions depends on the machine "
       "and "

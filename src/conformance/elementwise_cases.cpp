@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
 #include "conformance/layouts.hpp"
 #include "conformance/operands.hpp"
@@ -13,6 +14,8 @@ namespace {
 
 using graph::ElementwiseOp;
 using graph::Rule;
+
+constexpr double kSmallest = 0x1p-126;
 
 bool takes(const ElementwiseOp& row, DType dtype) {
   switch (row.accepts) {
@@ -31,19 +34,30 @@ DType result_dtype(const ElementwiseOp& row, DType dtype) {
 }
 
 // Half a unit for the last rounding, and what the row allows for f32 or f64 before it.
-double bound_of(const ElementwiseOp& row, DType to) {
+double bound_of(const ElementwiseOp& row, DType to, const Arithmetic& arithmetic) {
   if (row.ulps == 0) return 0;
-  if (size_of(to) == 2) return 0.5 + std::ldexp(row.ulps, digits_of(to) - 24);
+  double ulps = row.ulps;
+  // Functions take quotients and roots on their way.
+  const bool steps = row.ulps > 0.5;
+  if (steps || row.name == "div" || row.name == "reciprocal")
+    ulps += arithmetic.units_of_quotient();
+  if (steps || row.name == "sqrt") ulps += arithmetic.units_of_root();
+  if (size_of(to) == 2) return 0.5 + std::ldexp(ulps, digits_of(to) - 24);
   // The oracle's own functions are right to some 2^-11 units of f64.
-  return row.ulps == 0.5 ? 0.5 : row.ulps + (to == DType::F64 ? 0x1p-10 : 0x1p-20);
+  return ulps == 0.5 ? 0.5 : ulps + (to == DType::F64 ? 0x1p-10 : 0x1p-20);
 }
 
 class Comparison {
  public:
-  Comparison(const ElementwiseOp& row, const Oracle& oracle, DType dtype)
-      : row_(row), oracle_(oracle), dtype_(dtype), to_(result_dtype(row, dtype)) {
+  Comparison(const ElementwiseOp& row, const Oracle& oracle, DType dtype,
+             const Arithmetic& arithmetic)
+      : row_(row),
+        oracle_(oracle),
+        arithmetic_(arithmetic),
+        dtype_(dtype),
+        to_(result_dtype(row, dtype)) {
     for (size_t k = 0; k < row.attribute_count(); k++) attributes_[k] = row.attributes[k].otherwise;
-    found_.bound = bound_of(row, to_);
+    found_.bound = bound_of(row, to_, arithmetic);
   }
 
   DType operand_dtype(size_t k) const {
@@ -81,26 +95,83 @@ class Comparison {
                                    static_cast<int64_t>(exact));
       return;
     }
-    Wide x[3] = {}, scale = 0;
-    bool nan = false, limits = false;
+    Wide x[3] = {}, others[3] = {};
     for (size_t k = 0; k < values.size(); k++) {
       x[k] = real_at(values[k].dtype(), values[k].data(), at[k]);
+      others[k] = x[k];
+      if (is_float(dtype_)) {
+        if (arithmetic_.flushes && is_denormal(x[k])) others[k] = is_negative(x[k]) ? -0.0 : 0.0;
+        continue;
+      }
       // Whole numbers become f32 first.
-      if (!is_float(dtype_)) x[k] = static_cast<float>(static_cast<long double>(x[k]));
+      const auto nearest = static_cast<float>(static_cast<long double>(x[k]));
+      if (!arithmetic_.converts && nearest != x[k])
+        others[k] = std::nextafter(nearest, nearest < x[k] ? INFINITY : -INFINITY);
+      else others[k] = nearest;
+      x[k] = nearest;
+    }
+    // The operands as they are, and each as it may have become.
+    const Wide have = real_at(to_, result.data(), i);
+    std::optional<Judgement> best;
+    for (uint32_t mask = 0; mask < 1u << values.size(); mask++) {
+      Wide operands[3] = {};
+      bool same = true;
+      for (size_t k = 0; k < values.size(); k++) {
+        const bool other = (mask >> k & 1) != 0;
+        operands[k] = other ? others[k] : x[k];
+        same = same && (!other || others[k] == x[k]);
+      }
+      if (mask != 0 && same) continue;
+      const Judgement one = judge(operands, values.size(), have);
+      if (one.skipped) return;
+      if (!best || one.units < best->units) best = one;
+    }
+    if (unsure(x, values.size(), best->exact)) {
+      found_.observed++;
+      return;
+    }
+    found_.measure(best->units, i, have, best->exact);
+    // Where nothing or one operation is rounded, the sign of a zero is right, too.
+    const bool flushed = arithmetic_.flushes && (is_denormal(best->exact) || others[0] != x[0] ||
+                                                 others[1] != x[1] || others[2] != x[2]);
+    if (row_.ulps <= 0.5 && have == 0 && best->exact == 0 && !flushed &&
+        is_negative(have) != is_negative(best->exact) && found_.wrong.empty())
+      found_.wrong = fmt::format("element {} is a zero of the wrong sign", i);
+  }
+
+  struct Judgement {
+    bool skipped = false;  // nothing is promised of these operands on any device
+    double units = 0;
+    Wide exact = 0;
+  };
+  Judgement judge(const Wide* x, size_t count, Wide have) const {
+    Wide scale = 0;
+    bool nan = false, limits = false;
+    for (size_t k = 0; k < count; k++) {
       nan = nan || is_nan(x[k]);
       limits = limits || is_infinite(x[k]);
       if (row_.absolute && magnitude(x[k]) > scale) scale = magnitude(x[k]);
     }
-    if (oracle_.operands != Operands::Any && (limits || outside(x, values.size())) && !nan) return;
-    const Wide have = real_at(to_, result.data(), i);
+    if (oracle_.operands != Operands::Any && (limits || outside(x, count)) && !nan)
+      return {.skipped = true};
     const bool propagates = nan && row_.nan == graph::Nan::Propagates;
     const Wide exact = propagates ? static_cast<Wide>(NAN) : oracle_.real(x, attributes_);
-    if (to_ == DType::Bool) return found_.measure(have == exact ? 0 : 1, i, have, exact);
-    found_.measure(error_in_units(to_, have, exact, scale), i, have, exact);
-    // Where nothing or one operation is rounded, the sign of a zero is right, too.
-    if (row_.ulps <= 0.5 && have == 0 && exact == 0 && is_negative(have) != is_negative(exact) &&
-        found_.wrong.empty())
-      found_.wrong = fmt::format("element {} is a zero of the wrong sign", i);
+    if (to_ == DType::Bool) return {.units = have == exact ? 0.0 : 1.0, .exact = exact};
+    double units = error_in_units(to_, have, exact, scale);
+    // What is denormal may have become 0, and what is rounded up from there the smallest normal.
+    if (arithmetic_.flushes && magnitude(exact) < kSmallest && magnitude(have) <= kSmallest)
+      units = 0;
+    return {.units = units, .exact = exact};
+  }
+
+  // Whether the device promises nothing of this.
+  bool unsure(const Wide* x, size_t count, Wide exact) const {
+    bool special = is_nan(exact) || is_infinite(exact), large = false;
+    for (size_t k = 0; k < count; k++) {
+      special = special || is_nan(x[k]) || is_infinite(x[k]);
+      large = large || magnitude(x[k]) > kLargestDivisor;
+    }
+    return (special && !arithmetic_.specials) || (large && !arithmetic_.divides && row_.ulps > 0);
   }
 
   bool outside(const Wide* x, size_t count) const {
@@ -111,6 +182,7 @@ class Comparison {
 
   const ElementwiseOp& row_;
   const Oracle& oracle_;
+  const Arithmetic& arithmetic_;
   DType dtype_, to_;
   double attributes_[2] = {};
   Finding found_;
@@ -119,7 +191,7 @@ class Comparison {
 Finding try_one(const Suite& suite, const ElementwiseOp& row, const Oracle& oracle, DType dtype,
                 const Layout& layout, bool every) {
   Generator generator(seed_of(row.name, dtype, layout.name));
-  Comparison comparison(row, oracle, dtype);
+  Comparison comparison(row, oracle, dtype, suite.arithmetic());
   std::vector<Array> values;
   std::vector<Operand> operands;
   for (size_t k = 0; k < row.arity(); k++) {

@@ -143,7 +143,12 @@ Array mixed_values(DType dtype, const Shape& shape, Generator& generator) {
 Finding try_one(const Suite& suite, const Ordering& o, DType dtype, const Layout& layout, int axis,
                 std::string_view property) {
   Generator generator(seed_of(o.name, dtype, property));
-  const Array stored = mixed_values(dtype, stored_shape(layout, 0, 1), generator);
+  Array stored = mixed_values(dtype, stored_shape(layout, 0, 1), generator);
+  // To a device that flushes them they are equal to 0.
+  if (suite.arithmetic().flushes && o.name == "unique" && is_float(dtype))
+    for (size_t i = 0; i < stored.size(); i++)
+      if (is_denormal(real_at(dtype, stored.data(), i)))
+        put_real(dtype, stored.mutable_data(), i, 0);
   const Tensor x = laid_out(layout, stored, suite.ways().plain);
   return same_arrays(arrays_of(o.run(x, axis)), o.expected(shown(layout, stored), axis));
 }

@@ -92,8 +92,10 @@ constexpr Random kRandom[] = {
 const Executor& own(const Suite& suite) { return suite.ways().two; }
 
 void compare(const Random& r, DType dtype, const Words& words, const Array& result, size_t i,
-             Finding& found) {
-  const Answer answer = r.element(words, dtype);
+             const Arithmetic& arithmetic, Finding& found) {
+  Answer answer = r.element(words, dtype);
+  // The root is a factor, and the logarithm takes a quotient; there are 18 half units already.
+  answer.allowed *= 1 + (arithmetic.units_of_quotient() + arithmetic.units_of_root()) / 9;
   const Wide have = real_at(dtype, result.data(), i), off = magnitude(have - answer.exact);
   found.measure(off == 0             ? 0
                 : answer.allowed > 0 ? static_cast<double>(off / answer.allowed)
@@ -122,7 +124,7 @@ Finding laid_out_one(const Suite& suite, const Random& r, DType dtype, const Lay
     }
     for (size_t i = 0; i < results[k].size(); i++) {
       const size_t element = dense_at(layout, stored, stored_at(layout.shape, stored, i));
-      compare(r, dtype, words_of(seed, k, element), results[k], i, found);
+      compare(r, dtype, words_of(seed, k, element), results[k], i, suite.arithmetic(), found);
     }
   }
   return found;

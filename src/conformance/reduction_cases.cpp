@@ -242,7 +242,7 @@ Finding whole_sums(const Reduction& r, const Array& values, const Rows& rows, co
 }
 
 Finding compare(const Reduction& r, const Layout& layout, const Axes& axes, const Array& values,
-                const Array& result) {
+                const Array& result, const Arithmetic& arithmetic) {
   Finding found;
   const Rows rows(layout.shape, axes);
   const DType to = result_dtype(r, values.dtype());
@@ -275,6 +275,9 @@ Finding compare(const Reduction& r, const Layout& layout, const Axes& axes, cons
       }
       // The last rounding is that of the result's dtype; below the normal numbers it is coarse.
       Wide allowed = epsilon * answer.allowed + std::ldexp(1.0L, to == DType::F64 ? -1074 : -149);
+      const Wide steps = arithmetic.units_of_quotient() + arithmetic.units_of_root();
+      allowed += epsilon * steps * magnitude(answer.exact);
+      if (arithmetic.flushes) allowed += std::ldexp(static_cast<long double>(row.size()), -126);
       if (size_of(to) == 2) {
         const double unit = error_in_units(to, 0, magnitude(answer.exact), allowed);
         allowed += unit > 0 ? magnitude(answer.exact) / unit * 0.5 : 0;
@@ -323,7 +326,7 @@ void reduction_cases(Suite& suite) {
             Generator generator(seed_of(r.name, dtype, property));
             const Array values = values_for(r, dtype, stored_shape(layout, 0, 1), generator);
             const Tensor x = laid_out(layout, values, suite.ways().plain);
-            return compare(r, layout, axes, values, r.run(x, axes).array());
+            return compare(r, layout, axes, values, r.run(x, axes).array(), suite.arithmetic());
           });
         }
       }

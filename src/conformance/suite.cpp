@@ -52,6 +52,8 @@ Suite::Suite(const Executor& executor, const ConformanceOptions& options)
       throw core::error(core::Text::BadFilter, options.filter, error.what());
     }
   report_.device = executor.device();
+  arithmetic_ = arithmetic_of(executor);
+  report_.arithmetic = arithmetic_.text();
 }
 
 ConformanceReport Suite::run() {
@@ -68,8 +70,12 @@ void Suite::attempt(std::string_view operation, DType dtype, std::string_view pr
   if (filter_ != nullptr && !filter_->matches(result.name)) return;
   if (options_.choose && !options_.choose(result.name)) return;
   try {
-    const Finding found = body();
+    Finding found;
+    const auto find = [&] { found = body(); };
+    if (!around) find();
+    else if (!around(find)) return;
     result.elements = found.elements;
+    result.observed = found.observed;
     result.error = found.error;
     result.bound = found.bound;
     if (!found.skipped.empty()) {

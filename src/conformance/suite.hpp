@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "conformance/wide.hpp"
+#include "conformance/arithmetic.hpp"
 #include "core/function_ref.hpp"
 #include "hologram/conformance.hpp"
 #include "hologram/tensor.hpp"
@@ -14,7 +14,7 @@ namespace hologram::conformance {
 
 // What a case found.
 struct Finding {
-  uint64_t elements = 0;
+  uint64_t elements = 0, observed = 0;  // looked at; of these, such as nothing is promised of
   double error = 0, bound = 0;
   std::string wrong;    // empty: nothing
   std::string skipped;  // the reason; empty: it was tried
@@ -38,15 +38,21 @@ class Suite {
   ConformanceReport run();
 
   const Ways& ways() const { return ways_; }
+  const Arithmetic& arithmetic() const { return arithmetic_; }
   // Tries a case, unless the filter leaves it out or the device cannot.
   void attempt(std::string_view operation, DType dtype, std::string_view property,
                core::FunctionRef<Finding()> body);
+
+  // Calls each body where it is set; false: that case is not decided yet, and is left out. A page
+  // tries such a case again when the values that it needs have come from the device.
+  std::function<bool(core::FunctionRef<void()>)> around;
 
  private:
   struct Filter;
   const ConformanceOptions& options_;
   std::shared_ptr<const Filter> filter_;
   Ways ways_;
+  Arithmetic arithmetic_;
   ConformanceReport report_;
 };
 

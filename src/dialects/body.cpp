@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "dialects/groups.hpp"
+#include "dialects/unrolling.hpp"
 
 namespace hologram::dialects {
 namespace {
@@ -26,6 +27,7 @@ class Body {
         one_(one),
         language_(language),
         options_(options),
+        unrolled_(options.unroll ? find_unrolled(module) : std::vector<bool>()),
         together_(lanes.count > 1),
         values_(lanes.count, std::vector<std::string>(module.body.values.size())) {}
 
@@ -76,7 +78,7 @@ class Body {
 
   void lanes_control(const Inst& inst) {
     if (inst.op != Op::If || lanes_.values[inst.args[0]] == Form::Uniform) return control(inst);
-    const size_t begin = at_, end = end_of(at_);
+    const size_t begin = at_, end = end_of_block(module_.body, at_);
     std::string all;
     for (lane_ = 0; lane_ < lanes_.count; lane_++)
       all.append(all.empty() ? "" : " & ").append(value(inst, 0));
@@ -97,7 +99,8 @@ class Body {
       line("return;");
       depth_--;
       line("}");
-      for (at_++; at_ < end && !(module_.body.insts[at_].op == Op::Else && is_else_of(begin));
+      for (at_++; at_ < end &&
+                  !(module_.body.insts[at_].op == Op::Else && stands_in(module_.body, begin, at_));
            at_++)
         lanes_statement(module_.body.insts[at_]);
     } else {
@@ -106,25 +109,6 @@ class Body {
       });
     }
     at_ = end;
-  }
-
-  size_t end_of(size_t opening) const {
-    size_t depth = 0;
-    for (size_t i = opening;; i++) {
-      const Op op = module_.body.insts[i].op;
-      if (op == Op::If || op == Op::For || op == Op::Loop) depth++;
-      if (op == Op::End && --depth == 0) return i;
-    }
-  }
-  // Whether at_ stands directly in the block.
-  bool is_else_of(size_t opening) const {
-    size_t depth = 0;
-    for (size_t i = opening; i < at_; i++) {
-      const Op op = module_.body.insts[i].op;
-      if (op == Op::If || op == Op::For || op == Op::Loop) depth++;
-      if (op == Op::End) depth--;
-    }
-    return depth == 1;
   }
 
   // When the words of all lanes are one access; empty: always.
@@ -442,7 +426,9 @@ class Body {
     const std::string counter = value_name(inst);
     set(inst, counter);
     count_rounds(inst);
+    const char* const unroll = !unrolled_.empty() && unrolled_[at_] ? "#pragma unroll" : nullptr;
     if (inst.imm == 1) {
+      if (unroll != nullptr) line(unroll);
       open(fmt::format("for ({0} {1} = {2}; {1} < {3}; {1}++) {{", type, counter, value(inst, 0),
                        value(inst, 1)));
       return poll();
@@ -450,6 +436,7 @@ class Body {
     const std::string step = literal(unsigned_of(inst.type), inst.imm, language_);
     line(fmt::format("const {0} {1}_rounds = {2} < {3} ? (({0}){3} - ({0}){2} - 1) / {4} + 1 : 0;",
                      wide, counter, value(inst, 0), value(inst, 1), step));
+    if (unroll != nullptr) line(unroll);
     open(fmt::format("for ({0} {1}_round = 0; {1}_round < {1}_rounds; {1}_round++) {{", wide,
                      counter));
     line(fmt::format("const {0} {1} = ({0})(({2}){3} + {1}_round * {4});", type, counter, wide,
@@ -463,8 +450,9 @@ class Body {
   const std::string& one_;
   const Spelling& language_;
   const Options& options_;
-  bool together_;      // what is printed is the same in all lanes of the thread
-  uint32_t lane_ = 0;  // of the thread; the one that is printed
+  const std::vector<bool> unrolled_;  // by instruction, or empty
+  bool together_;                     // what is printed is the same in all lanes of the thread
+  uint32_t lane_ = 0;                 // of the thread; the one that is printed
   std::vector<std::vector<std::string>> values_;  // by lane and id: what stands for it
   std::string text_;
   size_t at_ = 0;

@@ -36,15 +36,18 @@ struct Options {
   Stop stop = Stop::None;
   // A thread may do so many lanes that are neighbours, and then loads and stores 16 bytes at once:
   // 1 to 8. The results stay the same. Programs with scans, atomics or lanes that return by
-  // themselves, with loops that Stop::Budget counts, Metal and WGSL keep to one.
+  // themselves, with loops that Stop::Budget counts, and Metal keep to one. In WGSL a thread has
+  // several if the launch has Printed::multiples, and several of a group that works together never.
   uint32_t lanes_a_thread = 1;
   // The same for programs whose lanes work together, where 32 threads are left of a group.
   uint32_t lanes_a_group_thread = 1;
   // CUDA: groups that work together get no more registers than let 1,024 threads share a
   // multiprocessor, so that one group computes while another waits for memory.
   bool crowded = false;
-  bool unroll = false;  // short loops that load have several rounds' loads under way at a time
-  // WGSL: what the device gives. Every one gives what is said here, but for `fused`.
+  // Not WGSL: the compiler is asked to write out short loops that load, so that several rounds'
+  // loads are under way at a time.
+  bool unroll = false;
+  // WGSL: what the device gives. Every one gives what is said here, but for the last two.
   struct WebGpu {
     uint32_t lanes = 256;           // maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX
     uint32_t shared_bytes = 16384;  // maxComputeWorkgroupStorageSize
@@ -54,6 +57,13 @@ struct Options {
     // operations. A test: fma(1 + 2^-23, 1 + 2^-23, -(1 + 2^-22)) is 2^-46 if it rounds once and 0
     // if twice.
     bool fused = true;
+    // Its quotients and square roots are rounded correctly, which nothing says either. Where they
+    // are not, they are made so, for some 25 operations: a test divides and takes roots.
+    bool divides = true;
+    // Where it is not fused: by pairs of floats, which is less for compilers that take ever longer
+    // for the whole numbers, as SwiftShader's does. It rounds once as well, but for products below
+    // 2^-100.
+    bool pairs = false;
   } webgpu = {};
 };
 
@@ -81,6 +91,7 @@ struct Argument {
   // stands, in bytes.
   uint32_t place = 0;
   bool read_only = false;  // WGSL: how the binding of a buffer is declared
+  uint32_t unit = 4;       // WGSL: bytes that the length of a binding is a multiple of
 };
 
 // A kernel is launched in one dimension: blocks of `lanes` threads, any number of blocks from 1 on.
@@ -97,16 +108,21 @@ struct Printed {
   // For WGSL everything is in @group(0). Buffers, in the program's order, and then Stop are storage
   // buffers, read-only where Argument::read_only says so; the text uses every one of them, so that
   // a pipeline's own layout has them all. Elements narrower than 4 bytes lie several in a word: a
-  // binding is as long as its elements, rounded up to 4 bytes, and at least one element or word.
-  // All other arguments stand in a uniform buffer behind those, each at its `place` and in the size
-  // of its type, which is 4 or 8 bytes: lengths, groups and the budget are U32 there, a bool is a
-  // U32 of 0 or 1, 64-bit integers have their low word first. Nothing is needed but the limits that
-  // Options::webgpu says and WebGPU's defaults for the rest; a dispatch is (blocks, 1, 1).
+  // binding is as long as its elements, rounded up to its Argument::unit, and at least one element
+  // or unit. All other arguments stand in a uniform buffer behind those, each at its `place` and in
+  // the size of its type, which is 4 or 8 bytes: lengths, groups and the budget are U32 there, a
+  // bool is a U32 of 0 or 1, 64-bit integers have their low word first. Nothing is needed but the
+  // limits that Options::webgpu says and WebGPU's defaults for the rest; a dispatch is (blocks, 1,
+  // 1).
   std::vector<Argument> arguments;
   uint32_t lanes = 0;
   uint32_t groups = 1;
   uint64_t most_groups = UINT64_MAX;            // that EndGroup may be
   uint32_t block_binding = 0, block_bytes = 0;  // WGSL: of the block of parameters
+  // WGSL: a thread has so many lanes, and the text is for launches whose scalars of these slots are
+  // multiples of that number.
+  uint32_t lanes_a_thread = 1;
+  std::vector<uint32_t> multiples;
 };
 
 // What is best for Options::lanes_a_group_thread on devices with many threads: two of large groups,

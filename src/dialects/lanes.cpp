@@ -308,4 +308,117 @@ std::optional<EvenLanes> even_lanes(const Module& module, bool cooperative, cons
   return even;
 }
 
+namespace {
+
+// Which stores of threads with several lanes are to words that no other thread stores to.
+class OwnStores {
+ public:
+  OwnStores(const Module& module, const Lanes& lanes, const Multiples& multiples)
+      : module_(module), lanes_(lanes), multiples_(multiples) {
+    definitions_.resize(module.body.values.size());
+    for (const Inst& inst : module.body.insts) {
+      if (inst.id != kNone) definitions_[inst.id] = &inst;
+      if ((inst.op == Op::GroupId || inst.op == Op::GlobalId) && inst.aux != 0) one_axis_ = false;
+    }
+  }
+
+  // The lanes of a thread access a whole word.
+  bool is_word(const Inst& inst) const {
+    return lanes_.values[inst.args[0]] == Form::Consecutive && multiples_.is(inst.args[0]) &&
+           lanes_.count * size_of(module_.buffers[inst.slot].type) >= 4;
+  }
+
+  // Another thread with the same word could store what this one leaves out, unless each word has
+  // one thread, or lanes are left out from one on, as at the end of a row: rows that overlap would
+  // store to the same elements.
+  bool is_own(const Inst& store, const std::vector<uint32_t>& around) const {
+    if (!is_word(store)) return false;
+    if (one_axis_ && is_number_of_lane(store.args[0])) return true;
+    return std::all_of(around.begin(), around.end(), [&](uint32_t block) {
+      const Inst& inst = module_.body.insts[block];
+      if (inst.op != Op::If || lanes_.values[inst.args[0]] == Form::Uniform) return true;
+      const Inst& test = *definitions_[inst.args[0]];
+      return lanes_.guards[block] && test.op == Op::Lt && is_integer(test.from) &&
+             lanes_.values[test.args[0]] == Form::Consecutive &&
+             lanes_.values[test.args[1]] == Form::Uniform;
+    });
+  }
+
+ private:
+  // Another number in each lane of the launch.
+  bool is_number_of_lane(uint32_t value) const {
+    const Inst& inst = *definitions_[value];
+    if (inst.op == Op::GlobalId) return inst.aux == 0;
+    const auto same = [&](uint32_t other) {
+      const Op op = definitions_[other]->op;
+      return op == Op::Const || op == Op::Scalar || op == Op::Length;
+    };
+    if (inst.op != Op::Add && inst.op != Op::Sub) return false;
+    const uint32_t x = inst.args[0], y = inst.args[1];
+    return (is_number_of_lane(x) && same(y)) ||
+           (inst.op == Op::Add && same(x) && is_number_of_lane(y));
+  }
+
+  const Module& module_;
+  const Lanes& lanes_;
+  const Multiples& multiples_;
+  std::vector<const Inst*> definitions_;  // by id
+  bool one_axis_ = true;
+};
+
+}  // namespace
+
+std::optional<OwnLanes> own_lanes(const Module& module, uint32_t most) {
+  if (most <= 1) return std::nullopt;
+  OwnLanes own{Analysis(module, false).run(most), {}, {}};
+  if (own.lanes.count == 1) return std::nullopt;
+  const Multiples multiples(module, own.lanes.count);
+  const OwnStores stores(module, own.lanes, multiples);
+  const auto& insts = module.body.insts;
+  std::vector<bool> gains(module.buffers.size()), foreign(module.buffers.size());
+  std::vector<uint32_t> around;
+  for (uint32_t i = 0; i < insts.size(); i++) {
+    const Inst& inst = insts[i];
+    if (inst.op == Op::If || inst.op == Op::For || inst.op == Op::Loop) around.push_back(i);
+    if (inst.op == Op::End) around.pop_back();
+    if (inst.op == Op::Load && stores.is_word(inst)) gains[inst.slot] = true;
+    if (inst.op != Op::Store) continue;
+    (stores.is_own(inst, around) ? gains : foreign)[inst.slot] = true;
+  }
+  own.words.resize(module.buffers.size());
+  for (size_t b = 0; b < own.words.size(); b++)
+    own.words[b] = gains[b] && !foreign[b] && module.buffers[b].access != Access::Atomic;
+  if (std::find(own.words.begin(), own.words.end(), true) == own.words.end()) return std::nullopt;
+  std::set<uint32_t> scalars;
+  for (size_t i = 0; i < insts.size(); i++) {
+    const Inst& inst = insts[i];
+    if ((inst.op != Op::Load && inst.op != Op::Store) || !own.words[inst.slot] ||
+        !stores.is_word(inst))
+      continue;
+    own.lanes.aligned[i] = true;
+    multiples.add_scalars(inst.args[0], scalars);
+  }
+  own.scalars.assign(scalars.begin(), scalars.end());
+  return own;
+}
+
+size_t end_of_block(const program::Code& body, size_t opening) {
+  size_t depth = 0;
+  for (size_t i = opening;; i++) {
+    const Op op = body.insts[i].op;
+    if (op == Op::If || op == Op::For || op == Op::Loop) depth++;
+    if (op == Op::End && --depth == 0) return i;
+  }
+}
+
+bool stands_in(const program::Code& body, size_t opening, size_t at) {
+  size_t depth = 0;
+  for (size_t i = opening; i < at; i++) {
+    const Op op = body.insts[i].op;
+    if (op == Op::If || op == Op::For || op == Op::Loop) depth++;
+    if (op == Op::End) depth--;
+  }
+  return depth == 1;
+}
+
 }  // namespace hologram::dialects

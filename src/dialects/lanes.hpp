@@ -37,6 +37,14 @@ struct EvenLanes {
   std::vector<uint32_t> buffers;  // slots: begin at a multiple of lanes.count elements
 };
 
+// Lanes of a thread where each element of a buffer has one form, as in WGSL: a buffer is made of
+// words of all lanes of a thread, if no store goes elsewhere than to those of its own thread.
+struct OwnLanes {
+  Lanes lanes;                    // `aligned`: accesses of such words
+  std::vector<bool> words;        // by buffer: it is made of them
+  std::vector<uint32_t> scalars;  // slots that have to be multiples of lanes.count
+};
+
 // As many lanes as `most` allows and 16 bytes of the largest elements are, where the program lets
 // them go together: one otherwise. `cooperative`: lanes talk to each other; a group that does keeps
 // 32 threads.
@@ -45,5 +53,12 @@ Lanes lanes_of(const program::Module& module, bool cooperative, uint32_t most);
 // None where nothing is gained: accesses of lanes that work alone, outside of loops.
 std::optional<EvenLanes> even_lanes(const program::Module& module, bool cooperative,
                                     const Lanes& lanes);
+
+// For lanes that work alone. None where nothing is gained.
+std::optional<OwnLanes> own_lanes(const program::Module& module, uint32_t most);
+
+// Where the block ends that an instruction opens, and whether another one stands directly in it.
+size_t end_of_block(const program::Code& body, size_t opening);
+bool stands_in(const program::Code& body, size_t opening, size_t at);
 
 }  // namespace hologram::dialects

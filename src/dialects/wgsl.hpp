@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dialects/dialect.hpp"
+#include "dialects/lanes.hpp"
 #include "dialects/uses.hpp"
 #include "program/ir.hpp"
 
@@ -15,15 +16,25 @@ namespace hologram::dialects::wgsl {
 // The whole text; functions are expanded already.
 Printed print(const program::Module& module, const Options& options);
 
-// What stands between the braces of run_lane(group_x: u32, …, lane: u32).
-std::string print_body(const program::Module& module, const Uses& uses, const Options& options);
+// What stands between the braces of run_lane(group_x: u32, …, lane: u32), or run_lanes, which does
+// all lanes of a thread or calls run_lane for each; `lane` is the first of them. `own`: of the
+// kernel, if its threads have several.
+std::string print_body(const program::Module& module, const Uses& uses, const Options& options,
+                       const OwnLanes* own, bool several);
+
+// What run_lane is given before `lane`: "group_x, ".
+std::string group_arguments(const Uses& uses);
 
 // The expression for a pure instruction; the operands are names or literals.
 std::string expression(program::Op op, DType type, DType from,
                        const std::vector<std::string>& operands);
 
-// The functions that `text` calls, and those that they call, each before its use.
-std::string helpers_for(std::string_view text);
+// The function that computes an operation on f32 which the device does not do well; empty: it does.
+std::string_view replaced_by(program::Op op, const Options& options);
+
+// The functions that `text` calls, and those that they call, each before its use. `fused`: the
+// device's fma rounds once; `pairs`: as Options says.
+std::string helpers_for(std::string_view text, bool fused, bool pairs);
 
 // The functions that the module's group instructions call, and the call that stands for one.
 std::string group_functions(const program::Module& module);
@@ -38,6 +49,12 @@ bool is_atomic(const program::BufferParam& buffer);
 std::string element_name(const program::BufferParam& buffer);
 // load_NAME and store_NAME of a buffer whose elements lie several in a word.
 std::string access_functions(const program::Module& module, uint32_t slot);
+// The same of one that is made of words of so many lanes, all of which are one thread's to store.
+std::string own_access_functions(const program::Module& module, uint32_t slot, uint32_t lanes);
+std::string own_word_name(DType storage, uint32_t lanes);
+// The element of a lane of the word $w, and the word that such elements become.
+std::string own_element(DType storage, uint32_t lanes, uint32_t lane, std::string_view word);
+std::string own_word(DType storage, const std::vector<std::string>& elements);
 // The value of the element $e, and the element that the value $a becomes.
 std::string_view load_pattern(DType storage);
 std::string_view store_pattern(DType storage);

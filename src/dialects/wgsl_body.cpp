@@ -1,6 +1,8 @@
 // The statements of one lane in WGSL: one an instruction. Buffers, workgroup arrays and the block
-// of parameters are variables of the module, which functions see.
+// of parameters are variables of the module, which functions see. Several lanes of a thread are
+// printed as in body.cpp.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <optional>
 
@@ -19,12 +21,16 @@ constexpr std::string_view kAtomics[] = {"Add", "", "Min", "Max", "And", "Or", "
 
 class Body {
  public:
-  Body(const Module& module, const Uses& uses, const Options& options)
+  Body(const Module& module, const Uses& uses, const Options& options, const OwnLanes* own,
+       bool several)
       : module_(module),
         uses_(uses),
         options_(options),
+        own_(own),
+        lanes_(several ? &own->lanes : nullptr),
+        together_(several),
         wide_index_(size_of(module.index) == 8),
-        values_(module.body.values.size()),
+        values_(count(), std::vector<std::string>(module.body.values.size())),
         constants_(module.body.values.size()),
         definitions_(module.body.values.size()) {
     for (const Inst& inst : module.body.insts) {
@@ -40,22 +46,157 @@ class Body {
     if (uses_.polls(Poll::Lane)) line("var rounds = 0u;");
     if (uses_.polls(Poll::Lane) && uses_.cooperative) line("var stopped = false;");
     if (uses_.polls(Poll::Group)) line("var group_rounds = 0u;");
-    for (at_ = 0; at_ < module_.body.insts.size(); at_++) statement(module_.body.insts[at_]);
+    for (at_ = 0; at_ < module_.body.insts.size(); at_++) {
+      if (together_) lanes_statement(module_.body.insts[at_]);
+      else statement(module_.body.insts[at_]);
+    }
     return std::move(text_);
   }
 
  private:
+  // ---- All lanes of the thread.
+
+  uint32_t count() const { return lanes_ != nullptr ? lanes_->count : 1; }
+
+  bool differs(const Inst& inst) const {
+    if (inst.op == Op::Var || inst.op == Op::Set) return lanes_->variables[inst.slot];
+    return inst.id == program::kNone || lanes_->values[inst.id] != Form::Uniform;
+  }
+
+  void lanes_statement(const Inst& inst) {
+    if (program::info(inst.op).category == program::Category::Control) return lanes_control(inst);
+    if (lanes_->aligned[at_]) return inst.op == Op::Load ? load_own(inst) : store_own(inst);
+    for_lanes(differs(inst), [&] { statement(inst); });
+  }
+
+  // Once for each lane, or once for all.
+  template <class Print>
+  void for_lanes(bool each, const Print& print) {
+    together_ = !each;
+    for (lane_ = 0; lane_ < (each ? count() : 1); lane_++) print();
+    lane_ = 0;
+    together_ = true;
+  }
+
+  void lanes_control(const Inst& inst) {
+    if (inst.op != Op::If || lanes_->values[inst.args[0]] == Form::Uniform) return control(inst);
+    const size_t begin = at_, end = end_of_block(module_.body, at_);
+    if (lanes_->guards[begin]) guarded(inst, end);
+    else
+      for_lanes(true, [&] {
+        for (at_ = begin; at_ <= end; at_++) statement(module_.body.insts[at_]);
+      });
+    at_ = end;
+  }
+
+  void guarded(const Inst& inst, size_t end) {
+    const size_t begin = at_;
+    std::string all;
+    for (lane_ = 0; lane_ < count(); lane_++)
+      all.append(all.empty() ? "" : " && ").append(value(inst, 0));
+    lane_ = 0;
+    open(fmt::format("if (!({})) {{", all));
+    line(fmt::format("for (var k = 0u; k < {}u; k++) {{ run_lane({}lane + k); }}", count(),
+                     group_arguments(uses_)));
+    line("return;");
+    depth_--;
+    line("}");
+    const auto is_else = [&] {
+      return module_.body.insts[at_].op == Op::Else && stands_in(module_.body, begin, at_);
+    };
+    for (at_++; at_ < end && !is_else(); at_++) lanes_statement(module_.body.insts[at_]);
+  }
+
+  // When the elements of all lanes are there: no lane counts from outside to inside.
+  std::string all_inside(const Inst& inst) {
+    lane_ = count() - 1;
+    std::string test = place(inst).inside;
+    lane_ = 0;
+    return test;
+  }
+
+  void load_own(const Inst& inst) {
+    const DType type = module_.buffers[inst.slot].type;
+    const Place at = place(inst);
+    const std::string own = fmt::format("w{}", inst.id),
+                      word = fmt::format("{}[{} / {}u]", at.memory, at.index, count());
+    const auto element = [&] {
+      return substitute(load_pattern(type), {{'e', own_element(type, count(), lane_, own)}});
+    };
+    if (inst.proved) {
+      line(fmt::format("let {} = {};", own, word));
+      for_lanes(true, [&] { define(inst, element()); });
+      return;
+    }
+    for_lanes(true, [&] { declare(inst); });
+    open(fmt::format("if ({}) {{", all_inside(inst)));
+    line(fmt::format("let {} = {};", own, word));
+    for_lanes(true, [&] { line(fmt::format("{} = {};", value_name(inst), element())); });
+    depth_--;
+    open("} else {");
+    for_lanes(true, [&] {
+      const Place one = place(inst);
+      const std::string found = fmt::format("load_{}({})", one.memory, one.index);
+      line(fmt::format("if ({}) {{ {} = {}; }}", one.inside, value_name(inst),
+                       substitute(load_pattern(type), {{'e', found}})));
+    });
+    depth_--;
+    line("}");
+  }
+
+  void store_own(const Inst& inst) {
+    const DType type = module_.buffers[inst.slot].type;
+    const Place at = place(inst);
+    if (!inst.proved) open(fmt::format("if ({}) {{", all_inside(inst)));
+    std::vector<std::string> elements;
+    for_lanes(true, [&] {
+      elements.push_back(substitute(store_pattern(type), {{'a', value(inst, 1)}}));
+    });
+    line(fmt::format("{}[{} / {}u] = {};", at.memory, at.index, count(), own_word(type, elements)));
+    if (inst.proved) return;
+    depth_--;
+    open("} else {");
+    for_lanes(true, [&] { store(inst); });
+    depth_--;
+    line("}");
+  }
+
+  // ---- One lane, or what is the same in all.
+
   void line(std::string_view text) { text_.append(2 * depth_, ' ').append(text).append("\n"); }
   void open(std::string_view text) {
     line(text);
     depth_++;
   }
 
-  const std::string& value(const Inst& inst, size_t k) const { return values_[inst.args[k]]; }
-  void set(const Inst& inst, std::string text) { values_[inst.id] = std::move(text); }
+  const std::string& value(const Inst& inst, size_t k) const {
+    return values_[lane_][inst.args[k]];
+  }
+  std::string value_name(const Inst& inst) const {
+    return lanes_ == nullptr || lanes_->values[inst.id] == Form::Uniform
+               ? fmt::format("v{}", inst.id)
+               : fmt::format("v{}_{}", inst.id, lane_);
+  }
+  void set(const Inst& inst, const std::string& text) {
+    if (!together_) values_[lane_][inst.id] = text;
+    else
+      for (auto& values : values_) values[inst.id] = text;
+  }
   void define(const Inst& inst, std::string_view expression) {
-    set(inst, fmt::format("v{}", inst.id));
-    line(fmt::format("let v{} = {};", inst.id, expression));
+    set(inst, value_name(inst));
+    line(fmt::format("let {} = {};", value_name(inst), expression));
+  }
+
+  // As a 0 that may be changed.
+  void declare(const Inst& inst) {
+    set(inst, value_name(inst));
+    line(fmt::format("var {} = {};", value_name(inst), literal(inst.type, 0)));
+  }
+
+  // The number of the lane along an axis, as u32.
+  std::string lane_number(uint32_t axis) const {
+    return axis == 0 && lane_ != 0 ? fmt::format("(lane_x + {}u)", lane_)
+                                   : fmt::format("lane_{}", kAxes[axis]);
   }
 
   // A count of u32 as the type of ids.
@@ -102,7 +243,7 @@ class Body {
         break;
       case Op::Scalar: scalar(inst); break;
       case Op::Length: set(inst, as_index(length(inst.slot))); break;
-      case Op::LaneId: define(inst, as_index(fmt::format("lane_{}", kAxes[inst.aux]))); break;
+      case Op::LaneId: define(inst, as_index(lane_number(inst.aux))); break;
       case Op::GroupId: define(inst, as_index(fmt::format("group_{}", kAxes[inst.aux]))); break;
       case Op::GroupCount:
         set(inst, as_index(fmt::format("parameters.groups_{}", kAxes[inst.aux])));
@@ -140,10 +281,9 @@ class Body {
     // The ways to ask for NaN that compilers know the answer to.
     if (itself && inst.op == Op::Ne) return define(inst, fmt::format("is_nan({})", operands[0]));
     if (itself && inst.op == Op::Eq) return define(inst, fmt::format("!is_nan({})", operands[0]));
-    if (!options_.webgpu.fused && (inst.op == Op::Fma || inst.op == Op::Mad))
-      return define(inst,
-                    fmt::format("fma_f32({}, {}, {})", operands[0], operands[1], operands[2]));
-    define(inst, text);
+    const std::string_view replaced = replaced_by(inst.op, options_);
+    define(inst,
+           replaced.empty() ? text : fmt::format("{}({})", replaced, fmt::join(operands, ", ")));
   }
 
   // Whether compilers must not see what operand k is, since they take floats for real numbers:
@@ -178,7 +318,11 @@ class Body {
     set(inst, inst.type == DType::Bool ? "(" + name + " != 0u)" : name);
   }
 
-  std::string variable(const Inst& inst) const { return word(variable_name(module_, inst.slot)); }
+  std::string variable(const Inst& inst) const {
+    const std::string name = word(variable_name(module_, inst.slot));
+    return lanes_ != nullptr && lanes_->variables[inst.slot] ? fmt::format("{}_{}", name, lane_)
+                                                             : name;
+  }
   std::string length(uint32_t slot) const {
     return "parameters." + word(length_name(module_, slot));
   }
@@ -186,13 +330,11 @@ class Body {
   void global_id(const Inst& inst) {
     const char axis = kAxes[inst.aux];
     const uint32_t size = module_.workgroup[inst.aux];
-    define(inst,
-           wide_index_
-               ? fmt::format("add_u64(wide_u32(group_{0}, {1}u), vec2u(lane_{0}, 0u))", axis, size)
-               : fmt::format("i32(group_{0} * {1}u + lane_{0})", axis, size));
+    const std::string lane = lane_number(inst.aux);
+    define(inst, wide_index_ ? fmt::format("add_u64(wide_u32(group_{}, {}u), vec2u({}, 0u))", axis,
+                                           size, lane)
+                             : fmt::format("i32(group_{} * {}u + {})", axis, size, lane));
   }
-
-  // ---- Memory.
 
   struct Place {
     std::string memory, index;  // as u32
@@ -201,6 +343,8 @@ class Body {
     bool atomic, words;
     bool never = false;  // lies outside, and known to: compilers refuse it
   };
+
+  bool is_own(uint32_t slot) const { return own_ != nullptr && own_->words[slot]; }
 
   Place place(const Inst& inst) const {
     const std::string& index = value(inst, 0);
@@ -218,19 +362,19 @@ class Body {
               low,
               inside(length(inst.slot)),
               buffer.type,
-              is_atomic(buffer),
-              in_words(buffer.type),
+              is_atomic(buffer) && !is_own(inst.slot),
+              in_words(buffer.type) || is_own(inst.slot),
               constant && number(*constant) > most};
     }
     const program::SharedArray& array = module_.shared[inst.slot];
-    Place at = {word(shared_name(module_, inst.slot)),
-                low,
-                inside(fmt::format("{}u", array.count)),
-                array.type,
-                array.atomic,
-                false};
-    at.never = constant && number(*constant) >= array.count;
-    return at;
+    const bool never = constant && number(*constant) >= array.count;
+    return {word(shared_name(module_, inst.slot)),
+            low,
+            inside(fmt::format("{}u", array.count)),
+            array.type,
+            array.atomic,
+            false,
+            never};
   }
 
   // A constant index, seen as unsigned.
@@ -244,9 +388,8 @@ class Body {
   void define_inside(const Inst& inst, const Place& at, const std::string& found) {
     if (at.never) return set(inst, literal(inst.type, 0));
     if (at.inside.empty()) return define(inst, found);
-    set(inst, fmt::format("v{}", inst.id));
-    line(fmt::format("var v{} = {};", inst.id, literal(inst.type, 0)));
-    line(fmt::format("if ({}) {{ v{} = {}; }}", at.inside, inst.id, found));
+    declare(inst);
+    line(fmt::format("if ({}) {{ {} = {}; }}", at.inside, value_name(inst), found));
   }
 
   void load(const Inst& inst) {
@@ -275,8 +418,6 @@ class Body {
         fmt::format("atomic{}(&{}, {})", kAtomics[inst.aux], element(at), value(inst, 1)));
   }
 
-  // ---- Control flow.
-
   void control(const Inst& inst) {
     switch (inst.op) {
       case Op::If: open(fmt::format("if ({}) {{", value(inst, 0))); break;
@@ -304,7 +445,7 @@ class Body {
   // counter may wrap around.
   void counted_loop(const Inst& inst) {
     const bool wide = size_of(inst.type) == 8;
-    const std::string counter = fmt::format("v{}", inst.id);
+    const std::string counter = value_name(inst);
     const std::string &begin = value(inst, 0), &end = value(inst, 1);
     const std::string_view name = hologram::name_of(inst.type);
     set(inst, counter);
@@ -336,20 +477,24 @@ class Body {
   const Module& module_;
   const Uses& uses_;
   const Options& options_;
+  const OwnLanes* const own_;  // of the kernel; null: a thread has one lane
+  const Lanes* const lanes_;   // of this function; null: it does one
+  bool together_;              // what is printed is the same in all lanes of the thread
+  uint32_t lane_ = 0;          // of the thread; the one that is printed
   const bool wide_index_;
   bool shares_buffers_ = false;                     // lanes may read what others wrote to a buffer
-  std::vector<std::string> values_;                 // by id: what stands for it
+  std::vector<std::vector<std::string>> values_;    // by lane and id: what stands for it
   std::vector<std::optional<uint64_t>> constants_;  // by id
   std::vector<const Inst*> definitions_;            // by id
   std::string text_;
-  size_t at_ = 0;
-  size_t depth_ = 1;
+  size_t at_ = 0, depth_ = 1;
 };
 
 }  // namespace
 
-std::string print_body(const Module& module, const Uses& uses, const Options& options) {
-  return Body(module, uses, options).print();
+std::string print_body(const Module& module, const Uses& uses, const Options& options,
+                       const OwnLanes* own, bool several) {
+  return Body(module, uses, options, own, several).print();
 }
 
 }  // namespace hologram::dialects::wgsl

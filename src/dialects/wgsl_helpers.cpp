@@ -308,6 +308,42 @@ constexpr Helper kHelpers[] = {
 }
 )"},
 
+    // Rounded correctly where the device's own are only nearly right: by the rest, which fma gives
+    // exactly (P. W. Markstein, 1990), of significands alone. What has no normal result stays as it
+    // is.
+    {"div_f32", R"(fn div_f32(a: f32, b: f32) -> f32 {
+  let x = bitcast<u32>(a);
+  let y = bitcast<u32>(b);
+  let p = (x >> 23u) & 0xffu;
+  let q = (y >> 23u) & 0xffu;
+  if (p - 1u >= 254u || q - 1u >= 254u) { return a / b; }
+  let m = bitcast<f32>((x & 0x7fffffu) | 0x3f800000u);
+  let n = bitcast<f32>((y & 0x7fffffu) | 0x3f800000u);
+  let first = 1.0f / n;
+  let z = fma_f32(first, fma_f32(-n, first, 1.0f), first);
+  let nearly = fma_f32(fma_f32(-n, m * z, m), z, m * z);
+  let s = bitcast<u32>(fma_f32(fma_f32(-n, nearly, m), z, nearly));
+  let exponent = i32(p) - i32(q) + i32(s >> 23u);
+  if (exponent < 1i) { return a / b; }
+  let sign = (x ^ y) & 0x80000000u;
+  if (exponent > 254i) { return bitcast<f32>((sign | 0x7f800000u) ^ parameters.zero); }
+  return bitcast<f32>(sign | (u32(exponent) << 23u) | (s & 0x7fffffu));
+}
+)"},
+    {"sqrt_f32", R"(fn sqrt_f32(a: f32) -> f32 {
+  let x = bitcast<u32>(a);
+  if (x - 0x800000u >= 0x7f000000u) { return sqrt(a); }
+  let even = 128u - ((x >> 23u) & 1u);
+  let m = bitcast<f32>((x & 0x7fffffu) | (even << 23u));
+  let g = sqrt(m);
+  let s = fma_f32(fma_f32(-g, g, m), 0.5f / g, g);
+  let r = fma_f32(-s, s, m);
+  let u = s * 0.00000011920928955078125f;
+  let n = bitcast<u32>(s) + u32(r > u) - u32(r <= -u);
+  return bitcast<f32>(n + (u32((i32(x >> 23u) - i32(even)) / 2i) << 23u));
+}
+)"},
+
     // The two 16-bit floats: to the nearest, ties to even. What is small is done as integers.
     {"f16_to_f32", R"(fn f16_to_f32(half: u32) -> f32 {
   let m = (half & 0x7fffu) << 13u;
@@ -365,14 +401,44 @@ constexpr Helper kHelpers[] = {
 )"},
 };
 
+// Of a device that rounds once.
+constexpr std::string_view kFused =
+    "fn fma_f32(a: f32, b: f32, c: f32) -> f32 { return fma(a, b, c); }\n";
+
+// By sums whose errors are known: of c and what a * b leaves, and of a * b and that. What those
+// leave is rounded to odd, so that the last sum rounds as if it had all of it.
+constexpr std::string_view kPairs = R"(fn sum_pair(a: f32, b: f32) -> vec2f {
+  let s = kept_f32(a + b);
+  let z = kept_f32(s - a);
+  return vec2f(s, kept_f32(a - kept_f32(s - z)) + kept_f32(b - z));
+}
+fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+  let ah = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u);
+  let al = a - ah;
+  let bh = bitcast<f32>(bitcast<u32>(b) & 0xfffff000u);
+  let bl = b - bh;
+  let p = kept_f32(kept_f32(a) * kept_f32(b));
+  let e = kept_f32(kept_f32(kept_f32(ah * bh) - p) + kept_f32(ah * bl)) + kept_f32(al * bh);
+  let t = sum_pair(c, kept_f32(e + kept_f32(al * bl)));
+  let v = sum_pair(p, t.x);
+  let w = sum_pair(t.y, v.y);
+  let bits = bitcast<u32>(w.x);
+  let odd = select(bits - 1u, bits + 1u, (w.y < 0.0f) == (w.x < 0.0f));
+  let rest = select(bits, odd, w.y != 0.0f && (bits & 1u) == 0u);
+  let whole = (bitcast<u32>(v.x) & 0x7fffffffu) < 0x7f800000u;
+  return select(p + c, v.x + kept_f32(bitcast<f32>(rest)), whole);
+}
+)";
+
 }  // namespace
 
-std::string helpers_for(std::string_view text) {
+std::string helpers_for(std::string_view text, bool fused, bool pairs) {
   auto wanted = identifiers(text);
   std::vector<std::string_view> chosen;
   for (size_t i = std::size(kHelpers); i-- > 0;) {
     if (!wanted.contains(kHelpers[i].name)) continue;
-    chosen.push_back(kHelpers[i].text);
+    const bool own = kHelpers[i].name == "fma_f32" && (fused || pairs);
+    chosen.push_back(!own ? kHelpers[i].text : fused ? kFused : kPairs);
     wanted.merge(identifiers(chosen.back()));
   }
   std::string all;

@@ -1,5 +1,6 @@
 // What each pure instruction is in WGSL: one row an instruction and kind of type.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <cmath>
@@ -184,6 +185,16 @@ std::string expression(Op op, DType type, DType from, const std::vector<std::str
   return substitute(pattern_of(op, type, from), values);
 }
 
+std::string_view replaced_by(Op op, const Options& options) {
+  switch (op) {
+    case Op::Fma:
+    case Op::Mad: return options.webgpu.fused ? "" : "fma_f32";
+    case Op::Div: return options.webgpu.divides ? "" : "div_f32";
+    case Op::Sqrt: return options.webgpu.divides ? "" : "sqrt_f32";
+    default: return {};
+  }
+}
+
 std::string word(std::string name) { return name.starts_with("__") ? "u" + name : name; }
 
 // ---- Elements of buffers.
@@ -218,6 +229,77 @@ std::string access_functions(const program::Module& module, uint32_t slot) {
         "  atomicAnd(&{3}, ~({4:#x}u << shift));\n"
         "  atomicOr(&{3}, (value & {4:#x}u) << shift);\n}}\n",
         name, count, bits, element, (1u << bits) - 1);
+  return text;
+}
+
+// ---- Words of all lanes of a thread.
+
+std::string own_word_name(DType storage, uint32_t lanes) {
+  const size_t words = lanes * size_of(storage) / 4;
+  const std::string_view part = size_of(storage) == 4 ? type_name(storage) : "u32";
+  return words == 1 ? std::string(part) : fmt::format("vec{}<{}>", words, part);
+}
+
+std::string own_element(DType storage, uint32_t lanes, uint32_t lane, std::string_view word) {
+  constexpr std::string_view kParts = "xyzw";
+  const size_t size = size_of(storage), bit = lane * size * 8;
+  if (size == 8) return fmt::format("{}.{}", word, kParts.substr(2 * size_t{lane}, 2));
+  std::string part = lanes * size == 4 ? std::string(word)
+                                       : fmt::format("{}.{}", word, kParts.substr(bit / 32, 1));
+  if (size == 4) return part;
+  return fmt::format("extractBits({}({}), {}u, {}u)", is_signed_integer(storage) ? "i32" : "u32",
+                     part, bit % 32, size * 8);
+}
+
+std::string own_word(DType storage, const std::vector<std::string>& elements) {
+  const size_t size = size_of(storage), in_part = size < 4 ? 4 / size : 1;
+  std::vector<std::string> parts;
+  for (size_t k = 0; k < elements.size(); k++) {
+    if (size >= 4) {
+      parts.push_back(elements[k]);
+      continue;
+    }
+    if (k % in_part == 0) parts.emplace_back();
+    else parts.back() += " | ";
+    parts.back() += fmt::format("(({} & {:#x}u) << {}u)", elements[k], (1u << size * 8) - 1,
+                                k % in_part * size * 8);
+  }
+  if (parts.size() == 1) return parts[0];
+  return fmt::format("{}({})", own_word_name(storage, static_cast<uint32_t>(elements.size())),
+                     fmt::join(parts, ", "));
+}
+
+std::string own_access_functions(const program::Module& module, uint32_t slot, uint32_t lanes) {
+  const program::BufferParam& buffer = module.buffers[slot];
+  const size_t size = size_of(buffer.type), bits = size * 8;
+  const std::string name = word(buffer_name(module, slot));
+  std::string load, store, type(type_name(buffer.type)), taken = type;
+  if (size == 4) {
+    load = fmt::format("return {}[i / {}u][i % {}u];", name, lanes, lanes);
+    store = fmt::format("{}[i / {}u][i % {}u] = value;", name, lanes, lanes);
+  } else if (size == 8) {
+    load = fmt::format("let w = {}[i / 2u];\n  return select(w.xy, w.zw, (i & 1u) != 0u);", name);
+    store = fmt::format(
+        "let w = {0}[i / 2u];\n"
+        "  {0}[i / 2u] = select(vec4u(value, w.zw), vec4u(w.xy, value), (i & 1u) != 0u);",
+        name);
+  } else {
+    type = is_signed_integer(buffer.type) ? "i32" : "u32";
+    taken = "u32";
+    const size_t count = 4 / size;
+    const std::string at =
+        lanes == count ? fmt::format("{}[i / {}u]", name, count)
+                       : fmt::format("{}[i / {}u][i % {}u / {}u]", name, lanes, lanes, count);
+    load =
+        fmt::format("return extractBits({}({}), i % {}u * {}u, {}u);", type, at, count, bits, bits);
+    store = fmt::format(
+        "let shift = i % {1}u * {2}u;\n"
+        "  {0} = ({0} & ~({3:#x}u << shift)) | ((value & {3:#x}u) << shift);",
+        at, count, bits, (1u << bits) - 1);
+  }
+  std::string text = fmt::format("fn load_{}(i: u32) -> {} {{\n  {}\n}}\n", name, type, load);
+  if (buffer.access != program::Access::In)
+    text += fmt::format("fn store_{}(i: u32, value: {}) {{\n  {}\n}}\n", name, taken, store);
   return text;
 }
 

@@ -14,24 +14,36 @@ using program::Module;
 using Kind = Argument::Kind;
 
 // Numbers of groups are u32, and those of workgroups of a dispatch are added to them.
-constexpr uint64_t kMostGroups = 0xffff0000;
+constexpr uint64_t kMostGroups = 0xfff00000;
 
 class Unit {
  public:
   Unit(const Module& module, const Options& options)
-      : module_(module), options_(options), uses_(module, options.stop) {}
+      : module_(module),
+        options_(options),
+        uses_(module, options.stop),
+        // A budget is that of each lane.
+        own_(uses_.cooperative || polls() ? std::nullopt
+                                          : own_lanes(module, options.lanes_a_thread)) {}
 
   Printed print() {
     refuse_f64();
     printed_.entry = "atlas_" + module_.name;
     printed_.lanes = module_.lanes();
     printed_.most_groups = kMostGroups;
+    if (own_) {
+      // The threads of a block share out as many groups as a thread has lanes.
+      printed_.groups = printed_.lanes_a_thread = own_->lanes.count;
+      printed_.multiples = own_->scalars;
+    }
     std::string functions = group_functions(module_);
     functions += lane_function() + "\n" + kernel_function();
-    for (size_t b = module_.buffers.size(); b-- > 0;)
-      if (in_words(module_.buffers[b].type))
-        functions.insert(0, access_functions(module_, static_cast<uint32_t>(b)));
-    std::string helpers = helpers_for(functions);
+    for (auto b = static_cast<uint32_t>(module_.buffers.size()); b-- > 0;) {
+      if (own_ && own_->words[b])
+        functions.insert(0, own_access_functions(module_, b, own_->lanes.count));
+      else if (in_words(module_.buffers[b].type)) functions.insert(0, access_functions(module_, b));
+    }
+    std::string helpers = helpers_for(functions, options_.webgpu.fused, options_.webgpu.pairs);
     if (!helpers.empty()) helpers += "\n";
     list_arguments(helpers.find("parameters.zero") != std::string::npos);
     check_limits();
@@ -65,8 +77,11 @@ class Unit {
     if (polls()) list.push_back({Kind::Stop, 0, DType::U32});
     for (Argument& binding : list) {
       binding.place = static_cast<uint32_t>(&binding - list.data());
-      binding.read_only =
-          binding.kind == Kind::Buffer && module_.buffers[binding.slot].access == Access::In;
+      if (binding.kind != Kind::Buffer) continue;
+      const program::BufferParam& buffer = module_.buffers[binding.slot];
+      binding.read_only = buffer.access == Access::In;
+      if (own_ && own_->words[binding.slot])
+        binding.unit = own_->lanes.count * static_cast<uint32_t>(size_of(buffer.type));
     }
     printed_.block_binding = static_cast<uint32_t>(list.size());
     for (uint32_t b = 0; b < module_.buffers.size(); b++)
@@ -132,9 +147,11 @@ class Unit {
       const std::string binding = fmt::format("@group(0) @binding({}) var<", argument.place);
       if (argument.kind == Kind::Buffer) {
         const program::BufferParam& buffer = module_.buffers[argument.slot];
-        bindings += fmt::format("{}storage, {}> {}: array<{}>;\n", binding,
-                                argument.read_only ? "read" : "read_write",
-                                word(buffer_name(module_, argument.slot)), element_name(buffer));
+        bindings += fmt::format(
+            "{}storage, {}> {}: array<{}>;\n", binding, argument.read_only ? "read" : "read_write",
+            word(buffer_name(module_, argument.slot)),
+            own_ && own_->words[argument.slot] ? own_word_name(buffer.type, own_->lanes.count)
+                                               : element_name(buffer));
       } else if (argument.kind == Kind::Stop) {
         bindings += binding + "storage, read_write> stop: atomic<u32>;\n";
       } else {
@@ -164,12 +181,30 @@ class Unit {
     std::string parameters;
     for (uint32_t axis = 0; axis < 3; axis++)
       if (uses_.group_ids[axis]) parameters += fmt::format("group_{}: u32, ", kAxes[axis]);
-    return fmt::format("fn run_lane({}lane: u32) {{\n{}}}\n", parameters,
-                       print_body(module_, uses_, options_));
+    const OwnLanes* const own = own_ ? &*own_ : nullptr;
+    std::string text = fmt::format("fn run_lane({}lane: u32) {{\n{}}}\n", parameters,
+                                   print_body(module_, uses_, options_, own, false));
+    if (own == nullptr) return text;
+    const std::string lanes = print_body(module_, uses_, options_, own, true);
+    if (lanes.find("run_lane(") == std::string::npos) text.clear();
+    return text + fmt::format("\nfn run_lanes({}lane: u32) {{\n{}}}\n", parameters, lanes);
+  }
+
+  // The groups of the block, and the lane (or the first one) of the thread in each.
+  std::string group_loop() const {
+    constexpr std::string_view kLoop =
+        "  for (var {0} = parameters.first_group + block.x{1}; {0} < parameters.end_group; {0} += "
+        "blocks.x{1}) {{\n";
+    if (!own_) return fmt::format(kLoop, "group", "");
+    const uint32_t count = own_->lanes.count, threads = module_.lanes() / count;
+    return fmt::format("  let lane = thread % {}u * {}u;\n", threads, count) +
+           fmt::format(kLoop, "first", fmt::format(" * {}u", count)) +
+           fmt::format("    let group = first + thread / {}u;\n", threads) +
+           "    if (group >= parameters.end_group) { break; }\n";
   }
 
   std::string kernel_function() const {
-    std::string ids, values;
+    std::string ids;
     const auto& used = uses_.group_ids;
     if (used[1] || used[2]) {
       ids += "    let row = group / parameters.groups_x;\n";
@@ -179,8 +214,6 @@ class Unit {
     } else if (used[0]) {
       ids += "    let group_x = group % parameters.groups_x;\n";
     }
-    for (uint32_t axis = 0; axis < 3; axis++)
-      if (used[axis]) values += fmt::format("group_{}, ", kAxes[axis]);
     std::string unused;  // a pipeline's own layout would leave these out
     std::vector<bool> used_buffers(module_.buffers.size());
     for (const program::Inst& inst : module_.body.insts)
@@ -191,22 +224,30 @@ class Unit {
       if (!used_buffers[b]) unused += fmt::format("  _ = &{};\n", word(buffer_name(module_, b)));
     return fmt::format(
         "@compute @workgroup_size({0})\n"
-        "fn {1}(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) block: vec3u,\n"
+        "fn {1}(@builtin(local_invocation_index) {7}: u32, @builtin(workgroup_id) block: vec3u,\n"
         "    @builtin(num_workgroups) blocks: vec3u) {{\n{5}"
-        "  for (var group = parameters.first_group + block.x; group < parameters.end_group; "
-        "group += blocks.x) {{\n{2}    run_lane({3}lane);\n{4}  }}\n}}\n",
-        printed_.lanes, printed_.entry, ids, values,
+        "{6}{2}    {8}({3}lane);\n{4}  }}\n}}\n",
+        printed_.lanes, printed_.entry, ids, group_arguments(uses_),
         // Nobody writes to workgroup memory while others still read what the last group left there.
-        uses_.cooperative ? "    workgroupBarrier();\n" : "", unused);
+        uses_.cooperative ? "    workgroupBarrier();\n" : "", unused, group_loop(),
+        own_ ? "thread" : "lane", own_ ? "run_lanes" : "run_lane");
   }
 
   const Module& module_;
   const Options& options_;
   const Uses uses_;
+  const std::optional<OwnLanes> own_;  // where a thread has several lanes
   Printed printed_;
 };
 
 }  // namespace
+
+std::string group_arguments(const Uses& uses) {
+  std::string text;
+  for (uint32_t axis = 0; axis < 3; axis++)
+    if (uses.group_ids[axis]) text += fmt::format("group_{}, ", kAxes[axis]);
+  return text;
+}
 
 Printed print(const Module& module, const Options& options) {
   return Unit(module, options).print();

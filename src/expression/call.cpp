@@ -44,7 +44,6 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
 // dtype of the kind; on the CPU, which has all of them.
 Value fold(const graph::ElementwiseOp& op, const std::vector<Operand>& numbers,
            const std::vector<double>& attributes) {
-  static const auto* const cpu = new Executor(BackendType::Cpu);
   DType kind = DType::Bool;
   for (const Operand& n : numbers) kind = std::max(kind, n.kind());
   const bool inverse = op.name == "pow" && kind == DType::I64 && numbers.back().integer() < 0;
@@ -55,7 +54,7 @@ Value fold(const graph::ElementwiseOp& op, const std::vector<Operand>& numbers,
   std::vector<Operand> operands;
   for (const Operand& n : numbers) {
     const bool condition = op.rule == graph::Rule::Choice && operands.empty();
-    operands.emplace_back(ops::full({}, n, condition ? n.kind() : kind, *cpu));
+    operands.emplace_back(ops::full({}, n, condition ? n.kind() : kind, on_host()));
   }
   const Tensor result = tensor::apply(op, operands, attributes);
   if (result.dtype() == DType::Bool) return result.item<bool>();
@@ -63,6 +62,11 @@ Value fold(const graph::ElementwiseOp& op, const std::vector<Operand>& numbers,
 }
 
 }  // namespace
+
+const Executor& on_host() {
+  static const auto* const cpu = new Executor(BackendType::Cpu);
+  return *cpu;
+}
 
 Call::Call(Callable callable, std::vector<Value> arguments, const std::vector<std::string>& words,
            const Executor& executor)

@@ -36,7 +36,9 @@ Value split(C c) {
   return std::vector<Value>(parts.begin(), parts.end());
 }
 Value padded(C c) {
-  const Tensor pairs = c.tensor(1);
+  // A list is looked at where nobody has to wait for it.
+  const Tensor pairs =
+      c.values()[1].list() != nullptr ? to_tensor(c.values()[1], on_host()) : c.tensor(1);
   std::vector<ops::Padding> padding;
   if (pairs.rank() != 2 || pairs.size(1) != 2 || !is_integer(pairs.dtype()))
     c.refuse(1, "a list of pairs of whole numbers");

@@ -72,6 +72,9 @@ struct Callable {
 // Its name is empty if there is none.
 Callable find_callable(std::string_view name);
 
+// For numbers that are known: nobody has to wait for them there.
+const Executor& on_host();
+
 // The arguments of one call, in the order of the parameters. What asks for an argument of the wrong
 // sort gets an InvalidArgument with the signature.
 class Call {

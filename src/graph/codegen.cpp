@@ -290,7 +290,10 @@ class Generator {
     const int64_t step = kRun * lanes_of_row();
     b_.for_(begin_, end_, static_cast<uint64_t>(step), [&](Value run) {
       before();
-      walk(run, min(run + step, end_), body);
+      if (l_.full)
+        // Of a length that is known, so that the device's compiler has all loads under way at once.
+        b_.for_(whole(0), whole(step), 1, [&](Value k) { body(run + k); });
+      else walk(run, min(run + step, end_), body);
       after();
     });
   }

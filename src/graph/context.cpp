@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "core/log.hpp"
 #include "core/messages.hpp"
 #include "graph/codegen.hpp"
 #include "graph/work.hpp"
+#include "hal/doubts.hpp"
 
 namespace hologram::graph {
 namespace {
@@ -294,14 +293,22 @@ std::vector<Storage> Context::replay(Recording& recording, const std::vector<Nod
   results.reserve(roots.size());
   if (recording.taped.list != nullptr) {
     bindings_.clear();
-    for (const Storage& input : inputs) bindings_.push_back(input.where);
+    // What libraries may count on in memory of the pool, somebody else's need not have.
+    std::vector<Storage> moved;
+    for (const Storage& input : inputs) {
+      const bool moves = recording.taped.calls > 0 && hal::alignment_of(input.where) < 256;
+      if (moves) copy(moved.emplace_back(allocate(input.where.size)), input);
+      bindings_.push_back(moves ? moved.back().where : input.where);
+    }
     for (const NodeRef& root : roots) {
       const bool ready = root->state.load(std::memory_order_acquire) == NodeState::Ready;
       results.push_back(ready ? root->result : allocate(bytes_of(*root)));
       if (!ready) bindings_.push_back(results.back().where);
     }
     state_.launches += recording.taped.launches;
+    state_.library_calls += recording.taped.calls;
     state_.with_memory([&] { stream().replay(*recording.taped.list, bindings_); });
+    for (const Taped::Check& each : recording.taped.checks) check(each.word, each.error);
     return results;
   }
   const Clean clean{recording, given};
@@ -323,17 +330,6 @@ const Program& Context::keep(std::string key, Program program) {
   return kernels_.emplace(std::move(key), std::move(program)).first->second;
 }
 
-void Context::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> operands,
-                   hal::Binding workspace, runtime::Work work) {
-  if (tape_ != nullptr) Tape::refuse("a library is called");
-  state_.library_calls++;
-  if (state_.profiler == nullptr) return stream().call(plan, operands, workspace);
-  const auto start = hal::Clock::now();
-  stream().call(plan, operands, workspace);
-  wait();
-  state_.profiler->record(plan.name(), start, hal::Clock::now(), work);
-}
-
 void Context::say(LogLevel level, std::string message) {
   if (core::log_enabled(level)) said_.emplace_back(level, std::move(message));
 }
@@ -345,130 +341,6 @@ void Context::fall_back(std::string_view work, const std::string& reason) {
   say(reason == told_ ? LogLevel::Debug : LogLevel::Warning,
       fmt::format("{} on {} by a general program: {}", work, device().name, reason));
   told_ = reason;
-}
-
-Storage Context::allocate(uint64_t bytes) {
-  if (tape_ != nullptr) return tape_->allocate(*state_.pool, bytes);
-  auto block = std::make_shared<runtime::Block>(state_.pool->allocate(bytes));
-  const hal::Binding where = block->binding();
-  return {std::move(block), where, true};
-}
-
-void Context::launch(const Program& program, const Grid& grid,
-                     std::span<const hal::Binding> buffers, std::span<const uint64_t> scalars,
-                     runtime::Work work) {
-  const std::shared_ptr<hal::Executable> ready = state_.executable(program);
-  launch(ready,
-         {.executable = ready.get(),
-          .grid = grid,
-          .bindings = buffers,
-          .scalars = scalars,
-          .deadline = {},
-          .budget = 0,
-          .progress = nullptr},
-         program, work);
-}
-
-void Context::launch(const std::shared_ptr<const hal::Executable>& executable, hal::Launch launch,
-                     const Program& program, runtime::Work work) {
-  if (tape_ != nullptr) return tape_->launch(executable, launch);
-  if (config().timeout_ms > 0)
-    launch.deadline = hal::Clock::now() + std::chrono::milliseconds(config().timeout_ms);
-  state_.launches++;
-  const auto start_it = [&] { stream().launch(launch); };
-  if (state_.profiler == nullptr) return state_.with_memory(start_it);
-  // Timed alone: what is measured is the kernel and not what waits behind it.
-  if (work.bytes == 0)
-    for (const hal::Binding& binding : launch.bindings)
-      work.bytes += static_cast<double>(binding.size);
-  if (state_.device->keeps_time()) return state_.launch_timed(program, launch, work);
-  const auto start = hal::Clock::now();
-  state_.with_memory(start_it);
-  wait();
-  state_.profiler->record(program.name(), start, hal::Clock::now(), work);
-}
-
-void Context::settle() {
-  if (tape_ != nullptr) return;
-  if (!state_.device->asynchronous() || config().timeout_ms > 0) wait();
-}
-
-void Context::wait() { stream().wait(stream().submit(), {}); }
-
-void Context::fill(const Storage& where, uint32_t pattern) {
-  if (tape_ != nullptr) return tape_->fill(where.where, pattern);
-  stream().fill(where.where, pattern);
-}
-
-void Context::copy(const Storage& to, const Storage& from) {
-  if (tape_ != nullptr) Tape::refuse("memory is copied");
-  stream().copy(to.where, from.where);
-}
-
-void Context::copy_to_host(const Storage& from, std::byte* to, uint64_t bytes) {
-  if (tape_ != nullptr) Tape::refuse("the host looks at a value");
-  if (bytes == 0) return;
-  hal::HostBuffer host(to, bytes);
-  stream().copy({&host, 0, bytes}, {from.where.buffer, from.where.offset, bytes});
-  wait();
-}
-
-void Context::copy_from_host(const std::byte* from, const Storage& to, uint64_t bytes) {
-  if (bytes == 0) return;
-  // A source is only read.
-  hal::HostBuffer host(const_cast<std::byte*>(from), bytes);
-  stream().copy({to.where.buffer, to.where.offset, bytes}, {&host, 0, bytes});
-  settle();
-}
-
-Storage Context::adopt(const Array& array) {
-  // What tensors are made of is only read.
-  auto* memory = const_cast<std::byte*>(array.data());
-  if (std::shared_ptr<hal::Buffer> buffer = state_.device->adopt(memory, array.bytes())) {
-    const hal::Binding where{buffer.get(), 0, array.bytes()};
-    auto both =
-        std::make_shared<std::pair<std::shared_ptr<hal::Buffer>, Array>>(std::move(buffer), array);
-    return {std::move(both), where};
-  }
-  Storage storage = allocate(array.bytes());
-  const std::lock_guard lock(mutex());
-  copy_from_host(memory, storage, array.bytes());
-  return storage;
-}
-
-std::optional<Storage> Context::bring(const Node& node) {
-  Context& other = *node.context;
-  if (!other.state_.device->copies_to(*state_.device)) return std::nullopt;
-  const uint64_t bytes = bytes_of(node);
-  Storage storage = allocate(bytes);
-  if (bytes == 0) return storage;
-  const std::scoped_lock lock(mutex(), other.mutex());
-  try {
-    // What had this memory before is done with it, and whoever reads it finds it written.
-    wait();
-    other.stream().copy(storage.where, node.result.where);
-    other.wait();
-  } catch (const Error& error) {
-    core::log(LogLevel::Info, fmt::format("a tensor goes through the host: {}", error.what()));
-    return std::nullopt;
-  }
-  return storage;
-}
-
-Array Context::read(const Node& node) {
-  const Storage& from = node.result;
-  if (std::byte* host = from.where.buffer->host()) {
-    if (state_.device->asynchronous()) {
-      const std::lock_guard lock(mutex());
-      wait();
-    }
-    return Array::borrow(node.dtype, node.shape, static_cast<const void*>(host + from.where.offset),
-                         from.owner);
-  }
-  Array array(node.dtype, node.shape);
-  const std::lock_guard lock(mutex());
-  copy_to_host(from, array.mutable_data(), array.bytes());
-  return array;
 }
 
 void Context::seed(uint64_t key) {

@@ -1,10 +1,12 @@
 // An executor as tensors see it: the lock, the kernels made so far, memory, launches.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "graph/node.hpp"
@@ -56,6 +58,7 @@ class Context {
   std::optional<Storage> bring(const Node& node);
   // A ready node's result in host memory.
   Array read(const Node& node);
+  void read(const Node& node, std::byte* to);  // all of it, to there
 
   // Random numbers: the key, and the number of the next operation that draws some.
   void seed(uint64_t key);
@@ -65,11 +68,26 @@ class Context {
   Storage allocate(uint64_t bytes);
   void launch(const Program& program, const Grid& grid, std::span<const hal::Binding> buffers,
               std::span<const uint64_t> scalars, runtime::Work work = {});
-  void call(const hal::LibraryPlan& plan, std::span<const hal::Binding> operands,
-            hal::Binding workspace, runtime::Work work = {});
+  void call(const std::shared_ptr<const hal::LibraryPlan>& plan,
+            std::span<const hal::Binding> operands, hal::Binding workspace,
+            runtime::Work work = {});
   // Of work that can be done in several ways; null unless the configuration speaks of tuning.
   Tuner* tuner() { return tuner_.get(); }
   bool is_taken_down() const { return tape_ != nullptr; }
+  // Work on what never changes is done once, now, even while other work is taken down, which has
+  // to hold what came of it.
+  template <class Do>
+  auto at_once(const Do& work) {
+    struct Back {
+      Tape*& place;
+      Tape* tape;
+      ~Back() { place = tape; }
+    } const back{tape_, std::exchange(tape_, nullptr)};
+    return work();
+  }
+  void hold(const Storage& storage) {
+    if (tape_ != nullptr) tape_->hold(storage.owner);
+  }
   // A message for the log, which gets it when the context is not locked any more.
   void say(LogLevel level, std::string message);
   // Work that a library was expected to do goes by a general program: that is counted, told in the
@@ -85,6 +103,8 @@ class Context {
     return keep(std::move(name), make());
   }
   void fill(const Storage& where, uint32_t pattern);
+  // Throws the error if the word is not 0: now, or after each replay of what is taken down.
+  void check(const Storage& word, std::function<Error()> error);
   void copy(const Storage& to, const Storage& from);
   void copy_to_host(const Storage& from, std::byte* to, uint64_t bytes);
   void copy_from_host(const std::byte* from, const Storage& to, uint64_t bytes);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "graph/context.hpp"
+#include "graph/weight_order.hpp"
 #include "libraries/convolution.hpp"
 
 namespace hologram::graph {
@@ -37,40 +39,76 @@ class ConvolutionWork : public Work {
                          const Storage& result) {
     hal::LibraryOps* library = context.executor().device->library();
     if (library == nullptr) return false;
-    auto planned = library->plan(desc);
+    const Input& weights = node.inputs[1];
+    const bool orders = library->wants_dense_images() && !lie_by_output(desc);
+    const hal::Binding x = from(node.inputs[0]);
+    hal::ConvDesc asked = desc;
+    if (orders) asked.w_strides = strides_by_output(desc);
+    asked.alignment_x = hal::alignment_of(x);
+    asked.alignment_w = orders ? 256 : hal::alignment_of(from(weights));
+    auto planned = library->plan(asked);
     if (const auto* refusal = std::get_if<hal::Refusal>(&planned)) {
       if (refusal->missed) context.fall_back("conv2d", refusal->reason);
       else context.say(LogLevel::Debug, fmt::format("conv2d by a program: {}", refusal->reason));
       return false;
     }
-    const auto& plan = *std::get<std::shared_ptr<hal::LibraryPlan>>(planned);
-    const Storage workspace = plan.workspace() > 0 ? context.allocate(plan.workspace()) : Storage{};
-    Storage fresh;  // weights that are packed for this call alone
-    const hal::Binding w = plan.packing() == nullptr
-                               ? from(node.inputs[1])
-                               : packed(context, plan.packing(), node.inputs[1], fresh);
-    const hal::Binding operands[] = {from(node.inputs[0]), w, result.where};
-    context.call(plan, operands, workspace.where);
+    const auto plan = std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned));
+    const uint64_t room = plan->workspace();
+    const Storage workspace = room > 0 ? context.allocate(room) : Storage{};
+    Storage fresh;  // weights that are brought into another order for this call alone
+    const hal::Binding w =
+        orders || plan->packing() != nullptr
+            ? kept(context, plan->packing(), weights, fresh,
+                   [&](const std::shared_ptr<const hal::LibraryPlan>& packing) {
+                     return packing == nullptr ? ordered(context, asked, desc.w_strides, weights)
+                                               : packed(context, packing, weights);
+                   })
+            : from(weights);
+    const hal::Binding operands[] = {x, w, result.where};
+    const uint64_t outputs = result.where.size / size_of(desc.d);
+    context.call(plan, operands, workspace.where,
+                 {.bytes = static_cast<double>(x.size + w.size + result.where.size),
+                  .flops = 2 * static_cast<double>(outputs) * static_cast<double>(desc.channels) *
+                           static_cast<double>(desc.rows.kernel * desc.columns.kernel)});
     return true;
   }
 
   // The weights as the library wants them. They are kept with the weights, so that the next
   // convolution finds them, unless the weights' node stands for another value at each launch.
-  static hal::Binding packed(Context& context, std::shared_ptr<const hal::LibraryPlan> packing,
-                             const Input& weights, Storage& fresh) {
+  template <class Make>
+  static hal::Binding kept(Context& context, std::shared_ptr<const hal::LibraryPlan> packing,
+                           const Input& weights, Storage& fresh, const Make& make) {
     Node& node = *weights.node;
-    const bool stays = !node.traced;
-    if (stays && node.packed != nullptr && node.packed->packing == packing &&
-        node.packed->offset == weights.view.offset)
-      return node.packed->result.where;
-    fresh = context.allocate(packing->packed_bytes());
+    if (node.traced) {
+      fresh = make(packing);
+      return fresh.where;
+    }
+    if (node.packed == nullptr || node.packed->packing != packing ||
+        node.packed->view != weights.view) {
+      fresh = context.at_once([&] { return make(packing); });
+      node.packed = std::make_unique<const Packed>(Packed{std::move(packing), weights.view, fresh});
+    }
+    context.hold(node.packed->result);
+    return node.packed->result.where;
+  }
+
+  static Storage packed(Context& context, const std::shared_ptr<const hal::LibraryPlan>& packing,
+                        const Input& weights) {
+    Storage made = context.allocate(packing->packed_bytes());
     const Storage workspace = context.allocate(packing->workspace());
-    const hal::Binding operands[] = {from(weights), fresh.where};
-    context.call(*packing, operands, workspace.where);
-    if (stays)
-      node.packed =
-          std::make_unique<const Packed>(Packed{std::move(packing), weights.view.offset, fresh});
-    return fresh.where;
+    const hal::Binding operands[] = {from(weights), made.where};
+    context.call(packing, operands, workspace.where);
+    return made;
+  }
+
+  static Storage ordered(Context& context, const hal::ConvDesc& desc,
+                         const std::array<int64_t, 4>& strides, const Input& weights) {
+    const WeightOrder order = weight_order(desc, strides, weights.view.offset);
+    Storage made = context.allocate(order.bytes);
+    const hal::Binding operands[] = {weights.node->result.where, made.where};
+    context.launch(context.kept("order", order.key, [&] { return order_program(order.key); }),
+                   order.grid, operands, order.scalars);
+    return made;
   }
 
   static void by_program(Context& context, const hal::ConvDesc& desc, const Node& node,

@@ -134,9 +134,9 @@ class IndexWork : public Work {
                                      result.where};
     if (count > 0) context.launch(program, box.grid(), bindings, scalars);
 
-    uint32_t any = 0;
-    context.copy_to_host(wrong, reinterpret_cast<std::byte*>(&any), sizeof any);
-    if (any != 0) throw core::error(Text::PositionRange, operation_, x.view.shape[1]);
+    context.check(wrong, [operation = operation_, length = x.view.shape[1]] {
+      return core::error(Text::PositionRange, operation, length);
+    });
   }
 
  private:

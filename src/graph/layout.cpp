@@ -56,7 +56,7 @@ void choose_lane_axis(Layout& l) {
 // Each lane keeps so many elements of all that is read along a row.
 constexpr int64_t kMostHeld = 64;
 
-void hold_row(const Kernel& kernel, int64_t row, Layout& l) {
+void hold_row(const Kernel& kernel, int64_t row, bool whole_pieces, Layout& l) {
   const auto loads = std::count_if(kernel.terms.begin(), kernel.terms.end(), [](const Term& t) {
     return t.kind == TermKind::Load && !t.per_row;
   });
@@ -69,7 +69,7 @@ void hold_row(const Kernel& kernel, int64_t row, Layout& l) {
   if (runs * l.lanes > program::kMaxLanes || held * loads > kMostHeld) return;
   l.side_by_side = static_cast<uint32_t>(runs);
   l.held = static_cast<uint32_t>(held);
-  l.full = row == runs * held * l.lanes && (l.chunk == 0 || kernel.row_length() % l.chunk == 0);
+  l.full = row == runs * held * l.lanes && whole_pieces;
 }
 
 // Where something that is read is dense along another axis than what is written, lanes would each
@@ -176,7 +176,10 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
     l.walk = alone ? Walk::LaneRows : Walk::GroupRows;
     if (l.walk == Walk::GroupRows) l.lanes = row > kRun * kFewLanes ? kManyLanes : kFewLanes;
     l.one_run = row <= kRun * (l.walk == Walk::GroupRows ? l.lanes : 1);
-    if (hints.many_threads && l.walk == Walk::GroupRows) hold_row(kernel, row, l);
+    const bool whole_pieces = l.chunk == 0 || length % l.chunk == 0;
+    if (hints.many_threads && l.walk == Walk::GroupRows) hold_row(kernel, row, whole_pieces, l);
+    if (hints.many_threads && l.walk == Walk::LaneRows)
+      l.full = !l.one_run && whole_pieces && row % kRun == 0;
   }
   if (l.walk == Walk::Elements && hints.many_threads && element_count(l.outer) > 0)
     find_tiles(kernel, l);

@@ -37,7 +37,7 @@ struct Layout {
   bool one_run = false;            // a lane adds up no more of its row than one run
   // GroupRows on devices with many threads: `side_by_side` runs at a time, each by `lanes` lanes of
   // its own, which keep their `held` elements from the first walk on. 0: as many walks as needed.
-  // `full`: each of these is one of the row.
+  // `full`: each of these is one of the row. Of LaneRows there: each run has kRun elements.
   uint32_t side_by_side = 1, held = 0;
   bool full = false;
   // Tiles: squares of `tile` by `tile` elements along the last axis of `outer` and along `across`,

@@ -84,8 +84,8 @@ struct Storage {
 
 // A result as a library wants it, beside the result itself.
 struct Packed {
-  std::shared_ptr<const hal::LibraryPlan> packing;
-  int64_t offset = 0;  // of the view that was packed
+  std::shared_ptr<const hal::LibraryPlan> packing;  // null: a copy in the order that it asks for
+  View view;                                        // what was packed
   Storage result;
 };
 

@@ -61,18 +61,18 @@ class ProductWork : public Work {
     desc.stride_b = b.strides[0];
     desc.stride_d = desc.m * desc.n;
     const hal::Binding operands[] = {from(node.inputs[0]), from(node.inputs[1]), result.where};
-    desc.alignment_a = alignment(operands[0]);
-    desc.alignment_b = alignment(operands[1]);
-    desc.alignment_d = alignment(operands[2]);
+    desc.alignment_a = hal::alignment_of(operands[0]);
+    desc.alignment_b = hal::alignment_of(operands[1]);
+    desc.alignment_d = hal::alignment_of(operands[2]);
     auto planned = library->plan(desc);
     if (const auto* refusal = std::get_if<hal::Refusal>(&planned)) {
       if (refusal->missed) context.fall_back("matmul", refusal->reason);
       else context.say(LogLevel::Debug, fmt::format("matmul by a program: {}", refusal->reason));
       return false;
     }
-    const auto first = std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned));
-    const hal::LibraryPlan& plan = tuned(context, desc, *first, operands);
-    const Storage workspace = context.allocate(plan.workspace());
+    const auto plan = tuned(
+        context, desc, std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned)), operands);
+    const Storage workspace = context.allocate(plan->workspace());
     const auto sides = [](int64_t x, int64_t y) {
       return static_cast<double>(x) * static_cast<double>(y);
     };
@@ -87,16 +87,14 @@ class ProductWork : public Work {
   }
 
   // The plan, or one of its alternatives.
-  static const hal::LibraryPlan& tuned(Context& context, const hal::GemmDesc& desc,
-                                       const hal::LibraryPlan& plan,
-                                       std::span<const hal::Binding> operands) {
-    const auto alternatives = plan.alternatives();
+  static std::shared_ptr<const hal::LibraryPlan> tuned(
+      Context& context, const hal::GemmDesc& desc,
+      const std::shared_ptr<const hal::LibraryPlan>& plan, std::span<const hal::Binding> operands) {
+    const auto alternatives = plan->alternatives();
     if (context.tuner() == nullptr || alternatives.empty()) return plan;
-    const auto by = [&](size_t way) -> const hal::LibraryPlan& {
-      return way == 0 ? plan : *alternatives[way - 1];
-    };
+    const auto by = [&](size_t way) { return way == 0 ? plan : alternatives[way - 1]; };
     const std::string work = fmt::format(
-        "{}{} {}{} {}x{}x{}, batch {}, rows {} {} {}, matrices {} {} {}, at {} {} {}", plan.name(),
+        "{}{} {}{} {}x{}x{}, batch {}, rows {} {} {}, matrices {} {} {}, at {} {} {}", plan->name(),
         context.config().enable_tensor_cores ? "" : " without tensor cores",
         desc.transpose_a ? 'T' : 'N', desc.transpose_b ? 'T' : 'N', desc.m, desc.n, desc.k,
         desc.batch, desc.lda, desc.ldb, desc.ldd, desc.stride_a, desc.stride_b, desc.stride_d,
@@ -105,8 +103,8 @@ class ProductWork : public Work {
       Choices choices;
       uint64_t most = 0;
       for (size_t i = 0; i <= alternatives.size(); i++) {
-        choices.ways.push_back(by(i).way());
-        most = std::max(most, by(i).workspace());
+        choices.ways.push_back(by(i)->way());
+        most = std::max(most, by(i)->workspace());
       }
       choices.result = operands[2];
       choices.dtype = desc.d;
@@ -115,7 +113,7 @@ class ProductWork : public Work {
                           size_t way, const hal::Binding& result) {
         const hal::Binding all[] = {operands[0], operands[1], result};
         context.executor().stream->call(
-            by(way), all, {workspace.where.buffer, workspace.where.offset, by(way).workspace()});
+            *by(way), all, {workspace.where.buffer, workspace.where.offset, by(way)->workspace()});
       };
       return choices;
     }));
@@ -132,13 +130,6 @@ class ProductWork : public Work {
     };
     const double steps = 4 + std::sqrt(static_cast<double>(desc.k));
     return steps * epsilon(desc.accumulate) + epsilon(desc.d);
-  }
-
-  static uint32_t alignment(const hal::Binding& where) {
-    if (where.buffer->host() != nullptr) return 1;  // it may be anybody's
-    // Memory of a device begins at a multiple of 256.
-    const uint64_t least = where.offset | 256;
-    return static_cast<uint32_t>(least & (~least + 1));
   }
 
   // The part of the memory from where the view begins.
@@ -172,7 +163,7 @@ class ProductWork : public Work {
     const auto program_of = [&](const libraries::ProductKey& key) -> const Program& {
       return context.kept("product", key, [&] { return libraries::product_program(key); });
     };
-    if (launch.key.tiled && context.tuner() != nullptr)
+    if (launch.key.tiled)
       launch =
           libraries::product_launch(product, true, tile(context, product, launch.key, operands));
     context.launch(program_of(launch.key), launch.grid, operands, launch.scalars);
@@ -181,20 +172,29 @@ class ProductWork : public Work {
   // Which of the tiles: one that is the best for a size is so for those that are not far from it.
   static uint8_t tile(Context& context, const libraries::Product& product,
                       const libraries::ProductKey& key, std::span<const hal::Binding> operands) {
-    const auto about = [](int64_t n) { return std::bit_ceil(static_cast<uint64_t>(n)); };
-    const std::string work = fmt::format(
-        "tiled product {} {} {} {}{} of about {}x{}x{}, batch {}", name_of(key.a), name_of(key.b),
-        name_of(key.d), key.a_terms ? 'N' : 'T', key.b_columns ? 'N' : 'T', about(product.m),
-        about(product.n), about(product.k), about(product.batch));
-    return static_cast<uint8_t>(context.tuner()->way(work, [&] {
+    libraries::Product about = product;
+    for (int64_t* size : {&about.m, &about.n, &about.k, &about.batch})
+      *size = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(*size)));
+    const uint8_t usual = libraries::usual_tile(about, context.device().compute_units);
+    if (context.tuner() == nullptr) return usual;
+    const std::string work =
+        fmt::format("tiled product {} {} {} {}{} of about {}x{}x{}, batch {}", name_of(key.a),
+                    name_of(key.b), name_of(key.d), key.a_terms ? 'N' : 'T',
+                    key.b_columns ? 'N' : 'T', about.m, about.n, about.k, about.batch);
+    // The first way is the one without tuning.
+    const auto tile_of = [usual](size_t way) {
+      return static_cast<uint8_t>(way == 0 ? usual : way <= usual ? way - 1 : way);
+    };
+    return tile_of(context.tuner()->way(work, [&] {
       Choices choices;
-      for (const libraries::ProductTile& tile : libraries::kProductTiles)
-        choices.ways.push_back(name_of(tile));
+      for (size_t way = 0; way < std::size(libraries::kProductTiles); way++)
+        choices.ways.push_back(name_of(libraries::kProductTiles[tile_of(way)]));
       choices.result = operands[2];
       choices.dtype = product.d.type;
-      choices.start = [&context, &product, operands](size_t way, const hal::Binding& result) {
+      choices.start = [&context, &product, operands, tile_of](size_t way,
+                                                              const hal::Binding& result) {
         const libraries::ProductLaunch launch =
-            libraries::product_launch(product, true, static_cast<uint8_t>(way));
+            libraries::product_launch(product, true, tile_of(way));
         const auto executable = context.executor().executable(context.kept(
             "product", launch.key, [&] { return libraries::product_program(launch.key); }));
         const hal::Binding all[] = {operands[0], operands[1], result};

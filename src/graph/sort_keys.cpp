@@ -34,8 +34,10 @@ Value key_of(Builder& b, Value x, DType element, bool descending) {
   const uint64_t ones = to == DType::U32 ? 0xffffffffu : UINT64_MAX;
   Value key;
   if (is_float(type)) {
-    // -0 equals 0. Negative numbers go backwards; NaN comes behind everything.
-    const Value raw = b.bitcast(select(x == 0, b.constant(type, 0.0), x), to);
+    // -0 equals 0, and by its bits, as some devices take what is denormal for 0. Negative numbers
+    // go backwards; NaN comes behind everything.
+    const Value own = b.bitcast(x, to);
+    const Value raw = select((own & bits(sign - 1)) == bits(0), bits(0), own);
     key = select((raw & bits(sign)) != bits(0), raw ^ bits(ones), raw | bits(sign));
     key = select(apply(Op::IsNan, {x}), bits(ones), key);
   } else if (is_signed_integer(type)) {

@@ -29,9 +29,23 @@ Storage Tape::allocate(runtime::Pool& pool, uint64_t bytes) {
 void Tape::launch(std::shared_ptr<const hal::Executable> executable, const hal::Launch& launch) {
   launches_++;
   commands_.push_back({.executable = std::move(executable),
+                       .plan = nullptr,
                        .grid = launch.grid,
                        .bindings = {launch.bindings.begin(), launch.bindings.end()},
                        .scalars = {launch.scalars.begin(), launch.scalars.end()}});
+}
+
+void Tape::call(std::shared_ptr<const hal::LibraryPlan> plan,
+                std::span<const hal::Binding> operands, const hal::Binding& workspace) {
+  calls_++;
+  hal::Command& command = commands_.emplace_back();
+  command.plan = std::move(plan);
+  command.bindings = {operands.begin(), operands.end()};
+  command.bindings.push_back(workspace);
+}
+
+void Tape::copy(const hal::Binding& to, const hal::Binding& from) {
+  commands_.emplace_back().bindings = {to, from};
 }
 
 void Tape::fill(const hal::Binding& where, uint32_t pattern) {
@@ -49,8 +63,11 @@ Taped Tape::finish(hal::Stream& stream) {
   }
   taped.list = std::move(std::get<std::unique_ptr<hal::CommandList>>(made));
   taped.launches = launches_;
+  taped.calls = calls_;
+  taped.checks = std::move(checks_);
   taped.memory.insert(taped.memory.end(), slots_.begin(), slots_.end());
   taped.memory.insert(taped.memory.end(), memory_.begin(), memory_.end());
+  taped.memory.insert(taped.memory.end(), held_.begin(), held_.end());
   return taped;
 }
 

@@ -1,6 +1,7 @@
 // What a captured calculation asks of the device, taken down instead of being done.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +15,13 @@ namespace hologram::graph {
 struct Taped {
   std::string reason{};
   std::unique_ptr<hal::CommandList> list{};
-  uint64_t launches = 0;
+  uint64_t launches = 0, calls = 0;
+  // Words that its launches may have set, and what is wrong then.
+  struct Check {
+    Storage word;
+    std::function<Error()> error;
+  };
+  std::vector<Check> checks{};
   std::vector<std::shared_ptr<const void>> memory{};  // of its slots and between its launches
 };
 
@@ -30,15 +37,25 @@ class Tape {
   Storage slot(uint64_t bytes);
   // Memory that the list keeps: again what was let go of, as its launches run in order.
   Storage allocate(runtime::Pool& pool, uint64_t bytes);
+  void hold(std::shared_ptr<const void> memory) { held_.push_back(std::move(memory)); }
   void launch(std::shared_ptr<const hal::Executable> executable, const hal::Launch& launch);
+  void call(std::shared_ptr<const hal::LibraryPlan> plan, std::span<const hal::Binding> operands,
+            const hal::Binding& workspace);
   void fill(const hal::Binding& where, uint32_t pattern);
+  void copy(const hal::Binding& to, const hal::Binding& from);
+  // After each replay.
+  void check(const Storage& word, std::function<Error()> error) {
+    checks_.push_back({word, std::move(error)});
+  }
   Taped finish(hal::Stream& stream);
 
  private:
   std::vector<std::shared_ptr<const hal::Slot>> slots_;
-  uint64_t launches_ = 0;
+  uint64_t launches_ = 0, calls_ = 0;
   std::vector<hal::Command> commands_;
   std::vector<std::shared_ptr<const runtime::Block>> memory_;
+  std::vector<std::shared_ptr<const void>> held_;
+  std::vector<Taped::Check> checks_;
 };
 
 // After which step nobody reads what a step of a plan made.

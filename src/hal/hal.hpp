@@ -35,6 +35,8 @@ class Buffer {
   virtual ~Buffer() = default;  // work under way may still use the memory: it stays until then
   virtual uint64_t size() const = 0;  // bytes
   virtual std::byte* host() = 0;      // null unless the host can reach it
+  // Bytes that the address of its beginning is a multiple of, up to 256.
+  virtual uint32_t alignment() const { return 256; }
 };
 
 // Memory of the host as an end of a copy.
@@ -43,6 +45,7 @@ class HostBuffer final : public Buffer {
   HostBuffer(std::byte* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
   uint64_t size() const override { return bytes_; }
   std::byte* host() override { return data_; }
+  uint32_t alignment() const override { return 1; }
 
  private:
   std::byte* data_;
@@ -56,6 +59,13 @@ struct Binding {
   uint64_t offset = 0;
   uint64_t size = 0;
 };
+
+// Bytes that the address of a binding is a multiple of, as far as is known.
+inline uint32_t alignment_of(const Binding& where) {
+  if (where.buffer->host() != nullptr) return 1;  // it may be anybody's
+  const uint64_t least = where.offset | where.buffer->alignment();
+  return static_cast<uint32_t>(least & (~least + 1));
+}
 
 // A moment on a stream's timeline.
 struct Point {
@@ -109,9 +119,14 @@ class Slot final : public Buffer {
   const uint64_t bytes_;
 };
 
-// A launch, or without an executable a fill of its one binding, as part of a CommandList.
+class LibraryPlan;
+
+// A part of a CommandList: a launch if there is an executable; a call if there is a plan, whose
+// bindings are the operands and the workspace; else a copy to its first binding from its second, or
+// a fill of its only one.
 struct Command {
   std::shared_ptr<const Executable> executable;
+  std::shared_ptr<const LibraryPlan> plan;
   Grid grid = {1, 1, 1};
   std::vector<Binding> bindings;
   std::vector<uint64_t> scalars;
@@ -160,6 +175,8 @@ struct ConvDesc {
   ConvAxis rows, columns;
   std::array<int64_t, 4> x_strides = {};  // of image, row, column, channel; in elements, any number
   std::array<int64_t, 4> w_strides = {};  // of row, column, channel in its group, output of all
+  // Bytes that the address of the first element is a multiple of, as far as is known.
+  uint32_t alignment_x = 1, alignment_w = 1;
   friend bool operator==(const ConvDesc&, const ConvDesc&) = default;
 };
 
@@ -188,6 +205,9 @@ class LibraryOps {
   // A refusal says why each library will not: the caller has a program of its own for everything.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const GemmDesc& desc) = 0;
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const ConvDesc& desc) = 0;
+  // Whether convolutions of floats are taken only where x and w are dense in this order: image,
+  // row, column, channel; output, row, column, channel of its group.
+  virtual bool wants_dense_images() { return false; }
 };
 
 // Work in order; one caller at a time. Failures of the work itself surface in wait.
@@ -207,7 +227,8 @@ class Stream {
   virtual Expected<std::unique_ptr<CommandList>> list(std::span<const Command>) {
     return Refusal{"the device takes one launch at a time"};
   }
-  // Of a list that this stream made: `table` has a binding for each slot, of the slot's size.
+  // Of a list that this stream made: `table` has a binding for each slot, of the slot's size, at a
+  // multiple of 256 if a plan uses it.
   virtual void replay(CommandList&, std::span<const Binding>) {}
   // Of launches that were timed and are done, each once, in order; waits for `all` of them.
   virtual std::vector<Timing> times(bool) { return {}; }
@@ -230,6 +251,9 @@ class Device {
   virtual bool divides_buffers() const { return true; }
   // Host memory as a buffer without a copy, where the device can; null where it cannot.
   virtual std::unique_ptr<Buffer> adopt(std::byte* memory, uint64_t bytes) = 0;
+  // Memory of the host that this device copies from and to by itself, at the speed of its link;
+  // null where no memory is better than any other. OutOfMemory if there is none.
+  virtual std::shared_ptr<std::byte> host_memory(uint64_t) { return nullptr; }
   // Memory of this device that somebody else has; `release` is called with it when the buffer goes
   // and no work uses it. It is not called for a refusal.
   virtual Expected<std::unique_ptr<Buffer>> borrow(void*, uint64_t, std::function<void(void*)>) {

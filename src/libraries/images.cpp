@@ -43,6 +43,44 @@ void widen_block(const T* from, DType type, int64_t down, int64_t down_stride, i
 
 }  // namespace
 
+Images images_of(const hal::ConvDesc& desc) {
+  return {"x",
+          desc.x,
+          {desc.batch, desc.rows.input, desc.columns.input, desc.channels * desc.groups},
+          desc.x_strides};
+}
+Images weights_of(const hal::ConvDesc& desc) {
+  return {"w",
+          desc.w,
+          {desc.rows.kernel, desc.columns.kernel, desc.channels, desc.outputs * desc.groups},
+          desc.w_strides};
+}
+Images results_of(const hal::ConvDesc& desc) {
+  const std::array<int64_t, 4> lengths = {desc.batch, desc.rows.output, desc.columns.output,
+                                          desc.outputs * desc.groups};
+  return {"d", desc.d, lengths, dense_strides(lengths)};
+}
+
+int64_t zeros_behind(const hal::ConvAxis& axis) {
+  return std::max<int64_t>(0, (axis.output - 1) * axis.stride - axis.before +
+                                  (axis.kernel - 1) * axis.dilation + 1 - axis.input);
+}
+
+ConvNumbers numbers_of(const hal::ConvDesc& desc) {
+  ConvNumbers numbers{};
+  size_t at = 0;
+  for (const DType type : {desc.x, desc.w, desc.d, desc.accumulate})
+    numbers.at(at++) = static_cast<int64_t>(type);
+  for (const int64_t n : {desc.batch, desc.groups, desc.channels, desc.outputs})
+    numbers.at(at++) = n;
+  for (const hal::ConvAxis* a : {&desc.rows, &desc.columns})
+    for (const int64_t n : {a->input, a->kernel, a->output, a->stride, a->dilation, a->before})
+      numbers.at(at++) = n;
+  for (const int64_t n : desc.x_strides) numbers.at(at++) = n;
+  for (const int64_t n : desc.w_strides) numbers.at(at++) = n;
+  return numbers;
+}
+
 std::array<int64_t, 4> dense_strides(const std::array<int64_t, 4>& lengths) {
   const auto& [a, b, c, d] = lengths;
   return {b * c * d, c * d, d, 1};

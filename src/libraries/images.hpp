@@ -23,6 +23,18 @@ int64_t count_of(const std::array<int64_t, 4>& lengths);
 // Whether each of them is dense; they may be anything apart.
 bool is_dense_each(const Images& images);
 
+// The three of a convolution.
+Images images_of(const hal::ConvDesc& desc);
+Images weights_of(const hal::ConvDesc& desc);
+Images results_of(const hal::ConvDesc& desc);
+
+// Zeros behind an axis: as many as its results reach.
+int64_t zeros_behind(const hal::ConvAxis& axis);
+
+// What tells one convolution from another, but for how its operands are aligned.
+using ConvNumbers = std::array<int64_t, 28>;
+ConvNumbers numbers_of(const hal::ConvDesc& desc);
+
 // Where they are in the host's memory; InternalError if that is too small for them.
 std::byte* data_of(const Images& images, const hal::Binding& binding);
 

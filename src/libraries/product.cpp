@@ -142,6 +142,11 @@ bool fills_tiles(const Product& p) {
          p.k >= kLeastDeep && p.batch > 0;
 }
 
+Grid grid_of(const Product& p, const ProductTile& tile) {
+  return {static_cast<uint64_t>((p.n - 1) / tile.columns + 1),
+          static_cast<uint64_t>((p.m - 1) / tile.rows + 1), static_cast<uint64_t>(p.batch)};
+}
+
 }  // namespace
 
 DType product_accumulator(DType d) { return compute_type(d); }
@@ -189,10 +194,7 @@ ProductLaunch product_launch(const Product& product, bool many_threads, uint8_t 
            .a_terms = product.a.column == 1,
            .b_columns = product.b.column == 1,
            .tile = tile};
-    const int64_t side = kProductTiles[tile].side;
-    launch.grid = {static_cast<uint64_t>((product.n - 1) / side + 1),
-                   static_cast<uint64_t>((product.m - 1) / side + 1),
-                   static_cast<uint64_t>(product.batch)};
+    launch.grid = grid_of(product, kProductTiles[tile]);
   } else if (lanes > 0 && others > 0 && product.batch > 0)
     launch.grid = {static_cast<uint64_t>((lanes + kLanes - 1) / kLanes),
                    static_cast<uint64_t>((others + key.rows - 1) / key.rows),
@@ -201,7 +203,17 @@ ProductLaunch product_launch(const Product& product, bool many_threads, uint8_t 
 }
 
 std::string name_of(const ProductTile& tile) {
-  return fmt::format("{0} x {0} x {1}, {2} lanes", tile.side, tile.deep, tile.lanes());
+  return fmt::format("{} x {} x {}, {} lanes", tile.rows, tile.columns, tile.deep, tile.lanes());
+}
+
+uint8_t usual_tile(const Product& product, uint32_t compute_units) {
+  constexpr uint8_t kUsual[] = {0, 4, 6};                // from large to small
+  const uint64_t groups = std::max(compute_units, 32u);  // not every GPU tells
+  for (const uint8_t tile : kUsual) {
+    const Grid grid = grid_of(product, kProductTiles[tile]);
+    if (grid[0] * grid[1] * grid[2] >= groups) return tile;
+  }
+  return std::size(kProductTiles) - 1;
 }
 
 program::Program product_program(const ProductKey& key) {

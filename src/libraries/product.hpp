@@ -51,18 +51,26 @@ struct ProductLaunch {
   std::vector<uint64_t> scalars;
 };
 
-// How a workgroup goes about its square.
+// How a workgroup goes about its part of d, a rectangle. A lane computes every fourth quad of rows
+// of a column's quads, so to say: quads of neighbours, as many as there are, `down` (`across`)
+// quads apart.
 struct ProductTile {
-  int64_t side;    // of the square
-  int64_t deep;    // terms of a strip; divides a block of terms
-  int64_t across;  // lanes along each side; a lane has side / across rows and columns
-  int64_t lanes() const { return across * across; }
-  int64_t pitch() const { return side + 4; }  // of a strip in workgroup memory
-  int64_t shared_bytes() const { return 2 * deep * pitch() * 4; }
+  int64_t rows, columns;  // of the rectangle
+  int64_t deep;           // terms of a strip; divides a block of terms
+  int64_t across, down;   // lanes along the columns and along the rows
+  int64_t lanes() const { return across * down; }
+  // Of a strip in workgroup memory; neighbouring terms do not fall on the same bank.
+  int64_t pitch_of_rows() const { return rows + 4; }
+  int64_t pitch_of_columns() const { return columns + 4; }
 };
 inline constexpr ProductTile kProductTiles[] = {
-    {128, 16, 16}, {128, 8, 16}, {64, 16, 16}, {64, 16, 8}, {64, 32, 8}, {32, 16, 8}, {32, 32, 8}};
-std::string name_of(const ProductTile& tile);  // "64 x 64 x 16, 256 lanes"
+    {128, 64, 16, 16, 16}, {128, 128, 16, 32, 16}, {128, 128, 16, 16, 16}, {64, 128, 16, 16, 16},
+    {64, 64, 16, 16, 16},  {64, 64, 16, 8, 8},     {32, 32, 32, 8, 8}};
+std::string name_of(const ProductTile& tile);  // "128 x 64 x 16, 256 lanes"
+
+// The one that is taken if nothing is known of the device but how many workgroups it does at a
+// time: the first that occupies them all, otherwise the smallest.
+uint8_t usual_tile(const Product& product, uint32_t compute_units);
 
 // Chosen by types, sizes and strides, and whether the device has many threads: the results have the
 // same bits either way, and by every one of the tiles.

@@ -1,6 +1,7 @@
 #include "hologram/executor.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 #include "core/messages.hpp"
@@ -65,6 +66,19 @@ Counters Executor::counters() const {
 void Executor::synchronize() const {
   const std::lock_guard lock(state_->stream_mutex);
   state_->stream->wait(state_->stream->submit(), {});
+}
+
+Array Executor::pinned(DType dtype, Shape shape) const {
+  const size_t bytes = Array::borrow(dtype, shape, static_cast<const void*>(nullptr)).bytes();
+  auto memory = bytes == 0 ? nullptr : state_->device->host_memory(bytes);
+  if (memory == nullptr) return {dtype, std::move(shape)};
+  std::memset(memory.get(), 0, bytes);
+  // The memory may outlive this executor, and it goes back to the device.
+  void* const data = memory.get();
+  return Array::borrow(
+      dtype, std::move(shape), data,
+      std::make_shared<std::pair<std::shared_ptr<hal::Device>, std::shared_ptr<std::byte>>>(
+          state_->device, std::move(memory)));
 }
 
 PoolStatistics Executor::pool_statistics() const { return state_->pool->statistics(); }

@@ -25,6 +25,14 @@ constexpr Names names_of(ImageLayout layout) {
              : Names{"batch, channels, height, width", "outputs, channels / groups, height, width"};
 }
 
+// Where a library wants images dense, a copy costs less than the general program, and what made
+// the image writes it in that order by itself.
+Tensor for_libraries(const Tensor& x) {
+  hal::LibraryOps* library = tensor::context_of(x)->executor().device->library();
+  const bool fine = !is_float(x.dtype()) || library == nullptr || !library->wants_dense_images();
+  return fine ? x : tensor::dense(x);
+}
+
 }  // namespace
 
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) {
@@ -41,7 +49,7 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
   std::vector<Tensor> all = {input.to(dtype), weight.to(dtype)};
   if (options.bias) all.push_back(options.bias->to(dtype));
   all = tensor::together(kName, std::move(all));
-  const Tensor x = planes ? all[0].permute({0, 2, 3, 1}) : all[0],
+  const Tensor x = for_libraries(planes ? all[0].permute({0, 2, 3, 1}) : all[0]),
                w = planes ? all[1].permute({2, 3, 1, 0}) : all[1];
 
   tensor::check_numbers(kName, options.stride, options.dilation, options.padding);

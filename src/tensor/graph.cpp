@@ -18,6 +18,7 @@ using tensor::Access;
 struct Graph::State {
   std::shared_ptr<graph::Context> context;
   std::vector<NodeRef> given, roots;
+  std::vector<Shape> shapes;                    // of the results, as which the roots are read
   mutable graph::Context::Recording recording;  // changes under the lock of the context
 };
 
@@ -51,9 +52,10 @@ std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
   return found;
 }
 
+// All of a node, in its order, whatever its shape.
 bool is_whole(const Tensor& tensor) {
-  const graph::View view = Access::view(tensor);
-  return view.shape == Access::look(tensor).shape && graph::is_dense(view);
+  return graph::is_dense(Access::view(tensor)) &&
+         tensor.size() == graph::element_count(Access::look(tensor).shape);
 }
 
 }  // namespace
@@ -78,6 +80,7 @@ Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
         node->traced && node->kind != graph::Kind::Data && is_whole(result) &&
         std::find(state->roots.begin(), state->roots.end(), node) == state->roots.end();
     state->roots.push_back(is_own ? node : Access::node(ops::copy(result)));
+    state->shapes.push_back(result.shape());
   }
   core::or_out_of_memory([&] {
     eval(constants_below(state->roots));
@@ -112,7 +115,7 @@ std::vector<Tensor> Graph::launch(const std::vector<Tensor>& inputs) const {
     for (size_t i = 0; i < results.size(); i++) {
       const Node& root = *state_->roots[i];
       auto node =
-          std::make_unique<Node>(graph::Kind::Data, state_->context, root.dtype, root.shape);
+          std::make_unique<Node>(graph::Kind::Data, state_->context, root.dtype, state_->shapes[i]);
       node->result = results[i];
       node->state = NodeState::Ready;
       tensors.push_back(Access::make(NodeRef(node.release())));

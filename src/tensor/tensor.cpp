@@ -170,8 +170,12 @@ void Tensor::copy_bytes_to(DType dtype, void* to, size_t count) const {
   if (dtype != this->dtype())
     throw core::error(Text::ReadDType, name_of(this->dtype()), name_of(dtype));
   if (static_cast<int64_t>(count) != size()) throw core::error(Text::ReadCount, size(), count);
-  const Array a = array();
-  if (count > 0) std::memcpy(to, a.data(), a.bytes());
+  core::or_out_of_memory([&] {
+    const Tensor flat = tensor::dense(*this);
+    flat.eval();
+    const NodeRef node = Access::node(flat);
+    node->context->read(*node, static_cast<std::byte*>(to));
+  });
 }
 
 Tensor& Tensor::assign(const Operand& value) {

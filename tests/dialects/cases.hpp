@@ -89,6 +89,38 @@ inline oracle::RandomCase case_of(const Program& program, uint64_t seed) {
   return c;
 }
 
+// Lanes whose neighbours access neighbouring elements: all of them, only some, none of their own.
+inline constexpr const char* kNeighbours[] = {
+    "program p(in x: f32[n], in b: u8[n], in h: i16[n], out y: f32[n], out z: u8[n], out v: "
+    "f16[n])\n"
+    "    lanes(n) { i = global_id.x; if i < n {\n"
+    "  y[i] = x[i] * 2.0 + f32(b[i]); z[i] = b[i] + 1u32; v[i] = f32(h[i]) * 0.25 } }",
+    "program p(in x: f32[n], in b: i8[n], out y: bf16[n], inout z: u16[n]) lanes(n) index(i64) {\n"
+    "  i = global_id.x; if i < n { y[i] = x[i]; z[i] = z[i] + u32(b[i]) } }",
+    "program p(in x: f32[m], in b: u8[m], out y: f32[n], out z: u8[n], at: i32 = 8) lanes(n) {\n"
+    "  i = global_id.x; if i < n { y[i] = x[i + at]; z[i] = b[at + i] } }",
+    "program p(in x: f32[m], in b: u8[m], out y: f32[n], out z: u8[n], at: i32 = 3) lanes(n) {\n"
+    "  i = global_id.x; if i < n { y[i] = x[i + at]; z[i] = b[at + i] } }",
+    "program p(in x: f32[n], in b: u16[n], out y: f32[n], out z: u8[n]) lanes(n) {\n"
+    "  i = global_id.x; y[i] = x[i - 4] + x[i] + x[i + 1]; z[i] = b[i + 4] + b[i - 1] }",
+    "program p(in x: f32[m], in b: u8[m], out y: f32[m], out z: bool[m], n: i32) lanes(n, 2) {\n"
+    "  i = global_id.x; at = global_id.y * n + i\n"
+    "  if i < n { y[at] = x[at] + 1.0; z[at] = b[at] > 9u32 } }",
+    "program p(in x: i64[n], in y: u32[n], out z: u64[n], inout w: i32[n]) lanes(n) {\n"
+    "  i = global_id.x; if i < n { z[i] = u64(x[i]) * 3u64; w[i] = w[i] + i32(y[i]) } }",
+    "program p(in x: u8[n], inout y: u8[n], inout z: f32[n]) lanes(n) { i = global_id.x\n"
+    "  if i < n { if x[i] > 100u32 { y[i] = x[i] / 2u32 } else { z[i] = 1.0 }\n"
+    "    var s = 0u32; for k in 0..5 { s = s + x[i] * u32(k) }\n"
+    "    if x[i] < 50u32 { y[i] = s } } }",
+    "program p(in x: u8[n], out y: u8[n], out z: i32[n]) lanes(n) { i = global_id.x\n"
+    "  z[i] = 1; y[i + 1] = x[i] }",
+    "program p(in x: f32[n], inout y: u8[n], inout z: f32[n]) lanes(n) {\n"
+    "  i = group_id.x * 256 + lane_id.x\n"
+    "  if i < n { z[i] = x[i] + 1.0 } else { z[i] = 2.0 }\n  if i < n - 5 { y[i] = 7u32 } }",
+    "program p(in x: f16[n], in y: bool[n], out z: i8[n]) lanes(n) { i = global_id.x\n"
+    "  if i < n { z[i] = i32(x[i]) + select(y[i], 1, 0) } }",
+};
+
 // Rows that the lanes of a workgroup share, several lanes a thread.
 inline constexpr const char* kSharedRows[] = {
     R"(program rows(in x: f32[m], out y: f32[d], out z: f32[m], n: i32) workgroup(128) lanes(2 * 128) {

@@ -15,9 +15,10 @@ constexpr std::chrono::seconds kPatience{60};
 
 hal::Deadline soon() { return hal::Clock::now() + kPatience; }
 
-// What is bound: whole words, and at least one element.
-size_t bound_bytes(size_t bytes, DType type) {
-  return std::max((bytes + 3) / 4 * 4, std::max<size_t>(4, size_of(type)));
+// What is bound: whole units, and at least one, or one element.
+size_t bound_bytes(size_t bytes, const Argument& a) {
+  const size_t unit = a.unit;
+  return std::max((bytes + unit - 1) / unit * unit, std::max(unit, size_of(a.type)));
 }
 
 }  // namespace
@@ -153,7 +154,7 @@ std::string WebGpu::dispatch(const RunRequest& request, std::vector<oracle::Memo
   for (const Argument& a : printed.arguments) {
     if (a.kind == Argument::Kind::Buffer) {
       const oracle::Memory& from = buffers[a.slot];
-      const size_t bytes = bound_bytes(from.size(), a.type);
+      const size_t bytes = bound_bytes(from.size(), a);
       std::vector<uint8_t> image(kGuardBytes + bytes + kGuardBytes, kGuard);
       std::copy(from.begin(), from.end(), image.begin() + kGuardBytes);
       add(a.place, kUseStorage, std::move(image), kGuardBytes, bytes);

@@ -93,6 +93,12 @@ struct FillNode {  // CUDA_MEMSET_NODE_PARAMS
   ROW(graph_add_fill, cuGraphAddMemsetNode,                                                        \
       (GraphNode * node, Graph graph, const GraphNode* after, size_t count, const FillNode* fill,  \
        Context context))                                                                           \
+  ROW(capture_begin, cuStreamBeginCapture_v2, (NativeStream stream, int mode))                     \
+  ROW(capture_end, cuStreamEndCapture, (NativeStream stream, Graph * graph))                       \
+  ROW(graph_add_child, cuGraphAddChildGraphNode,                                                   \
+      (GraphNode * node, Graph graph, const GraphNode* after, size_t count, Graph child))          \
+  ROW(graph_set_child, cuGraphExecChildGraphNodeSetParams,                                         \
+      (ReadyGraph ready, GraphNode node, Graph child))                                             \
   ROW(graph_instantiate, cuGraphInstantiateWithFlags,                                              \
       (ReadyGraph * ready, Graph graph, unsigned long long flags))                                 \
   ROW(graph_set_kernel, cuGraphExecKernelNodeSetParams,                                            \
@@ -125,6 +131,8 @@ inline constexpr int kMemoryType = 2, kDeviceOrdinal = 9, kRangeStart = 11, kRan
                      kHostMemory = 1, kDeviceMemory = 2;
 // CUfunction_attribute.
 inline constexpr int kLocalBytes = 3, kRegisters = 4;
+// CUstreamCaptureMode: the thread that captures may do everything else meanwhile.
+inline constexpr int kCaptureRelaxed = 2;
 // Flags of streams, events and host memory.
 inline constexpr unsigned kNonBlocking = 1, kBlockingSync = 1, kNoTiming = 2, kPortable = 1;
 

@@ -7,11 +7,18 @@ namespace hologram::backends::cuda {
 namespace {
 
 namespace cublaslt = libraries::cublaslt;
+namespace cudnn = libraries::cudnn;
+
+const cudnn::Cudnn& the_cudnn() {
+  return cudnn::Cudnn::instance(Driver::instance().version() / 1000);
+}
 
 class CudaLibrary final : public hal::LibraryOps {
  public:
   CudaLibrary(Gpu& gpu, const BackendConfig& config)
-      : gpu_(gpu), manner_{.tensor_cores = config.enable_tensor_cores, .tf32 = config.allow_tf32} {}
+      : gpu_(gpu),
+        manner_{.tensor_cores = config.enable_tensor_cores, .tf32 = config.allow_tf32},
+        convolves_(config.enable_cudnn) {}
 
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override {
     gpu_.require_usable();
@@ -20,13 +27,20 @@ class CudaLibrary final : public hal::LibraryOps {
     if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
     return std::get<std::shared_ptr<cublaslt::GemmPlan>>(std::move(answer));
   }
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc&) override {
-    return hal::Refusal{"no library for convolutions on CUDA is known"};
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override {
+    if (!convolves_) return hal::Refusal{"cuDNN: enable_cudnn is off"};
+    gpu_.require_usable();
+    const Gpu::Current current(gpu_);
+    auto answer = gpu_.convolutions().plan(desc, manner_);
+    if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
+    return std::get<std::shared_ptr<cudnn::ConvolutionPlan>>(std::move(answer));
   }
+  bool wants_dense_images() override { return convolves_ && the_cudnn().info().reason.empty(); }
 
  private:
   Gpu& gpu_;
-  const cublaslt::Manner manner_;
+  const libraries::Manner manner_;
+  const bool convolves_;
 };
 
 class CudaDevice final : public hal::Device {
@@ -40,6 +54,9 @@ class CudaDevice final : public hal::Device {
     return std::make_unique<Memory>(gpu_, bytes);
   }
   std::unique_ptr<hal::Buffer> adopt(std::byte*, uint64_t) override { return nullptr; }
+  std::shared_ptr<std::byte> host_memory(uint64_t bytes) override {
+    return cuda::host_memory(gpu_, bytes);
+  }
   std::shared_ptr<hal::Executable> compile(const program::Program& program,
                                            const hal::CompileOptions& options) override {
     if (options.check)
@@ -96,8 +113,11 @@ class CudaBackend final : public hal::Backend {
     const Driver& driver = Driver::instance();
     std::string reason = driver.reason();
     if (reason.empty() && Gpu::all().empty()) reason = "No CUDA-capable device found";
-    if (reason.empty()) return {cublaslt::CublasLt::instance(driver.version() / 1000).info()};
-    return {{.name = "cuBLASLt", .version = {}, .path = {}, .reason = "not looked for: " + reason}};
+    if (reason.empty())
+      return {cublaslt::CublasLt::instance(driver.version() / 1000).info(), the_cudnn().info()};
+    reason = "not looked for: " + reason;
+    return {{.name = "cuBLASLt", .version = {}, .path = {}, .reason = reason},
+            {.name = "cuDNN", .version = {}, .path = {}, .reason = reason}};
   }
 
   hal::Expected<std::shared_ptr<hal::Device>> adopt(void* context, void* stream,

@@ -105,6 +105,7 @@ Gpu::Gpu(int index, DeviceNumber device, Context context)
       index_(index),
       device_(device),
       products_(driver_.version() / 1000),
+      convolutions_(driver_.version() / 1000),
       context_(context) {
   char text[256] = {};
   if (driver_->device_name(text, sizeof text - 1, device) == kSuccess) name_ = text;

@@ -12,6 +12,7 @@
 #include "backends/cuda/driver.hpp"
 #include "hal/hal.hpp"
 #include "libraries/cublaslt/cublaslt.hpp"
+#include "libraries/cudnn/convolution.hpp"
 #include "libraries/nvrtc/nvrtc.hpp"
 
 namespace hologram::backends::cuda {
@@ -59,6 +60,7 @@ class Gpu {
   const Nvrtc& compiler() const { return compiler_; }
   const Architecture& architecture() const { return architecture_; }
   libraries::cublaslt::Products& products() { return products_; }
+  libraries::cudnn::Convolutions& convolutions() { return convolutions_; }
 
   // Its context is the calling thread's as long as this lives. Throws what the driver says.
   class Current {
@@ -131,6 +133,7 @@ class Gpu {
   std::string unusable_;  // found out without starting it
   Architecture architecture_;
   libraries::cublaslt::Products products_;
+  libraries::cudnn::Convolutions convolutions_;
 
   mutable std::mutex mutex_;
   Context context_ = nullptr;  // set once

@@ -1,4 +1,4 @@
-// Launches that the driver does as one: a CUDA graph.
+// Launches and calls of libraries that the driver does as one: a CUDA graph.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,8 @@
 namespace hologram::backends::cuda {
 
 // Its nodes run one after the other. A node is told its arguments anew where the memory of a slot
-// is not what it was at the last launch.
+// is not what it was at the last launch. What a library does is a graph in the graph: what it puts
+// on a stream that is being captured.
 class CudaList final : public hal::CommandList {
  public:
   CudaList(Gpu& gpu, const Lane& lane) : gpu_(gpu), lane_(lane) {}
@@ -18,19 +19,21 @@ class CudaList final : public hal::CommandList {
   CudaList(const CudaList&) = delete;
   CudaList& operator=(const CudaList&) = delete;
 
-  // What the driver says; the context is current.
-  Status make(std::span<const hal::Command> commands);
-  Status launch(std::span<const hal::Binding> table);
+  // Throws what the driver or a library says; the context is current.
+  void make(std::span<const hal::Command> commands);
+  void launch(std::span<const hal::Binding> table);
 
-  // The program that comes last, and how many there are.
+  // The program, or what a library does, that comes last, and how many there are.
   const std::shared_ptr<const std::string>& last() const { return last_; }
-  uint64_t launches() const { return items_.size(); }
+  uint64_t launches() const { return launches_; }
   std::string note() const override;
 
  private:
   static constexpr uint32_t kNoSlot = UINT32_MAX;
+  enum class Kind : uint8_t { Kernel, Fill, Captured };
   struct Item {
     hal::Command command;
+    Kind kind = Kind::Kernel;
     const Kernel* kernel = nullptr;
     GraphNode node = nullptr;
     std::vector<uint32_t> slots;  // one a binding
@@ -38,22 +41,32 @@ class CudaList final : public hal::CommandList {
     std::vector<uint64_t> values;
     std::vector<void*> parameters;
   };
-  Status add_kernel(const hal::Command& command, std::span<const GraphNode> after);
-  Status add_fill(const hal::Command& command, std::span<const GraphNode> after);
+  void take(const hal::Command& command);
+  void build();
+  void drop();
+  void add(Item& item);
   KernelNode arguments(Item& item) const;
-  Address address(const Item& item, const hal::Binding& binding) const;
-  Status tell(std::span<const hal::Binding> table);
+  Graph captured(const Item& item);
+  void put_on_stream(const Item& item, NativeStream stream);
+  Address address(const Item& item, size_t binding) const;
+  void tell(std::span<const hal::Binding> table);
+  void check(Status status) const;
 
   Gpu& gpu_;
   const Lane& lane_;
   const Driver& driver_ = Driver::instance();
   Graph graph_ = nullptr;
   ReadyGraph ready_ = nullptr;
-  std::vector<Item> items_;  // of kernels
-  size_t fills_ = 0;
+  std::vector<Item> items_;
   GraphNode end_ = nullptr;
   std::shared_ptr<const std::string> last_ = std::make_shared<const std::string>();
+  uint64_t launches_ = 0;
   std::vector<Address> slots_;  // where they are
+  bool made_ = false;
 };
+
+// Puts what the plan does on the stream; throws what the library says. The context is current.
+void call(Gpu& gpu, const hal::LibraryPlan& plan, std::span<const Address> operands,
+          Address workspace, NativeStream stream);
 
 }  // namespace hologram::backends::cuda

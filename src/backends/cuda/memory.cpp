@@ -65,4 +65,17 @@ hal::Expected<std::unique_ptr<hal::Buffer>> borrow(Gpu& gpu, void* memory, uint6
   return std::make_unique<Memory>(gpu, address, bytes, std::move(release));
 }
 
+std::shared_ptr<std::byte> host_memory(Gpu& gpu, uint64_t bytes) {
+  gpu.require_usable();
+  const Gpu::Current current(gpu);
+  void* memory = nullptr;
+  const Status status = Driver::instance()->allocate_host(&memory, bytes, kPortable);
+  if (status == kOutOfMemory)
+    throw core::error(Text::OutOfMemory, gpu.name(), bytes, " of page-locked memory of the host");
+  gpu.check(status, "locking " + std::to_string(bytes) + " bytes of the host's memory");
+  return {static_cast<std::byte*>(memory), [&gpu](std::byte* taken) {
+            gpu.if_usable([&](const DriverFunctions& driver) { driver.release_host(taken); });
+          }};
+}
+
 }  // namespace hologram::backends::cuda

@@ -16,6 +16,10 @@ class Memory final : public hal::Buffer {
 
   uint64_t size() const override { return bytes_; }
   std::byte* host() override { return nullptr; }
+  uint32_t alignment() const override {
+    const Address least = address_ | 256;
+    return static_cast<uint32_t>(least & (~least + 1));
+  }
   Address address() const { return address_; }
   Gpu& gpu() const { return gpu_; }
 
@@ -30,6 +34,9 @@ class Memory final : public hal::Buffer {
 // Such memory, or what is not right with it.
 hal::Expected<std::unique_ptr<hal::Buffer>> borrow(Gpu& gpu, void* memory, uint64_t bytes,
                                                    std::function<void(void*)> release);
+
+// Page-locked memory of the host. OutOfMemory.
+std::shared_ptr<std::byte> host_memory(Gpu& gpu, uint64_t bytes);
 
 inline Address address_of(const hal::Binding& binding) {
   return static_cast<const Memory&>(*binding.buffer).address() + binding.offset;

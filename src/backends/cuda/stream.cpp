@@ -1,11 +1,12 @@
 #include "backends/cuda/stream.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstring>
 #include <thread>
 
 #include "core/messages.hpp"
+#include "libraries/cuda_plan.hpp"
 
 namespace hologram::backends::cuda {
 namespace {
@@ -82,22 +83,22 @@ hal::Expected<std::unique_ptr<hal::CommandList>> CudaStream::list(
     std::span<const hal::Command> commands) {
   gpu_.require_usable();
   const Gpu::Current current(gpu_);
-  auto made = std::make_unique<CudaList>(gpu_, *lane_);
-  if (const Status status = made->make(commands); status != kSuccess) {
+  try {
+    auto made = std::make_unique<CudaList>(gpu_, *lane_);
+    made->make(commands);
+    return made;
+  } catch (const Error& error) {
     // What loses the device is an error.
-    const Error error = gpu_.error(status, "making a CUDA graph");
     gpu_.require_usable();
     return hal::Refusal{error.what()};
   }
-  return made;
 }
 
 void CudaStream::replay(hal::CommandList& list, std::span<const hal::Binding> table) {
   auto& graph = static_cast<CudaList&>(list);
   gpu_.require_usable();
   const Gpu::Current current(gpu_);
-  if (const Status status = graph.launch(table); status != kSuccess)
-    throw gpu_.error(status, "a CUDA graph up to program '" + *graph.last() + '\'');
+  graph.launch(table);
   last_ = graph.last();
   launches_ += graph.launches();
   changed_ = true;
@@ -105,27 +106,15 @@ void CudaStream::replay(hal::CommandList& list, std::span<const hal::Binding> ta
 
 void CudaStream::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> bindings,
                       hal::Binding workspace) {
-  namespace cublaslt = libraries::cublaslt;
   gpu_.require_usable();
-  const auto& product = static_cast<const cublaslt::GemmPlan&>(plan);
-  product.require_inside(bindings);
-  const auto pointer = [](const hal::Binding& binding) {
-    return std::bit_cast<void*>(static_cast<uintptr_t>(address_of(binding)));
-  };
+  const auto& operation = static_cast<const libraries::CudaPlan&>(plan);
+  operation.require_inside(bindings);
   const Gpu::Current current(gpu_);
-  const cublaslt::Status status =
-      product.run(pointer(bindings[0]), pointer(bindings[1]), pointer(bindings[2]),
-                  product.workspace() == 0 ? nullptr : pointer(workspace),
-                  reinterpret_cast<cublaslt::NativeStream>(lane_->stream));
-  if (status == cublaslt::kAllocFailed) throw gpu_.error(kOutOfMemory, product.name());
-  if (status != cublaslt::kSuccess) {
-    // If the device is lost, the driver says so.
-    size_t free = 0, total = 0;
-    gpu_.check(driver_->memory_info(&free, &total), product.name());
-    throw core::error(Text::LibraryFailed, product.name(), cublaslt::text(status),
-                      "HOLOGRAM_CUBLASLT_LIBRARY");
-  }
-  last_ = product.shared_name();
+  const std::array<Address, 3> operands = {address_of(bindings[0]), address_of(bindings[1]),
+                                           address_of(bindings[2])};
+  cuda::call(gpu_, plan, operands, plan.workspace() == 0 ? 0 : address_of(workspace),
+             lane_->stream);
+  last_ = operation.shared_name();
   launches_++;
   changed_ = true;
 }

@@ -10,7 +10,6 @@
 
 #include "core/host_memory.hpp"
 #include "core/signal_handlers.hpp"
-#include "libraries/library.hpp"
 
 namespace hologram::backends::webgpu {
 namespace {
@@ -162,25 +161,8 @@ const Driver& Driver::instance() {
 Driver::Driver() {
   // Drivers of Vulkan bring LLVM, which takes signals for itself.
   const core::KeepSignalHandlers keep;
-  const core::DynamicLibrary library =
-      libraries::open("HOLOGRAM_WEBGPU_LIBRARY", {"libwebgpu_dawn.so", "libwgpu_native.so"});
-  if (!library.loaded()) {
-    reason_ = fmt::format("there is no WebGPU library ({})", library.reason());
-    return;
-  }
-  library_ = library.path();
-  std::string missing;
-#define CALL(name) library.get(#name, api_.name, missing);
-  HOLOGRAM_WEBGPU_CALLS(CALL)
-#undef CALL
-  // The interface changed under the same names, and there is no call that tells the version. This
-  // one, which is not used, came after the last change.
-  if (missing.empty() && library.get<void()>("wgpuInstanceGetWGSLLanguageFeatures") == nullptr)
-    missing = "wgpuInstanceGetWGSLLanguageFeatures";
-  if (missing.empty()) find_adapters();
-  else
-    reason_ =
-        fmt::format("{} has another version of WebGPU's interface: it lacks {}", library_, missing);
+  reason_ = load(api_, library_);
+  if (reason_.empty()) find_adapters();
 }
 
 void Driver::find_adapters() {

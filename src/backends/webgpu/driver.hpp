@@ -12,6 +12,15 @@
 
 namespace hologram::backends::webgpu {
 
+#ifdef __EMSCRIPTEN__
+inline constexpr bool kInPage = true;  // where nobody waits for a device: browser.hpp
+#else
+inline constexpr bool kInPage = false;
+#endif
+
+// Finds the functions: those of a library, or of the page. Why there are none; empty if there are.
+std::string load(Api& api, std::string& name);
+
 // An adapter. There are no lists of them: the same question gives it again.
 struct Found {
   DeviceInfo info;

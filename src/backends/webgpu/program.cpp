@@ -12,15 +12,21 @@ using dialects::Argument;
 // What every device allows along one axis of a dispatch.
 constexpr uint64_t kMostBlocks = 65535;
 
-dialects::Options options_for(const Session& session) {
+// Four f32 are what a thread loads at once. In software it would be four times as much to compile.
+constexpr uint32_t kLanesAThread = 4;
+
+dialects::Options options_for(const Session& session, bool several) {
   const DeviceInfo& info = session.info();
   dialects::Options options;
   options.f64 = false;
   options.stop = dialects::Stop::Budget;
+  if (several && !info.software) options.lanes_a_thread = kLanesAThread;
   options.webgpu = {.lanes = info.max_lanes,
                     .shared_bytes = info.max_shared_bytes,
                     .storage_buffers = info.max_bindings + 1,
-                    .fused = session.fused()};
+                    .fused = session.fused(),
+                    .divides = session.divides(),
+                    .pairs = kInPage};
   return options;
 }
 
@@ -41,30 +47,44 @@ uint64_t value_of(const Argument& argument, const hal::Launch& launch, const Par
 }  // namespace
 
 WgProgram::WgProgram(std::shared_ptr<Session> session, const program::Program& program)
-    : session_(std::move(session)),
-      name_(program.name()),
-      printed_(dialects::print(program, dialects::Language::Wgsl, options_for(*session_))),
-      group_lanes_(program.needs().lanes) {
+    : session_(std::move(session)), name_(program.name()), group_lanes_(program.needs().lanes) {
   for (const program::BufferParam& buffer : program.buffers())
     element_bytes_.push_back(static_cast<uint32_t>(size_of(buffer.type)));
-  for (const Argument& argument : printed_.arguments) {
+  const auto print = [&](bool several) {
+    return dialects::print(program, dialects::Language::Wgsl, options_for(*session_, several));
+  };
+  several_.printed = print(true);
+  for (const Argument& argument : several_.printed.arguments) {
     may_go_on_ = may_go_on_ || argument.kind == Argument::Kind::Stop;
     if (argument.kind == Argument::Kind::Buffer || argument.kind == Argument::Kind::Stop)
       bindings_++;
   }
-  pipeline_ = session_->pipeline(name_, printed_);
+  Kernel& first = several_.printed.multiples.empty() ? several_ : single_;
+  if (&first == &single_) single_.printed = print(false);
+  first.pipeline = session_->pipeline(name_, first.printed);
+}
+
+const WgProgram::Kernel& WgProgram::kernel_for(const hal::Launch& launch) const {
+  for (const uint32_t slot : several_.printed.multiples)
+    if (launch.scalars[slot] % several_.printed.lanes_a_thread != 0) return single_;
+  const std::lock_guard lock(mutex_);
+  if (several_.pipeline == nullptr) several_.pipeline = session_->pipeline(name_, several_.printed);
+  return several_;
 }
 
 void WgProgram::launch(const hal::Launch& launch, const Part& part) const {
+  const Kernel& kernel = kernel_for(launch);
+  const dialects::Printed& printed = kernel.printed;
   std::vector<Session::Bound> bound(bindings_);
-  std::vector<std::byte> parameters(printed_.block_bytes);
-  for (const Argument& argument : printed_.arguments) {
+  std::vector<std::byte> parameters(printed.block_bytes);
+  for (const Argument& argument : printed.arguments) {
     if (argument.kind == Argument::Kind::Buffer) {
       const hal::Binding& binding = launch.bindings[argument.slot];
       const auto& buffer = static_cast<const WgBuffer&>(*binding.buffer);
       // Nothing is bound for an element at least, which no lane comes near if there is none.
-      constexpr uint64_t kLeast = 8;
-      const uint64_t bytes = std::max((binding.size + 3) / 4 * 4, kLeast);
+      constexpr uint64_t kLeast = 16;
+      const uint64_t unit = argument.unit;
+      const uint64_t bytes = std::max((binding.size + unit - 1) / unit * unit, kLeast);
       bound[argument.place] = {buffer.buffer(), binding.offset,
                                std::min(bytes, buffer.room() - binding.offset),
                                !argument.read_only};
@@ -76,8 +96,8 @@ void WgProgram::launch(const hal::Launch& launch, const Part& part) const {
     }
   }
   const uint64_t needed =
-      part.end > part.first ? (part.end - part.first - 1) / printed_.groups + 1 : 1;
-  session_->launch(name_, *pipeline_, bound, parameters,
+      part.end > part.first ? (part.end - part.first - 1) / printed.groups + 1 : 1;
+  session_->launch(name_, *kernel.pipeline, bound, parameters,
                    static_cast<uint32_t>(std::min(needed, kMostBlocks)));
 }
 

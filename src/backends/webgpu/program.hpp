@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "backends/webgpu/session.hpp"
+#include "hal/doubts.hpp"
 
 namespace hologram::backends::webgpu {
 
@@ -14,29 +15,42 @@ struct Part {
   GpuBuffer* stop = nullptr;
 };
 
+// Where threads may have several lanes there are two kernels, one for launches whose numbers are
+// multiples of how many, and one for all; the second of them is made when it is first needed.
 class WgProgram final : public hal::Executable {
  public:
   WgProgram(std::shared_ptr<Session> session, const program::Program& program);
 
   const std::string& name() const { return name_; }
-  uint32_t groups() const { return printed_.groups; }  // that a block works on at a time
-  uint64_t most_groups() const { return printed_.most_groups; }
+  uint32_t groups() const { return several_.printed.groups; }  // that a block works on at a time
+  uint64_t most_groups() const { return several_.printed.most_groups; }
   uint32_t group_lanes() const { return group_lanes_; }
   bool may_go_on() const { return may_go_on_; }  // it has loops that need a StopWord
   void launch(const hal::Launch& launch, const Part& part) const;
 
  private:
+  struct Kernel {
+    dialects::Printed printed;
+    std::shared_ptr<const Pipeline> pipeline;
+  };
+  const Kernel& kernel_for(const hal::Launch& launch) const;
+
   std::shared_ptr<Session> session_;
   std::string name_;
-  dialects::Printed printed_;
   std::vector<uint32_t> element_bytes_;  // of each buffer
   uint32_t group_lanes_;
   uint32_t bindings_ = 0;  // buffers, and what stops loops
   bool may_go_on_ = false;
-  std::shared_ptr<const Pipeline> pipeline_;
+  Kernel single_;  // lanes a thread; empty where `several_` does every launch
+  mutable std::mutex mutex_;
+  mutable Kernel several_;
 };
 
+#ifdef __EMSCRIPTEN__
+class WgStream final : public hal::Stream, public hal::Doubts {
+#else
 class WgStream final : public hal::Stream {
+#endif
  public:
   explicit WgStream(std::shared_ptr<Session> session) : session_(std::move(session)) {}
 
@@ -44,6 +58,9 @@ class WgStream final : public hal::Stream {
   void call(const hal::LibraryPlan&, std::span<const hal::Binding>, hal::Binding) override {}
   void copy(hal::Binding to, hal::Binding from) override;
   void fill(hal::Binding where, uint32_t pattern) override;
+#ifdef __EMSCRIPTEN__
+  void require_zero(hal::Binding word, std::function<Error()> error) override;
+#endif
   hal::Point submit() override;
   hal::State wait(hal::Point point, hal::Deadline deadline) override;
 

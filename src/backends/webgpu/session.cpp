@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "core/messages.hpp"
 #include "core/signal_handlers.hpp"
@@ -39,13 +41,25 @@ void Health::take(const std::string& message) {
 
 std::shared_ptr<Session> Session::open(const Found& found) {
   static std::mutex mutex;
-  static auto* const sessions = new std::map<int, std::weak_ptr<Session>>;
+  struct Known {
+    std::weak_ptr<Session> session;
+    std::shared_ptr<Session> untried;  // in a page the trial goes on when this is called again
+  };
+  static auto* const sessions = new std::map<int, Known>;
   const std::lock_guard lock(mutex);
-  std::weak_ptr<Session>& known = (*sessions)[found.info.index];
-  if (auto session = known.lock(); session != nullptr && !session->lost()) return session;
-  auto session = std::make_shared<Session>(found);
-  session->fused_ = session->rounds_once();
-  known = session;
+  Known& known = (*sessions)[found.info.index];
+  if (auto session = known.session.lock(); session != nullptr && !session->lost()) return session;
+  std::shared_ptr<Session> session =
+      known.untried != nullptr ? known.untried : std::make_shared<Session>(found);
+  if (kInPage) known.untried = session;
+  try {
+    session->test_arithmetic();
+  } catch (const Error&) {
+    known.untried = nullptr;
+    throw;
+  }
+  known.untried = nullptr;
+  known.session = session;
   return session;
 }
 
@@ -91,25 +105,42 @@ Session::Session(const Found& found) : api_(Driver::instance().api()), info_(fou
   parameter_buffer_ = make_buffer(kParameterBytes, kUseUniform | kUseCopyTo);
 }
 
-// WGSL leaves open whether fma rounds once. What it is given must not be known to the compiler.
-bool Session::rounds_once() {
+// WGSL leaves open whether fma rounds once, and quotients and roots correctly. What they are given
+// must not be known to the compiler.
+void Session::test_arithmetic() {
+  constexpr uint32_t kLanes = 64, kTested = 4096;
+  constexpr float kStep = 0x1p-23F;
   dialects::Printed printed;
   printed.text =
       "@group(0) @binding(0) var<storage, read_write> result: array<f32>;\n"
       "@group(0) @binding(1) var<uniform> given: vec4f;\n"
-      "@compute @workgroup_size(1) fn test() { result[0] = fma(given.x, given.y, given.z); }\n";
+      "@compute @workgroup_size(64) fn test(@builtin(global_invocation_id) id: vec3u) {\n"
+      "  let a = bitcast<f32>(((id.x * 2654435769u) >> 9u) | bitcast<u32>(given.w));\n"
+      "  let b = bitcast<f32>(((id.x * 2246822519u) >> 9u) | bitcast<u32>(given.w));\n"
+      "  result[3u * id.x] = fma(given.x, given.y, given.z);\n"
+      "  result[3u * id.x + 1u] = a / b;\n"
+      "  result[3u * id.x + 2u] = sqrt(a);\n}\n";
   printed.entry = "test";
   printed.arguments.emplace_back();
   printed.block_binding = 1;
-  const auto kernel = pipeline("test of fma", printed);
-  const WgBuffer buffer(shared_from_this(), sizeof(float));
+  const auto kernel = pipeline("test of arithmetic", printed);
+  std::vector<float> results(size_t{3} * kTested);
+  const WgBuffer buffer(shared_from_this(), results.size() * sizeof(float));
   const Bound bound{buffer.buffer(), 0, buffer.room(), true};
-  constexpr float kStep = 0x1p-23F;
-  const float given[] = {1 + kStep, 1 + kStep, -(1 + 2 * kStep), 0};
-  launch("test of fma", *kernel, {&bound, 1}, std::as_bytes(std::span(given)), 1);
-  float result = 0;
-  read(reinterpret_cast<std::byte*>(&result), buffer.buffer(), 0, sizeof result);
-  return result == kStep * kStep;
+  const float given[] = {1 + kStep, 1 + kStep, -(1 + 2 * kStep), 1};
+  launch("test of arithmetic", *kernel, {&bound, 1}, std::as_bytes(std::span(given)),
+         kTested / kLanes);
+  read(reinterpret_cast<std::byte*>(results.data()), buffer.buffer(), 0,
+       results.size() * sizeof(float));
+  const auto number = [](uint32_t i, uint32_t factor) {
+    return std::bit_cast<float>(i * factor >> 9 | 0x3f800000u);
+  };
+  for (uint32_t i = 0; i < kTested; i++) {
+    const float a = number(i, 2654435769u), b = number(i, 2246822519u);
+    fused_ = fused_ && results[size_t{3} * i] == kStep * kStep;
+    divides_ = divides_ && results[size_t{3} * i + 1] == a / b &&
+               results[size_t{3} * i + 2] == std::sqrt(a);
+  }
 }
 
 Session::~Session() {
@@ -144,25 +175,6 @@ void Session::check() {
   const std::string where =
       health_->program.empty() ? "its work" : fmt::format("program '{}'", health_->program);
   throw core::error(Text::DriverFailed, info_.name, where, std::exchange(health_->error, {}));
-}
-
-// What is wrong with what `make` makes; empty if nothing is. wgpu-native does not know scopes of
-// internal errors: those come to the callback of errors that nobody waits for.
-std::string Session::scoped(const std::function<void()>& make, ErrorType* type) {
-  constexpr Filter kFilters[] = {Filter::OutOfMemory, Filter::Validation};
-  for (const Filter filter : kFilters) api_.wgpuDevicePushErrorScope(device_.get(), filter);
-  make();
-  std::string found;
-  for (size_t i = 0; i < std::size(kFilters); i++) {
-    const auto answer = std::make_shared<Answer>();
-    api_.wgpuDevicePopErrorScope(device_.get(), on_scope(answer));
-    wait_for(api_, instance_.get(), hal::Clock::now() + kPatience, [&] { return answer->there; });
-    if (answer->error == ErrorType::None || !answer->there || !found.empty()) continue;
-    found = answer->message.empty() ? "it does not say why" : answer->message;
-    if (found.find("device is lost") != std::string::npos) health_->take(found);
-    if (type != nullptr) *type = answer->error;
-  }
-  return found;
 }
 
 std::shared_ptr<const Pipeline> Session::pipeline(const std::string& program,
@@ -211,7 +223,7 @@ std::shared_ptr<const Pipeline> Session::pipeline(const std::string& program,
     made->pipeline = own(api_.wgpuDeviceCreateComputePipeline(device_.get(), &description),
                          api_.wgpuComputePipelineRelease);
   };
-  std::string wrong = scoped(make, nullptr);
+  std::string wrong = scoped(make, nullptr, "program '" + program + "' does not compile");
   {
     const std::lock_guard health(health_->mutex);
     if (wrong.empty()) wrong = std::exchange(health_->error, {});
@@ -307,33 +319,6 @@ void Session::launch(const std::string& program, const Pipeline& pipeline,
   api_.wgpuComputePassEncoderSetPipeline(pass_.get(), pipeline.pipeline.get());
   api_.wgpuComputePassEncoderSetBindGroup(pass_.get(), 0, group.get(), 0, nullptr);
   api_.wgpuComputePassEncoderDispatchWorkgroups(pass_.get(), blocks, 1, 1);
-}
-
-Awaited Session::submit() {
-  auto answer = std::make_shared<Answer>();
-  const auto lock = this->lock();
-  flush();
-  api_.wgpuQueueOnSubmittedWorkDone(queue_.get(), on_done(answer));
-  return answer;
-}
-
-bool Session::process(const Awaited& answer) {
-  const auto lock = this->lock();
-  api_.wgpuInstanceProcessEvents(instance_.get());
-  return answer->there;
-}
-
-bool Session::wait(const Awaited& answer, const hal::Deadline& deadline, const Progress* progress) {
-  const auto start = hal::Clock::now();
-  for (;;) {
-    if (process(answer)) return true;
-    if (lost()) check();
-    const auto now = hal::Clock::now();
-    if ((deadline && now > *deadline) || (progress != nullptr && progress->cancel)) return false;
-    if (now - start > std::chrono::microseconds(50))
-      std::this_thread::sleep_for(
-          std::min<std::chrono::nanoseconds>((now - start) / 8, std::chrono::milliseconds(1)));
-  }
 }
 
 void Session::give_up(Awaited done, const std::string& program) {

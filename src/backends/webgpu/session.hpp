@@ -31,13 +31,16 @@ class WgBuffer final : public hal::Buffer {
   uint64_t size() const override { return bytes_; }
   std::byte* host() override { return nullptr; }
   GpuBuffer* buffer() const { return buffer_.get(); }
-  uint64_t room() const { return room_; }  // a multiple of 4, never 0
+  Session& session() const { return *session_; }
+  uint64_t room() const { return room_; }  // a multiple of 16, never 0
 
  private:
   std::shared_ptr<Session> session_;
   const uint64_t bytes_, room_;
   Owned<GpuBuffer> buffer_;
 };
+
+inline uint64_t whole_words(uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
 // Compilers can be talkative, and what is wrong stands first.
 std::string first_lines(const std::string& log);
@@ -65,7 +68,9 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const Api& api() const { return api_; }
   const DeviceInfo& info() const { return info_; }
-  bool fused() const { return fused_; }  // its fma rounds once, as it was seen to do
+  // As was seen: its fma rounds once; quotients and roots are rounded correctly.
+  bool fused() const { return fused_; }
+  bool divides() const { return divides_; }
   DeviceObject* device() const { return device_.get(); }
   std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
   bool lost() const;
@@ -97,6 +102,14 @@ class Session : public std::enable_shared_from_this<Session> {
   // False if the deadline or the wish to cancel came first.
   bool wait(const Awaited& answer, const hal::Deadline& deadline, const Progress* progress);
 
+#ifdef __EMSCRIPTEN__
+  // A copy of this memory on its way to the page, under a number.
+  uint32_t bring(GpuBuffer* from, uint64_t offset, uint64_t bytes);
+  // The word must turn out to be 0, or settle throws the error.
+  void doubt(GpuBuffer* word, uint64_t offset, std::function<Error()> error);
+  void settle();
+#endif
+
   // A launch that ran over its limit: until it is done, nothing else is started.
   void give_up(Awaited done, const std::string& program);
   // DeviceLost while there is such a launch, and where the device is lost.
@@ -109,11 +122,11 @@ class Session : public std::enable_shared_from_this<Session> {
   };
   void begin_pass();
   void end_pass();
-  bool rounds_once();
+  void test_arithmetic();
   bool troubled() const;  // whether check would throw
   void flush();           // all of these with the lock
   CommandEncoder* encoder();
-  std::string scoped(const std::function<void()>& make, ErrorType* type);
+  std::string scoped(const std::function<void()>& make, ErrorType* type, std::string_view what);
   Staging staging(uint64_t bytes);
   void read_piece(std::byte* to, GpuBuffer* from, uint64_t offset, uint64_t bytes);
   bool process(const Awaited& answer);
@@ -126,7 +139,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Owned<DeviceObject> device_;
   Owned<Queue> queue_;
   uint32_t parameter_step_ = 256;
-  bool fused_ = true;
+  bool fused_ = true, divides_ = true;
   // What is being put together: launches and copies, whose parameters are written when it starts.
   Owned<CommandEncoder> encoder_;
   Owned<ComputePass> pass_;
@@ -136,6 +149,13 @@ class Session : public std::enable_shared_from_this<Session> {
   std::map<std::string, std::weak_ptr<const Pipeline>> pipelines_;
   Awaited overdue_;
   std::string culprit_;
+#ifdef __EMSCRIPTEN__
+  struct Doubt {
+    uint32_t number;  // under which the word comes
+    std::function<Error()> error;
+  };
+  std::vector<Doubt> doubts_;
+#endif
 };
 
 // A number that a running program leaves behind: that it ran out of rounds.

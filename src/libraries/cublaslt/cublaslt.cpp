@@ -235,13 +235,19 @@ void GemmPlan::require_inside(std::span<const hal::Binding> operands) const {
                         fmt::format("{} is beyond its memory", matrices[i].name));
 }
 
-Status GemmPlan::run(const void* a, const void* b, void* d, void* workspace,
-                     NativeStream stream) const {
+const char* GemmPlan::variable() const { return kVariable; }
+
+std::optional<CudaPlan::Failure> GemmPlan::run(std::span<void* const> operands, void* workspace,
+                                               void* stream) const {
   const CublasLt& library = of_->library;
   const Factors factors = factors_of(of_->desc.d);
-  return library->multiply(of_->handle, of_->operation, factors.one, b, of_->a, a, of_->b,
-                           factors.zero, d, of_->d, d, of_->d, &algorithm_, workspace, workspace_,
-                           stream);
+  void* const d = operands[2];
+  const Status status =
+      library->multiply(of_->handle, of_->operation, factors.one, operands[1], of_->a, operands[0],
+                        of_->b, factors.zero, d, of_->d, d, of_->d, &algorithm_, workspace,
+                        workspace_, static_cast<NativeStream>(stream));
+  if (status == kSuccess) return {};
+  return Failure{status == kAllocFailed, text(status)};
 }
 
 size_t Products::KeyHash::operator()(const Key& key) const {

@@ -9,6 +9,7 @@
 
 #include "hal/hal.hpp"
 #include "libraries/cublaslt/api.hpp"
+#include "libraries/cuda_plan.hpp"
 #include "libraries/stored.hpp"
 
 namespace hologram::libraries::cublaslt {
@@ -33,30 +34,19 @@ class CublasLt {
 // "status 13 (CUBLAS_STATUS_EXECUTION_FAILED)".
 std::string text(Status status);
 
-// How products may be computed.
-struct Manner {
-  bool tensor_cores = true;
-  bool tf32 = false;  // operands of f32 may be rounded to 11 bits where tensor cores are allowed
-  friend bool operator==(const Manner&, const Manner&) = default;
-};
-
-// A product with an algorithm for it. Any thread may run it.
-class GemmPlan final : public hal::LibraryPlan {
+// A product with an algorithm for it.
+class GemmPlan final : public CudaPlan {
  public:
-  const std::string& name() const override { return *name_; }
   uint64_t workspace() const override { return workspace_; }
   std::span<const std::shared_ptr<const LibraryPlan>> alternatives() const override {
     return alternatives_;
   }
   std::string way() const override;
-  // Lives on after the plan.
-  const std::shared_ptr<const std::string>& shared_name() const { return name_; }
-
-  // InternalError if an operand is beyond its memory.
-  void require_inside(std::span<const hal::Binding> operands) const;
-  // Puts the product on the stream; the device's context is current. `workspace` has as many bytes
-  // as the plan says, at a multiple of 256.
-  Status run(const void* a, const void* b, void* d, void* workspace, NativeStream stream) const;
+  std::optional<Failure> run(std::span<void* const> operands, void* workspace,
+                             void* stream) const override;
+  void require_inside(std::span<const hal::Binding> operands) const override;
+  const char* variable() const override;
+  const std::shared_ptr<const std::string>& shared_name() const override { return name_; }
 
  private:
   friend class Products;

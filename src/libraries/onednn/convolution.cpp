@@ -39,19 +39,6 @@ class Scratch {
   void* data_;
 };
 
-Images images_of(const ConvDesc& d) {
-  return {"x", d.x, {d.batch, d.rows.input, d.columns.input, d.channels * d.groups}, d.x_strides};
-}
-Images weights_of(const ConvDesc& d) {
-  return {
-      "w", d.w, {d.rows.kernel, d.columns.kernel, d.channels, d.outputs * d.groups}, d.w_strides};
-}
-Images results_of(const ConvDesc& d) {
-  const std::array<int64_t, 4> lengths = {d.batch, d.rows.output, d.columns.output,
-                                          d.outputs * d.groups};
-  return {"d", d.d, lengths, dense_strides(lengths)};
-}
-
 bool is_float32(DType type) {
   return type == DType::F32 || type == DType::F16 || type == DType::BF16;
 }
@@ -79,12 +66,6 @@ std::optional<hal::Refusal> refuses(const ConvDesc& d) {
       return hal::Refusal{"a stride, dilation or padding is too large"};
   if (largest > kMost) return hal::Refusal{"an image is too large"};
   return {};
-}
-
-// Zeros behind an axis: as many as its results reach.
-int64_t behind(const ConvAxis& a) {
-  return std::max<int64_t>(
-      0, (a.output - 1) * a.stride - a.before + (a.kernel - 1) * a.dilation + 1 - a.input);
 }
 
 // Images whose rows follow each other are one image, if no element meets another.
@@ -135,8 +116,8 @@ ConvolutionPlan::Parts parts_of(const Library& library, const ConvDesc& d) {
                                      .outputs = d.outputs,
                                      .rows = a,
                                      .columns = d.columns,
-                                     .row_end = behind(a),
-                                     .column_end = behind(d.columns)};
+                                     .row_end = zeros_behind(a),
+                                     .column_end = zeros_behind(d.columns)};
         parts.primitives.push_back(library.convolution(shape));
         made.push_back(a);
       }
@@ -283,23 +264,10 @@ void ConvolutionPlan::run(std::span<const hal::Binding> operands, hal::Binding w
   if (copies_d_) narrow(d, desc_.d, d_data, count_of(d_.lengths), threads);
 }
 
-Convolutions::Key Convolutions::key_of(const ConvDesc& d) {
-  Key key{};
-  size_t at = 0;
-  for (const DType type : {d.x, d.w, d.d, d.accumulate}) key.at(at++) = static_cast<int64_t>(type);
-  for (const int64_t n : {d.batch, d.groups, d.channels, d.outputs}) key.at(at++) = n;
-  for (const ConvAxis* a : {&d.rows, &d.columns})
-    for (const int64_t n : {a->input, a->kernel, a->output, a->stride, a->dilation, a->before})
-      key.at(at++) = n;
-  for (const int64_t n : d.x_strides) key.at(at++) = n;
-  for (const int64_t n : d.w_strides) key.at(at++) = n;
-  return key;
-}
-
 hal::Expected<std::shared_ptr<HostPlan>> Convolutions::plan(const ConvDesc& desc) {
   if (auto refusal = refuses(desc)) return *refusal;
   const ConvDesc folded = fold(desc);
-  const Key key = key_of(folded);
+  const ConvNumbers key = numbers_of(folded);
   const std::lock_guard lock(mutex_);
   if (const auto known = plans_.find(key); known != plans_.end()) return known->second;
   auto made = make(folded);

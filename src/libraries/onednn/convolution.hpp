@@ -1,7 +1,6 @@
 // Convolutions by oneDNN: images cut into rows for hologram's own threads.
 #pragma once
 
-#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -89,13 +88,11 @@ class Convolutions {
   hal::Expected<std::shared_ptr<HostPlan>> plan(const hal::ConvDesc& desc);
 
  private:
-  using Key = std::array<int64_t, 29>;
-  static Key key_of(const hal::ConvDesc& desc);
   hal::Expected<std::shared_ptr<HostPlan>> make(const hal::ConvDesc& desc);
 
   const std::unique_ptr<Library> library_;
   std::mutex mutex_;
-  std::map<Key, std::shared_ptr<HostPlan>> plans_;
+  std::map<ConvNumbers, std::shared_ptr<HostPlan>> plans_;
   std::vector<std::weak_ptr<const WeightPacking>> packings_;
 };
 

@@ -1,0 +1,163 @@
+// What a context does with its device: memory, launches, copies. While a graph is captured all of
+// it goes on the tape.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "core/log.hpp"
+#include "graph/context.hpp"
+#include "hal/doubts.hpp"
+
+namespace hologram::graph {
+
+void Context::call(const std::shared_ptr<const hal::LibraryPlan>& plan,
+                   std::span<const hal::Binding> operands, hal::Binding workspace,
+                   runtime::Work work) {
+  if (tape_ != nullptr) return tape_->call(plan, operands, workspace);
+  state_.library_calls++;
+  if (state_.profiler == nullptr) return stream().call(*plan, operands, workspace);
+  const auto start = hal::Clock::now();
+  stream().call(*plan, operands, workspace);
+  wait();
+  state_.profiler->record(plan->name(), start, hal::Clock::now(), work);
+}
+
+Storage Context::allocate(uint64_t bytes) {
+  if (tape_ != nullptr) return tape_->allocate(*state_.pool, bytes);
+  auto block = std::make_shared<runtime::Block>(state_.pool->allocate(bytes));
+  const hal::Binding where = block->binding();
+  return {std::move(block), where, true};
+}
+
+void Context::launch(const Program& program, const Grid& grid,
+                     std::span<const hal::Binding> buffers, std::span<const uint64_t> scalars,
+                     runtime::Work work) {
+  const std::shared_ptr<hal::Executable> ready = state_.executable(program);
+  launch(ready,
+         {.executable = ready.get(),
+          .grid = grid,
+          .bindings = buffers,
+          .scalars = scalars,
+          .deadline = {},
+          .budget = 0,
+          .progress = nullptr},
+         program, work);
+}
+
+void Context::launch(const std::shared_ptr<const hal::Executable>& executable, hal::Launch launch,
+                     const Program& program, runtime::Work work) {
+  if (tape_ != nullptr) return tape_->launch(executable, launch);
+  if (config().timeout_ms > 0)
+    launch.deadline = hal::Clock::now() + std::chrono::milliseconds(config().timeout_ms);
+  state_.launches++;
+  const auto start_it = [&] { stream().launch(launch); };
+  if (state_.profiler == nullptr) return state_.with_memory(start_it);
+  // Timed alone: what is measured is the kernel and not what waits behind it.
+  if (work.bytes == 0)
+    for (const hal::Binding& binding : launch.bindings)
+      work.bytes += static_cast<double>(binding.size);
+  if (state_.device->keeps_time()) return state_.launch_timed(program, launch, work);
+  const auto start = hal::Clock::now();
+  state_.with_memory(start_it);
+  wait();
+  state_.profiler->record(program.name(), start, hal::Clock::now(), work);
+}
+
+void Context::settle() {
+  if (tape_ != nullptr) return;
+  if (!state_.device->asynchronous() || config().timeout_ms > 0) wait();
+}
+
+void Context::wait() { stream().wait(stream().submit(), {}); }
+
+void Context::fill(const Storage& where, uint32_t pattern) {
+  if (tape_ != nullptr) return tape_->fill(where.where, pattern);
+  stream().fill(where.where, pattern);
+}
+
+void Context::check(const Storage& word, std::function<Error()> error) {
+  if (tape_ != nullptr) return tape_->check(word, std::move(error));
+  hal::require_zero(stream(), word.where, std::move(error));
+}
+
+void Context::copy(const Storage& to, const Storage& from) {
+  if (tape_ != nullptr) return tape_->copy(to.where, from.where);
+  stream().copy(to.where, from.where);
+}
+
+void Context::copy_to_host(const Storage& from, std::byte* to, uint64_t bytes) {
+  if (tape_ != nullptr) Tape::refuse("the host looks at a value");
+  if (bytes == 0) return;
+  hal::HostBuffer host(to, bytes);
+  stream().copy({&host, 0, bytes}, {from.where.buffer, from.where.offset, bytes});
+  wait();
+}
+
+void Context::copy_from_host(const std::byte* from, const Storage& to, uint64_t bytes) {
+  if (bytes == 0) return;
+  // A source is only read.
+  hal::HostBuffer host(const_cast<std::byte*>(from), bytes);
+  stream().copy({to.where.buffer, to.where.offset, bytes}, {&host, 0, bytes});
+  settle();
+}
+
+Storage Context::adopt(const Array& array) {
+  // What tensors are made of is only read.
+  auto* memory = const_cast<std::byte*>(array.data());
+  if (std::shared_ptr<hal::Buffer> buffer = state_.device->adopt(memory, array.bytes())) {
+    const hal::Binding where{buffer.get(), 0, array.bytes()};
+    auto both =
+        std::make_shared<std::pair<std::shared_ptr<hal::Buffer>, Array>>(std::move(buffer), array);
+    return {std::move(both), where};
+  }
+  Storage storage = allocate(array.bytes());
+  const std::lock_guard lock(mutex());
+  copy_from_host(memory, storage, array.bytes());
+  return storage;
+}
+
+std::optional<Storage> Context::bring(const Node& node) {
+  Context& other = *node.context;
+  if (!other.state_.device->copies_to(*state_.device)) return std::nullopt;
+  const uint64_t bytes = bytes_of(node);
+  Storage storage = allocate(bytes);
+  if (bytes == 0) return storage;
+  const std::scoped_lock lock(mutex(), other.mutex());
+  try {
+    // What had this memory before is done with it, and whoever reads it finds it written.
+    wait();
+    other.stream().copy(storage.where, node.result.where);
+    other.wait();
+  } catch (const Error& error) {
+    core::log(LogLevel::Info, fmt::format("a tensor goes through the host: {}", error.what()));
+    return std::nullopt;
+  }
+  return storage;
+}
+
+Array Context::read(const Node& node) {
+  const Storage& from = node.result;
+  if (std::byte* host = from.where.buffer->host()) {
+    if (state_.device->asynchronous()) {
+      const std::lock_guard lock(mutex());
+      wait();
+    }
+    return Array::borrow(node.dtype, node.shape, static_cast<const void*>(host + from.where.offset),
+                         from.owner);
+  }
+  Array array(node.dtype, node.shape);
+  read(node, array.mutable_data());
+  return array;
+}
+
+void Context::read(const Node& node, std::byte* to) {
+  const uint64_t bytes = static_cast<uint64_t>(element_count(node.shape)) * size_of(node.dtype);
+  if (node.result.where.buffer->host() == nullptr) {
+    const std::lock_guard lock(mutex());
+    return copy_to_host(node.result, to, bytes);
+  }
+  const Array array = read(node);
+  if (bytes > 0) std::memcpy(to, array.data(), bytes);
+}
+
+}  // namespace hologram::graph

@@ -1,0 +1,27 @@
+// Values that ought to be 0, and what a stream can do about them whose device nobody can wait for
+// in the midst of work: in a web page.
+#pragma once
+
+#include "hal/hal.hpp"
+
+namespace hologram::hal {
+
+class Doubts {
+ public:
+  virtual ~Doubts() = default;
+  // A later Stream::wait throws the error, unless the u32 there turns out to be 0.
+  virtual void require_zero(Binding word, std::function<Error()> error) = 0;
+};
+
+// Throws the error unless the u32 there is 0: now, or later where the stream has doubts.
+inline void require_zero(Stream& stream, Binding word, std::function<Error()> error) {
+  if (auto* const doubts = dynamic_cast<Doubts*>(&stream))
+    return doubts->require_zero(word, std::move(error));
+  uint32_t value = 0;
+  HostBuffer host(reinterpret_cast<std::byte*>(&value), sizeof value);
+  stream.copy({&host, 0, sizeof value}, {word.buffer, word.offset, sizeof value});
+  stream.wait(stream.submit(), {});
+  if (value != 0) throw error();
+}
+
+}  // namespace hologram::hal

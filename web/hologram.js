@@ -10,191 +10,18 @@
 // Nothing is computed before it is read. Errors are HologramError, with the kind of error and a
 // message that says what to do.
 
-const ARRAYS = {
-  bool: Uint8Array, i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array,
-  i32: Int32Array, u32: Uint32Array, i64: BigInt64Array, u64: BigUint64Array,
-  f16: Uint16Array, bf16: Uint16Array, f32: Float32Array, f64: Float64Array,
-};
-// What the elements of a typed array become without a dtype.
-const DTYPES = new Map([
-  [Int8Array, 'i8'], [Uint8Array, 'u8'], [Uint8ClampedArray, 'u8'], [Int16Array, 'i16'],
-  [Uint16Array, 'u16'], [Int32Array, 'i32'], [Uint32Array, 'u32'], [BigInt64Array, 'i64'],
-  [BigUint64Array, 'u64'], [Float32Array, 'f32'], [Float64Array, 'f64'],
-]);
+import { importsFor, moduleFrom } from './module.js';
+import { ARRAYS, DTYPES, HologramError, Program, Tensor, invalid, literal, shapeOf } from './tensor.js';
+import { Absence, Gpu, lookForGpu } from './webgpu.js';
 
-export class HologramError extends Error {
-  // kind: "InvalidArgument", "ShapeMismatch", "InvalidProgram", … as in C++.
-  constructor(kind, message) {
-    super(message);
-    this.name = 'HologramError';
-    this.kind = kind;
-  }
-}
+export { HologramError, Tensor };
 
-const invalid = (message) => new HologramError('InvalidArgument', message);
+const BATCH = 16;  // cases of the self-test that are on their way at a time
+const NOT_YET = -1;  // what web.cpp returns for what needs values of the device
+const unavailable = (absence) =>
+  new HologramError('BackendUnavailable', `WebGPU backend not available: ${absence.message}.`, absence.remedy);
 
-// The shape of nested arrays; all rows must be of one length.
-function shapeOf(values) {
-  if (!Array.isArray(values)) return [];
-  if (values.length === 0) return [0];
-  const inner = shapeOf(values[0]);
-  for (const row of values) {
-    if (shapeOf(row).join() !== inner.join()) throw invalid('The rows of an array differ in shape.');
-  }
-  return [values.length, ...inner];
-}
-
-// The module's imports: a page has no files, so that all but time, memory and messages is refused.
-function importsFor(module, memory) {
-  const kNotThere = 52; // ENOSYS of WASI
-  const wasi = {
-    clock_time_get: (clock, precision, out) => {
-      const now = clock === 0 ? Date.now() : performance.now();
-      new DataView(memory().buffer).setBigUint64(out, BigInt(Math.round(now * 1e6)), true);
-      return 0;
-    },
-    environ_sizes_get: (count, bytes) => {
-      const view = new DataView(memory().buffer);
-      view.setUint32(count, 0, true);
-      view.setUint32(bytes, 0, true);
-      return 0;
-    },
-    environ_get: () => 0,
-    // The C library's messages; hologram itself has none.
-    fd_write: (file, parts, count, written) => {
-      const view = new DataView(memory().buffer);
-      let text = '', total = 0;
-      for (let i = 0; i < count; i++) {
-        const at = view.getUint32(parts + 8 * i, true), length = view.getUint32(parts + 8 * i + 4, true);
-        text += new TextDecoder().decode(new Uint8Array(memory().buffer, at, length).slice());
-        total += length;
-      }
-      view.setUint32(written, total, true);
-      if (text.trim() !== '') console.warn(text);
-      return 0;
-    },
-    proc_exit: (code) => { throw new HologramError('Internal', `The runtime ended with ${code}.`); },
-  };
-  const imports = {};
-  for (const { module: room, name, kind } of WebAssembly.Module.imports(module)) {
-    if (kind !== 'function') continue;
-    imports[room] ??= {};
-    imports[room][name] = wasi[name] ?? (name.startsWith('emscripten_notify') ? () => {}
-      : room === 'env' ? () => -kNotThere : () => kNotThere);
-  }
-  return imports;
-}
-
-// The bytes of the module: given, or beside this file.
-async function moduleFrom(source) {
-  if (source instanceof WebAssembly.Module) return source;
-  if (source instanceof ArrayBuffer || ArrayBuffer.isView(source)) return WebAssembly.compile(source);
-  const url = new URL(source ?? 'hologram.wasm', import.meta.url);
-  if (url.protocol === 'file:') {
-    const { readFile } = await import('node:fs/promises');
-    return WebAssembly.compile(await readFile(url));
-  }
-  const answer = await fetch(url);
-  if (!answer.ok) throw new HologramError('BackendUnavailable', `${url} cannot be loaded: ${answer.status}`);
-  if ((answer.headers.get('content-type') ?? '').startsWith('application/wasm'))
-    return WebAssembly.compileStreaming(answer);
-  return WebAssembly.compile(await answer.arrayBuffer());
-}
-
-// A value as expressions are written: numbers, lists, words.
-function literal(value, inputs) {
-  if (value instanceof Tensor) {
-    const name = `t${Object.keys(inputs).length}`;
-    inputs[name] = value;
-    return name;
-  }
-  if (value === null || value === undefined) return 'none';
-  if (Array.isArray(value)) return `[${value.map((v) => literal(v, inputs)).join(', ')}]`;
-  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') {
-    const text = String(value);
-    return text === 'Infinity' ? 'inf' : text === '-Infinity' ? '-inf' : text === 'NaN' ? 'nan' : text;
-  }
-  if (typeof value === 'string' && /^[a-z_0-9]+$/i.test(value)) return value;
-  throw invalid(`An argument is neither a tensor nor a number, list or word: ${value}`);
-}
-
-// A tensor of a runtime. `shape` is an array of lengths, `dtype` a name ("f32", "i64", …).
-export class Tensor {
-  #runtime;
-  #handle;
-  constructor(runtime, { handle, dtype, shape }) {
-    this.#runtime = runtime;
-    this.#handle = handle;
-    this.dtype = dtype;
-    this.shape = Object.freeze(shape);
-    runtime._watch(this, handle);
-  }
-  get size() { return this.shape.reduce((a, b) => a * b, 1); }
-  get rank() { return this.shape.length; }
-  get runtime() { return this.#runtime; }
-  get handle() {
-    if (this.#handle === 0) throw invalid('The tensor was disposed of.');
-    return this.#handle;
-  }
-
-  // All elements, row by row, as a typed array; f16 and bf16 as their bits.
-  async data() { return this.#runtime._read(this); }
-  // The one element of a tensor that has one.
-  async item() {
-    if (this.size !== 1) throw invalid(`item() is for tensors of one element, not of ${this.size}.`);
-    return (await this.data())[0];
-  }
-  // Nested arrays.
-  async array() {
-    const data = await this.data();
-    let at = 0;
-    const rows = (axis) => axis === this.rank ? data[at++]
-      : Array.from({ length: this.shape[axis] }, () => rows(axis + 1));
-    return rows(0);
-  }
-  // Frees the memory now rather than when the tensor is collected.
-  dispose() {
-    if (this.#handle !== 0) this.#runtime._dispose(this, this.#handle);
-    this.#handle = 0;
-  }
-  // Draws a tensor [height, width] or [height, width, 1, 3 or 4] of values from 0 to 1.
-  async toCanvas(canvas) {
-    const [height, width, channels = 1] = this.shape;
-    if (this.rank < 2 || this.rank > 3 || ![1, 3, 4].includes(channels) || this.dtype !== 'f32')
-      throw invalid('A picture is an f32 tensor [height, width] or [height, width, 1, 3 or 4].');
-    const values = await this.data();
-    const image = new ImageData(width, height);
-    for (let p = 0; p < width * height; p++) {
-      for (let c = 0; c < 3; c++)
-        image.data[4 * p + c] = 255 * values[p * channels + (channels === 1 ? 0 : c)] + 0.5;
-      image.data[4 * p + 3] = channels === 4 ? 255 * values[p * channels + 3] + 0.5 : 255;
-    }
-    canvas.width = width;
-    canvas.height = height;
-    canvas.getContext('2d').putImageData(image, 0, 0);
-    return canvas;
-  }
-}
-
-// A program of the kernel language Atlas.
-class Program {
-  #runtime;
-  constructor(runtime, text) {
-    this.#runtime = runtime;
-    this.text = runtime._ask('hg_show', { text });  // verified and optimised
-    this.source = text;
-  }
-  // Tensors and numbers by the names of the parameters; the tensors that it writes come back by
-  // name. Shapes of outputs that do not follow from the inputs': { shapes: { y: [2, 3] } }.
-  run(args = {}, { shapes, grid } = {}) {
-    const request = { text: this.source, arguments: this.#runtime._inputs(args) };
-    if (shapes) request.shapes = shapes;
-    if (grid) request.grid = grid;
-    return this.#runtime._results('hg_run', request);
-  }
-  // Its text in a language of GPUs: "cuda", "opencl", "hip", "metal".
-  show(dialect) { return this.#runtime._ask('hg_show', { text: this.source, dialect }); }
-}
+let faster = null;  // what "auto" found out
 
 export class Hologram {
   #exports;
@@ -203,21 +30,60 @@ export class Hologram {
   #encoder = new TextEncoder();
   #decoder = new TextDecoder();
 
-  // backend: "auto" or "cpu". wasm: where the module is, if not beside this file: its URL, bytes or a
-  // WebAssembly.Module.
-  static async create({ backend = 'auto', wasm } = {}) {
-    if (!['auto', 'cpu'].includes(backend))
-      throw new HologramError('BackendUnavailable',
-        `There is no backend ${backend} here; the web build has "cpu", or "auto" for the best there is.`);
+  #gpu;
+  #turn = Promise.resolve();  // of what is tried again and again: one after the other
+  #lost;
+  #tellLost;
+
+  // backend: "cpu", "webgpu", or "auto": of both the one that was faster when it was tried, once for
+  // a page. wasm: where the module is, if not beside this file: its URL, bytes or a
+  // WebAssembly.Module. Of WebGPU: powerPreference ("low-power", "high-performance"), features that
+  // the device must have, whether "auto" may choose an adapter that is software, and what to call
+  // with a HologramError when the device is lost.
+  static async create({ backend = 'auto', wasm, powerPreference, features, software = false, onLost } = {}) {
+    if (!['auto', 'cpu', 'webgpu'].includes(backend))
+      throw new HologramError('BackendUnavailable', `There is no backend ${backend} in a web page.`,
+        'Use "cpu", "webgpu", or "auto" for the best there is.');
+    const gpu = new Gpu();
     const module = await moduleFrom(wasm);
-    let instance;
-    instance = await WebAssembly.instantiate(module, importsFor(module, () => instance.exports.memory));
+    let instance, runtime, absence = null;
+    if (backend !== 'cpu') {
+      await gpu.open({ powerPreference, features, software: software || backend === 'webgpu',
+        onLost: (why) => runtime?.#loses(why) }).catch((error) => {
+        if (!(error instanceof Absence)) throw error;
+        absence = unavailable(error);
+        if (backend === 'webgpu') throw absence;
+      });
+    }
+    instance = await WebAssembly.instantiate(module, importsFor(module, () => instance.exports.memory,
+      gpu.imports(() => instance.exports.memory, () => instance.exports)));
     instance.exports._initialize?.();
-    return new Hologram(instance.exports);
+    runtime = new Hologram(instance.exports, gpu);
+    runtime.onLost = onLost ?? null;
+    try {
+      await runtime.#choose(backend, absence);
+    } catch (error) {
+      runtime.dispose();
+      throw error;
+    }
+    return runtime;
   }
 
-  constructor(exports) {
+  // What create could open: [{ backend, name, software, reason }], with a reason where it could not.
+  static async devices(options = {}) {
+    const all = [{ backend: 'cpu', name: 'WebAssembly', software: false, reason: '' }];
+    try {
+      all.unshift({ backend: 'webgpu', ...await lookForGpu(options), reason: '' });
+    } catch (error) {
+      all.unshift({ backend: 'webgpu', name: '', software: false, reason: error.message });
+    }
+    return all;
+  }
+
+  constructor(exports, gpu) {
     this.#exports = exports;
+    this.#gpu = gpu;
+    this.#lost = new Promise((tell) => { this.#tellLost = tell; });
     this.functions = Object.freeze(this._ask('hg_functions', undefined));
     for (const { name } of this.functions) {
       if (!(name in this)) this[name] = (...args) => this.call(name, args);
@@ -229,7 +95,71 @@ export class Hologram {
     }
   }
 
+  // Opens what was asked for, or the faster of what there is.
+  async #choose(backend, absence) {
+    const open = (name) => this.#again(() => this.#with(name, this.#exports.hg_open));
+    if (backend !== 'auto') {
+      await open(backend);
+      this.why = `${backend} was asked for by name`;
+      return;
+    }
+    await open('cpu');
+    if (absence !== null) this.why = `cpu, as ${absence.message}`;
+    else {
+      try {
+        await open('webgpu');
+        faster ??= await this.#compare(open);
+        await open(faster.backend);
+        this.why = faster.why;
+      } catch (error) {
+        await open('cpu');
+        this.why = `cpu, as WebGPU does not work: ${error.message}`;
+      }
+    }
+    if (this.backend === 'cpu') this.#gpu.close();
+  }
+
+  // The same work on both, once to get ready and then the best of a few times.
+  async #compare(open) {
+    const took = {};
+    for (const backend of ['webgpu', 'cpu']) {
+      await open(backend);
+      took[backend] = Infinity;
+      const x = this.tensor(Float32Array.from({ length: 192 * 192 }, (_, i) => (i % 97) / 97), { shape: [192, 192] });
+      for (let i = 0; i < 4; i++) {
+        const start = performance.now();
+        const y = this.eval('sum(sigmoid(x @ x) * x)', { x });
+        await y.data();
+        if (i > 0) took[backend] = Math.min(took[backend], performance.now() - start);
+        y.dispose();
+      }
+      x.dispose();
+    }
+    const backend = took.webgpu < took.cpu ? 'webgpu' : 'cpu';
+    return { backend, why: `${backend}, as webgpu took ${took.webgpu.toFixed(1)} ms ` +
+      `where cpu took ${took.cpu.toFixed(1)} ms` };
+  }
+
   get device() { return this._ask('hg_device', undefined); }
+  get backend() { return this.device.backend; }
+  get limits() { return this.device.limits; }
+  // Bytes that tensors have on the device, and that are kept for others.
+  get memory() { return this._ask('hg_memory', undefined); }
+  // Gives what is kept back to the device.
+  trim() { this.#text(this.#exports.hg_trim()); }
+  // The GPUDevice, or null: for what a page does with WebGPU itself.
+  get gpuDevice() { return this.#gpu.device; }
+  // Resolves with a HologramError if the device is lost.
+  get lost() { return this.#lost; }
+  // What the runtime has of WebGPU's objects.
+  get gpuCounts() { return this.#gpu.counts; }
+
+  #loses(why) {
+    const error = new HologramError('DeviceLost', `${this.#gpu.name} is lost: ${why}`,
+      'Make another runtime by Hologram.create(); tensors of this one are gone.');
+    this.#tellLost(error);
+    this.onLost?.(error);
+  }
 
   // A tensor of numbers, nested arrays or a typed array (whose shape may be given).
   tensor(values, { shape, dtype } = {}) {
@@ -266,6 +196,16 @@ export class Hologram {
     return names.length === 1 ? all[names[0]] : all;
   }
 
+  // The same, for what has to look at values while it is put together: the shape of nonzero's result
+  // is not known before, on a GPU.
+  async evaluate(text, inputs = {}) {
+    const request = JSON.stringify({ text, inputs: this._inputs(inputs) });
+    const done = await this.#again(() => this.#with(request, this.#exports.hg_evaluate));
+    const all = this.#outputs(JSON.parse(done));
+    const names = Object.keys(all);
+    return names.length === 1 ? all[names[0]] : all;
+  }
+
   // A function of expressions by its name; the last argument may be an object of named arguments.
   call(name, args) {
     const inputs = {};
@@ -279,16 +219,60 @@ export class Hologram {
 
   program(text) { return new Program(this, text); }
 
-  // Whether this browser computes what it should: some cases of the conformance suite, or all whose
-  // names match the regular expression. { passed, failed, unsupported, skipped, failures }
-  async selfTest(filter = '^(add|mul|exp|sin|sum|softmax|matmul|sort)/(f32|i32)/') {
-    return this.#parse(this.#with(filter, (text) => this.#exports.hg_conformance(text)));
+  // The names that an expression needs values for, and those that it gives: { inputs, outputs }.
+  describe(expression) { return this._ask('hg_describe', { expression }); }
+
+  // The fused kernels that reading these tensors would launch, [{ name, text }]: as Atlas, or in a
+  // language of GPUs. Products and sorts have none.
+  kernels(tensors, dialect) {
+    const handles = [tensors].flat().map((t) => t.handle);
+    return this._ask('hg_kernels', { handles, ...(dialect && { dialect }) });
   }
 
-  // Frees every tensor. The runtime is no longer of use.
+  // Launches a program, or the text of one, and waits until it is done:
+  // { outputs, seconds, grid }. Seconds are those from the call to the end of the work.
+  async run(program, args = {}, options = {}) {
+    const source = program instanceof Program ? program.source : program;
+    await this.finished();
+    const start = performance.now();
+    const { outputs, grid } = this._launch(source, args, options);
+    await this.finished();
+    return { outputs, grid, seconds: (performance.now() - start) / 1000 };
+  }
+
+  // Resolves when the device has done all that was asked of it so far; rejects with what went wrong.
+  async finished() {
+    this.#text(this.#exports.hg_check());
+    await this.#gpu.finished();
+    this.#text(this.#exports.hg_check());
+  }
+
+  // Whether this browser computes what it should: some cases of the conformance suite, or all whose
+  // names match the regular expression. { passed, failed, unsupported, skipped, failures }.
+  // onCase is called with { name, verdict, reason } of each; where `every` is n, each nth is tried.
+  // An AbortSignal as `signal` ends it early.
+  async selfTest(filter = '^(add|mul|exp|sin|sum|softmax|matmul|sort)/(f32|i32)/', { onCase, every = 1, signal } = {}) {
+    const cases = await this.#again(() => this.#with(filter, this.#exports.hg_cases));
+    const names = JSON.parse(cases).filter((_, i) => i % every === 0);
+    const report = { passed: 0, failed: 0, unsupported: 0, skipped: 0, failures: [] };
+    for (let at = 0; at < names.length && !signal?.aborted; at += BATCH) {
+      const batch = JSON.stringify(names.slice(at, at + BATCH));
+      const results = await this.#again(() => this.#with(batch, this.#exports.hg_batch));
+      for (const one of JSON.parse(results)) {
+        report[one.verdict]++;
+        if (one.verdict === 'failed') report.failures.push({ name: one.name, reason: one.reason });
+        onCase?.(one);
+      }
+      await new Promise((done) => setTimeout(done));  // the page has work of its own
+    }
+    return report;
+  }
+
+  // Frees every tensor and the device. The runtime is no longer of use.
   dispose() {
-    for (const handle of this.#open) this.#exports.hg_dispose(handle);
     this.#open.clear();
+    this.#exports.hg_close();
+    this.#gpu.close();
   }
 
   // --- what Tensor and Program need
@@ -313,10 +297,19 @@ export class Hologram {
     }
     return all;
   }
-  _results(function_, request) {
+  #outputs(list) {
     const all = {};
-    for (const output of this._ask(function_, request)) all[output.name || 'result'] = new Tensor(this, output);
+    for (const output of list) all[output.name || 'result'] = new Tensor(this, output);
     return all;
+  }
+  _results(function_, request) { return this.#outputs(this._ask(function_, request)); }
+  _launch(source, args, { shapes, grid, rounds } = {}) {
+    const request = { text: source, arguments: this._inputs(args) };
+    if (shapes) request.shapes = shapes;
+    if (grid) request.grid = grid;
+    if (rounds) request.rounds = rounds;
+    const done = this._ask('hg_run', request);
+    return { outputs: this.#outputs(done.outputs), grid: done.grid };
   }
   _ask(function_, request) {
     const call = this.#exports[function_];
@@ -324,9 +317,19 @@ export class Hologram {
     const text = this.#text(done);
     return function_ === 'hg_show' ? text : JSON.parse(text);
   }
-  _read(tensor) {
+  async _read(tensor) {
     const Type = ARRAYS[tensor.dtype];
     const bytes = tensor.size * Type.BYTES_PER_ELEMENT;
+    const { number } = this.#parse(this.#exports.hg_fetch(tensor.handle));
+    if (number !== 0) {
+      const there = await this.#gpu.fetch(number);
+      await this.#gpu.quiet();
+      this.#text(this.#exports.hg_check());
+      if (there === null)
+        throw new HologramError('DeviceLost', `${this.#gpu.name} did not bring a tensor of ${bytes} bytes.`,
+          'Make another runtime by Hologram.create().');
+      return new Type(there, 0, tensor.size);
+    }
     const at = this.#allocate(bytes);
     try {
       this.#text(this.#exports.hg_read(tensor.handle, at, bytes));
@@ -334,6 +337,27 @@ export class Hologram {
     } finally {
       this.#exports.free(at);
     }
+  }
+
+  // Calls until all values of the device that the call needs are there, one such work at a time;
+  // its text.
+  #again(call) {
+    const turn = this.#turn.then(async () => {
+      for (let again = 0; ; again = 1) {
+        let done, text;
+        this.#exports.hg_attempt(again);
+        try {
+          done = call();
+          if (done !== NOT_YET) text = this.#text(done);
+        } finally {
+          this.#exports.hg_attempted();
+        }
+        if (done !== NOT_YET) return text;
+        await this.#gpu.quiet();
+      }
+    });
+    this.#turn = turn.catch(() => {});
+    return turn;
   }
 
   #release(handle) {
@@ -360,9 +384,12 @@ export class Hologram {
   #text(done) {
     const at = this.#exports.hg_text() >>> 0, length = this.#exports.hg_text_length();
     const text = this.#decoder.decode(new Uint8Array(this.#exports.memory.buffer).slice(at, at + length));
+    if (done === NOT_YET)
+      throw new HologramError('UnsupportedOperation', 'This needs values of the device while it is put together.',
+        'Use `await hg.evaluate(…)`, which waits for them, or the backend "cpu".');
     if (done !== 0) return text;
-    const { kind, message } = JSON.parse(text);
-    throw new HologramError(kind, message);
+    const { kind, message, remedy } = JSON.parse(text);
+    throw new HologramError(kind, message, remedy);
   }
   #parse(done) { return JSON.parse(this.#text(done)); }
 }

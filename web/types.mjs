@@ -44,8 +44,9 @@ function declarations(functions, skip) {
 
 const own = new Set(['data', 'item', 'array', 'dispose', 'toCanvas', 'shape', 'dtype', 'size', 'rank',
   'runtime', 'handle']);
-const runtime = new Set(['device', 'tensor', 'image', 'eval', 'call', 'program', 'selfTest', 'dispose',
-  'functions']);
+const runtime = new Set(['device', 'backend', 'why', 'limits', 'memory', 'trim', 'gpuDevice', 'gpuCounts', 'lost',
+  'onLost', 'tensor', 'image', 'eval', 'evaluate', 'call', 'program', 'run', 'finished', 'describe', 'kernels',
+  'selfTest', 'dispose', 'functions']);
 const methods = hg.functions.filter((f) => !own.has(f.name) && parametersOf(f.signature).length > 0);
 const functions = hg.functions.filter((f) => !runtime.has(f.name));
 
@@ -61,6 +62,8 @@ export type Argument = Tensor | number | bigint | boolean | string | null | Argu
 export class HologramError extends Error {
   /** "InvalidArgument", "ShapeMismatch", "InvalidProgram", … */
   kind: string;
+  /** What to do about it; may be empty. */
+  remedy: string;
 }
 
 export interface Picture { width: number; height: number }
@@ -70,12 +73,22 @@ export interface TestReport {
   failures: { name: string; reason: string }[];
 }
 
+export interface Limits { bytes: number; lanes: number; workgroupBytes: number; buffers: number }
+
+export interface LaunchOptions { shapes?: Record<string, number[]>; grid?: [number, number, number]; rounds?: number }
+
+export interface Parameters {
+  name: string;
+  buffers: { name: string; access: string; dtype: DType; shape: (string | number)[] | null }[];
+  scalars: { name: string; dtype: DType; default?: number | boolean }[];
+}
+
 export class Program {
   /** Verified and optimised. */
   readonly text: string;
   readonly source: string;
-  run(args?: Record<string, Tensor | Nested | TypedArray>,
-      options?: { shapes?: Record<string, number[]>; grid?: [number, number, number] }): Record<string, Tensor>;
+  readonly parameters: Parameters;
+  run(args?: Record<string, Tensor | Nested | TypedArray>, options?: LaunchOptions): Record<string, Tensor>;
   /** In a language of GPUs. */
   show(dialect: string): string;
 }
@@ -96,16 +109,57 @@ ${declarations(methods, 1)}}
 
 export class Hologram {
   static create(options?: {
-    backend?: 'auto' | 'cpu'; wasm?: string | URL | ArrayBuffer | TypedArray | WebAssembly.Module;
+    backend?: 'auto' | 'cpu' | 'webgpu'; wasm?: string | URL | ArrayBuffer | TypedArray | WebAssembly.Module;
+    powerPreference?: 'low-power' | 'high-performance';
+    /** Of WebGPU, that the device must have. */
+    features?: string[];
+    /** Whether "auto" may choose an adapter in software. */
+    software?: boolean;
+    onLost?: (error: HologramError) => void;
   }): Promise<Hologram>;
-  readonly device: { backend: string; name: string; memory: number };
+  /** What create could open, with the reason where it could not. */
+  static devices(options?: { powerPreference?: 'low-power' | 'high-performance' }):
+    Promise<{ backend: string; name: string; software: boolean; reason: string }[]>;
+  readonly device: {
+    backend: 'cpu' | 'webgpu'; name: string; driver: string; software: boolean; exact: boolean; memory: number;
+    limits: Limits; dtypes: DType[];
+  };
+  readonly backend: 'cpu' | 'webgpu';
+  /** How the device was chosen. */
+  readonly why: string;
+  readonly limits: Limits;
+  /** Bytes of tensors, and bytes kept for others. */
+  readonly memory: { live: number; cached: number };
+  /** Gives what is kept back to the device. */
+  trim(): void;
+  /** The GPUDevice, or null. */
+  readonly gpuDevice: object | null;
+  /** How many objects of WebGPU the runtime has. */
+  readonly gpuCounts: { objects: number; buffers: number; bytes: number; coming: number };
+  /** Resolves if the device is lost. */
+  readonly lost: Promise<HologramError>;
+  onLost: ((error: HologramError) => void) | null;
   readonly functions: readonly { name: string; signature: string; meaning: string }[];
   tensor(values: Nested | TypedArray, options?: { shape?: number[]; dtype?: DType }): Tensor;
   image(source: Picture): Tensor;
   eval(text: string, inputs?: Record<string, Tensor | Nested | TypedArray>): any;
+  /** The same, for what needs values of the device while it is put together. */
+  evaluate(text: string, inputs?: Record<string, Tensor | Nested | TypedArray>): Promise<any>;
   call(name: string, args: (Argument | Record<string, Argument>)[]): Tensor;
   program(text: string): Program;
-  selfTest(filter?: string): Promise<TestReport>;
+  /** Launches a program and waits until it is done. */
+  run(program: Program | string, args?: Record<string, Tensor | Nested | TypedArray>, options?: LaunchOptions):
+    Promise<{ outputs: Record<string, Tensor>; seconds: number; grid: [number, number, number] }>;
+  /** Resolves when the device has done all that was asked of it. */
+  finished(): Promise<void>;
+  /** The names that an expression needs values for, and those that it gives. */
+  describe(expression: string): { inputs: string[]; outputs: string[] };
+  /** The fused kernels behind tensors, as Atlas or in a language of GPUs. */
+  kernels(tensors: Tensor | Tensor[], dialect?: string): { name: string; text: string }[];
+  /** Cases of the conformance suite whose names match; of these one in so many as "every" says. */
+  selfTest(filter?: string, options?: {
+    every?: number; signal?: AbortSignal; onCase?: (result: { name: string; verdict: string; reason: string }) => void;
+  }): Promise<TestReport>;
   dispose(): void;
 ${declarations(functions, 0)}}
 `);

@@ -41,11 +41,29 @@ test('Atlas programs run', async () => {
   assert.deepEqual(await y.data(), new Float32Array([12, 24, 36]));
   assert.match(saxpy.show('opencl'), /__kernel/);
   assert.throws(() => saxpy.show('cobol'), HologramError);
+  assert.deepEqual(saxpy.parameters, {
+    name: 'saxpy', scalars: [{ name: 'a', dtype: 'f32' }],
+    buffers: [{ name: 'x', access: 'in', dtype: 'f32', shape: ['n'] },
+      { name: 'y', access: 'inout', dtype: 'f32', shape: ['n'] }],
+  });
+  const more = hg.program('program more(in x: f32[], n: i32 = -3, s: f32 = 0.5, yes: bool = true) {}');
+  assert.equal(more.parameters.buffers[0].shape, null);
+  assert.deepEqual(more.parameters.scalars.map((s) => s.default), [-3, 0.5, true]);
+});
+
+test('kernels behind tensors can be seen', () => {
+  assert.deepEqual(hg.describe('y = a * b; y + c'), { inputs: ['a', 'b', 'c'], outputs: ['y', ''] });
+  const x = hg.tensor([1, 2, 3]);
+  const [kernel, ...others] = hg.kernels(x.mul(2).sigmoid(), 'wgsl');
+  assert.equal(others.length, 0);
+  assert.match(kernel.text, /@compute/);
+  assert.match(hg.kernels([x.exp()])[0].text, /^program /m);
 });
 
 test('errors say what is wrong and where', () => {
   assert.throws(() => hg.eval('a + ', { a: 1 }), (e) => e instanceof HologramError &&
     e.kind === 'InvalidProgram' && e.message.includes('^'));
+  assert.throws(() => hg.eval('a + b', { a: 1 }), (e) => e.remedy.length > 0);
   assert.throws(() => hg.tensor([[1, 2], [3]]), /rows/);
   assert.throws(() => hg.tensor([1, 2], { shape: [3] }), /bytes/);
   assert.throws(() => hg.tensor([1, 2]).matmul(hg.tensor([1, 2, 3])), HologramError);

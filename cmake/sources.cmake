@@ -91,20 +91,6 @@ set(HOLOGRAM_SOURCES
     src/interp/machine_memory.cpp
     src/interp/targets.cpp
 
-    src/jit/access.cpp
-    src/jit/analysis.cpp
-    src/jit/code.cpp
-    src/jit/compiler.cpp
-    src/jit/control.cpp
-    src/jit/demand.cpp
-    src/jit/jit.cpp
-    src/jit/launch.cpp
-    src/jit/values.cpp
-    src/jit/x86.cpp
-    src/jit/x86_arithmetic.cpp
-    src/jit/x86_convert.cpp
-    src/jit/x86_memory.cpp
-
     src/dialects/body.cpp
     src/dialects/groups.cpp
     src/dialects/helpers.cpp
@@ -259,3 +245,28 @@ set(HOLOGRAM_SOURCES
     src/expression/rows.cpp
     src/expression/value.cpp
 )
+
+# The compiler of the CPU, with the processor's own instructions; processors that it does not know
+# interpret.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(HOLOGRAM_JIT
+      src/jit/x86.cpp
+      src/jit/x86_arithmetic.cpp
+      src/jit/x86_convert.cpp
+      src/jit/x86_memory.cpp)
+endif()
+if(HOLOGRAM_JIT)
+  list(APPEND HOLOGRAM_SOURCES
+       ${HOLOGRAM_JIT}
+       src/jit/access.cpp
+       src/jit/analysis.cpp
+       src/jit/code.cpp
+       src/jit/compiler.cpp
+       src/jit/control.cpp
+       src/jit/demand.cpp
+       src/jit/jit.cpp
+       src/jit/launch.cpp
+       src/jit/values.cpp)
+else()
+  list(APPEND HOLOGRAM_SOURCES src/jit/none.cpp)
+endif()

@@ -254,6 +254,12 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       src/jit/x86_arithmetic.cpp
       src/jit/x86_convert.cpp
       src/jit/x86_memory.cpp)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  set(HOLOGRAM_JIT
+      src/jit/arm.cpp
+      src/jit/arm_arithmetic.cpp
+      src/jit/arm_convert.cpp
+      src/jit/arm_memory.cpp)
 endif()
 if(HOLOGRAM_JIT)
   list(APPEND HOLOGRAM_SOURCES

@@ -64,8 +64,12 @@ class Computes : public ::testing::TestWithParam<Language> {
   // Whether what runs the text here has the language's own conversion; PTX needs a GPU. Processors
   // with AVX2 have it.
   bool converts_f16() const {
-    return GetParam() == Language::OpenCl ||
-           (GetParam() == Language::Metal && __builtin_cpu_supports("avx2"));
+#if defined(__x86_64__)
+    const bool processor = __builtin_cpu_supports("avx2");
+#else
+    const bool processor = false;
+#endif
+    return GetParam() == Language::OpenCl || (GetParam() == Language::Metal && processor);
   }
 
   // Threads with several lanes choose between two versions of a kernel, each with its barriers.

@@ -38,6 +38,9 @@ Code::Code(asmjit::CodeHolder& holder) : bytes_(flattened(holder)) {
   try {
     check(holder.relocateToBase(reinterpret_cast<uint64_t>(memory_)));
     check(holder.copyFlattenedData(memory_, mapped_, asmjit::CopySectionFlags::kPadSectionBuffer));
+    // Some processors do not see by themselves that instructions have changed.
+    auto* const begin = static_cast<char*>(memory_);
+    __builtin___clear_cache(begin, begin + mapped_);
     if (mprotect(memory_, mapped_, PROT_READ | PROT_EXEC) != 0)
       throw Refused{"this system does not let its code be executed"};
   } catch (...) {

@@ -436,8 +436,7 @@ void Compiler::reduce(const Inst& i) {
   const Label done = label(), careful = label();
   // NaN is rare, and to look out for it at every step takes more than half of the time.
   const bool extreme = is_float(i.type) && (op == Op::Min || op == Op::Max);
-  if (extreme) {
-    target_.jump_if_nan(i.type, lanes, careful);
+  if (extreme && target_.jump_if_nan(i.type, lanes, careful)) {
     tree([&](const Operand& a, const Operand& b) {
       return target_.extreme_of_numbers(op, i.type, a, b);
     });

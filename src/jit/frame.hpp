@@ -1,13 +1,17 @@
 // What compiled code is called with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "interp/interpreter.hpp"
+#include "program/ir.hpp"
 
 namespace hologram::jit {
 
 inline constexpr uint32_t kFuel = 4096;  // rounds of loops between looks at the clock
+inline constexpr uint32_t kRows = 8;     // of lanes in memory; the last two are the target's own
+inline constexpr uint32_t kRowBytes = program::kMaxLanes * 8;
 
 // Lanes (or, if the program is grouped, workgroups) x_begin … x_end - 1 of rows row_begin …
 // row_end - 1 of the grid; row r is at r % rows_y, r / rows_y.
@@ -22,6 +26,7 @@ struct Frame {
   uint64_t fuel;
   uint64_t (*more_fuel)(Frame*);  // how much; 0: stop
   void* watch;
+  std::byte* rows;  // kRows, for a target that does not keep them on its own stack
 };
 
 // 0: done; 1: stopped for want of fuel.

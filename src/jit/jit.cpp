@@ -6,9 +6,13 @@
 
 #include "jit/code.hpp"
 #include "jit/compiler.hpp"
-#include "jit/x86.hpp"
 #include "program/expansions/expand.hpp"
 #include "program/passes/passes.hpp"
+#if defined(__x86_64__)
+#include "jit/x86.hpp"
+#elif defined(__aarch64__)
+#include "jit/arm.hpp"
+#endif
 
 namespace hologram::jit {
 
@@ -35,6 +39,35 @@ bool in_line(const program::Inst& inst) {
   }
 }
 
+using Maker = std::unique_ptr<Target> (*)(asmjit::CodeHolder& code, bool wide, uint32_t held);
+
+// The instruction sets of this processor that there is a compiler for.
+struct Machine {
+  Isa isa;
+  std::string_view target;  // of the interpreter
+  std::string_view name;
+  uint32_t lanes;  // of 32 bits
+  uint32_t registers;
+  Maker make;
+};
+constexpr Machine kMachines[] = {
+#if defined(__x86_64__)
+    {Isa::Avx512, "avx512", "AVX-512", 16, 32,
+     [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
+       return std::make_unique<X86>(code, true, wide, held);
+     }},
+    {Isa::Avx2, "avx2", "AVX2", 8, 16,
+     [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
+       return std::make_unique<X86>(code, false, wide, held);
+     }},
+#elif defined(__aarch64__)
+    {Isa::Neon, "neon", "NEON", 4, 32,
+     [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
+       return std::make_unique<Arm>(code, wide, held);
+     }},
+#endif
+};
+
 class Errors final : public asmjit::ErrorHandler {
  public:
   void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override {
@@ -45,19 +78,24 @@ class Errors final : public asmjit::ErrorHandler {
 
 }  // namespace
 
-Isa isa_of(std::string_view name) {
-#if defined(__x86_64__)
-  if (name.starts_with("avx512")) return Isa::Avx512;
-  if (name == "avx2") return Isa::Avx2;
-#endif
-  static_cast<void>(name);
+Isa isa_of(std::string_view target) {
+  for (const Machine& m : kMachines)
+    if (m.target == target) return m.isa;
   return Isa::None;
+}
+
+std::string_view name_of(Isa isa) {
+  for (const Machine& m : kMachines)
+    if (m.isa == isa) return m.name;
+  return "none";
 }
 
 std::variant<std::shared_ptr<const Compiled>, std::string> compile(
     const program::Module& module, const interp::KernelTable& kernels, Isa isa,
     std::string* listing) {
-  if (isa == Isa::None) return "its instruction set has no compiler";
+  const auto* machine = std::find_if(std::begin(kMachines), std::end(kMachines),
+                                     [&](const Machine& m) { return m.isa == isa; });
+  if (machine == std::end(kMachines)) return "its instruction set has no compiler";
   try {
     program::Module expanded = program::expand_functions(module, in_line);
     // Expansions convert their constants.
@@ -71,18 +109,17 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
       return "the assembler does not start";
     holder.setErrorHandler(&errors);
     if (listing != nullptr) holder.setLogger(&logger);
-    const bool avx512 = isa == Isa::Avx512;
-    const uint32_t width = (avx512 ? 16u : 8u) / (analysis.wide ? 2u : 1u);
+    const uint32_t width = machine->lanes / (analysis.wide ? 2 : 1);
     if (analysis.grouped && module.workgroup[0] % width != 0)
       return "its workgroups are no whole number of vectors";
-    const uint32_t registers = avx512 ? 32 : 16;
-    X86 target(holder, avx512, analysis.wide,
-               Compiler::spare_registers(expanded, analysis, registers, width));
+    const std::unique_ptr<Target> target =
+        machine->make(holder, analysis.wide,
+                      Compiler::spare_registers(expanded, analysis, machine->registers, width));
     // What is wrong must not become code: the allocator of registers has made operands of memory
     // where an instruction takes none.
-    target.compiler().addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateAssembler);
-    Compiler(expanded, analysis, kernels, target).run();
-    if (target.compiler().finalize() != asmjit::kErrorOk || !errors.first.empty())
+    target->compiler().addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateAssembler);
+    Compiler(expanded, analysis, kernels, *target).run();
+    if (target->compiler().finalize() != asmjit::kErrorOk || !errors.first.empty())
       return "the assembler fails: " + errors.first;
     auto code = std::make_unique<Code>(holder);
     if (listing != nullptr) listing->assign(logger.data(), logger.dataSize());

@@ -14,10 +14,11 @@
 namespace hologram::jit {
 
 // Of the processor that the code is for.
-enum class Isa : uint8_t { None, Avx2, Avx512 };
+enum class Isa : uint8_t { None, Avx2, Avx512, Neon };
 
-// What interp's target of this name runs on: "avx2", "avx512".
-Isa isa_of(std::string_view name);
+// What interp's target of this name runs on: "avx2", "avx512", "neon".
+Isa isa_of(std::string_view target);
+std::string_view name_of(Isa isa);
 
 class Code;  // memory that may be executed
 

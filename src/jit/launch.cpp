@@ -69,6 +69,7 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const uint64_t lanes = grouped_ ? workgroup_[0] : 1;
 
   const auto call = [&](uint64_t row, uint64_t row_end, uint64_t x, uint64_t x_end) {
+    alignas(64) std::byte rows[kRows * kRowBytes];
     Frame frame{.buffers = launch.buffers.data(),
                 .scalars = launch.scalars.data(),
                 .grid = {grid[0], grid[1], grid[2]},
@@ -81,7 +82,8 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
                 .z = static_cast<int64_t>(row / rows_y),
                 .fuel = kFuel,
                 .more_fuel = more_fuel,
-                .watch = &watch};
+                .watch = &watch,
+                .rows = rows};
     if (!watch.look() || function(&frame) != 0) throw Stopped{};
     if (launch.progress != nullptr)
       launch.progress->done.fetch_add((row_end - row) * (x_end - x) * lanes,

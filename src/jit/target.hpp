@@ -14,6 +14,7 @@
 #include "hologram/dtype.hpp"
 #include "hologram/op.hpp"
 #include "interp/kernels.hpp"
+#include "jit/frame.hpp"
 #include "program/ir.hpp"
 
 namespace hologram::jit {
@@ -25,8 +26,6 @@ using program::Combine;
 using program::Op;
 
 inline constexpr uint32_t kMaxUnroll = 16;  // vectors that are worked on side by side
-inline constexpr uint32_t kRows = 8;        // the last two are the target's own
-inline constexpr uint32_t kRowBytes = program::kMaxLanes * 8;
 
 // Whether lanes of this type take 64 bits.
 inline bool is_wide(DType t) { return size_of(t) == 8; }
@@ -103,7 +102,8 @@ class Target {
   virtual BaseReg compare_not(Op op, DType from, std::span<const Operand> in) = 0;
   // The least or most of two floats of which none is NaN, in less time than pure() takes.
   virtual BaseReg extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) = 0;
-  virtual void jump_if_nan(DType type, std::span<const Operand> in, Label to) = 0;
+  // False, and no jump, where pure() takes no longer.
+  virtual bool jump_if_nan(DType type, std::span<const Operand> in, Label to) = 0;
 
   // Masks. and_not: a without b.
   virtual BaseReg mask_and(BaseReg a, BaseReg b) = 0;

@@ -54,7 +54,7 @@ class X86 final : public Target {
 
   BaseReg compare_not(Op op, DType from, std::span<const Operand> in) override;
   BaseReg extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) override;
-  void jump_if_nan(DType type, std::span<const Operand> in, Label to) override;
+  bool jump_if_nan(DType type, std::span<const Operand> in, Label to) override;
 
   BaseReg mask_and(BaseReg a, BaseReg b) override;
   BaseReg mask_and_not(BaseReg a, BaseReg b) override;

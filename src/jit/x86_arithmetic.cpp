@@ -197,7 +197,7 @@ BaseReg X86::extreme_of_numbers(Op op, DType type, const Operand& a, const Opera
   return to;
 }
 
-void X86::jump_if_nan(DType type, std::span<const Operand> in, Label to) {
+bool X86::jump_if_nan(DType type, std::span<const Operand> in, Label to) {
   const Id compare = type == DType::F64 ? I::kIdVcmppd : I::kIdVcmpps;
   BaseReg all;
   for (size_t k = 0; k < in.size(); k += 2) {
@@ -219,6 +219,7 @@ void X86::jump_if_nan(DType type, std::span<const Operand> in, Label to) {
     cc_.test(gp32(bits), gp32(bits));
   }
   cc_.jnz(to);
+  return true;
 }
 
 // a b + c in the form that overwrites a register nobody needs, if there is one; one operand may

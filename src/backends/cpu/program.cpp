@@ -52,8 +52,7 @@ std::string CpuProgram::note() const {
   if (check_) return "interpreted: every access is checked";
   if (when_ == Jit::Off) return "interpreted: the compiler is switched off";
   const auto code = [&](const jit::Compiled& compiled) {
-    return fmt::format("{}, {} bytes", isa_ == jit::Isa::Avx512 ? "AVX-512" : "AVX2",
-                       compiled.bytes());
+    return fmt::format("{}, {} bytes", jit::name_of(isa_), compiled.bytes());
   };
   const std::lock_guard lock(mutex_);
   if (kept_ != nullptr) return "compiled: " + code(*kept_);

@@ -65,7 +65,7 @@ constexpr Refusing kRefusing[] = {
      "program p(inout x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  a = x[i]\n"
      "  r = group_reduce_add(a)\n  y[i] = a - r }"},
     {"its workgroups are no whole number of vectors",
-     "program p(in x: f32[n], out y: f32[n]) workgroup(12) lanes(n) { i = global_id.x\n"
+     "program p(in x: f32[n], out y: f32[n]) workgroup(6) lanes(n) { i = global_id.x\n"
      "  y[i] = x[i] + f32(lane_id.x) }"},
 };
 

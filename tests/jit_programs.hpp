@@ -238,6 +238,12 @@ inline constexpr Text kTexts[] = {
      "  i = group_id.x * 64 + lane_id.x\n  y[i] = x[i] + f32(lane_id.x)\n"
      "  q[i] = group_id.x * 1000 + lane_id.x + lane_id.y + group_count.x }"},
     // ---- Workgroups.
+    {"three vectors, which no two at a time divide",
+     "program p(in x: f32[n], out y: f32[n]) workgroup(48) lanes(n) { i = global_id.x\n"
+     "  y[i] = x[i] + f32(lane_id.x) }"},
+    {"the same of 64 bits, in a loop",
+     "program p(in x: f64[n], out y: f64[n]) workgroup(24) lanes(n) { i = global_id.x\n"
+     "  var sum = f64(lane_id.x)\n  for j in 0..3 { sum += x[i] }\n  y[i] = sum }"},
     {"norm",
      "program p(in x: f32[h, n], out y: f32[h, n]) workgroup(256) lanes(h * 256) {\n"
      "  require n >= 1\n  row = group_id.x\n  var sum = 0.0\n"

@@ -245,6 +245,7 @@ void Compiler::region(const Region& r) {
   }
   group_lanes_ = lanes_at_work(r);
   unroll_ = group_lanes_ <= target_.width ? 1 : unroll_of(r);
+  while (analysis_.grouped && group_lanes_ % lanes() != 0) unroll_ /= 2;  // nothing is left over
   chunks(r, guard_of(r));
 }
 

@@ -10,6 +10,16 @@ DType unsigned_of(DType index) { return size_of(index) == 8 ? DType::U64 : DType
 
 }  // namespace
 
+// Of the first of a chunk's elements; those of its other vectors follow it.
+Address Compiler::run_address(uint32_t slot, BaseReg index) {
+  const auto element = static_cast<uint8_t>(size_of(module_.buffers[slot].type));
+  const Address whole{data_[slot], index, 0, element};
+  if (unroll_ == 1 || target_.takes_whole_addresses()) return whole;
+  const BaseReg sum = target_.scalar();
+  target_.address_of(sum, whole);
+  return {sum, {}, 0, element};
+}
+
 bool Compiler::neighbours(uint32_t index) const {
   return form(index) == Form::Affine && analysis_.steps[index] == 1;
 }
@@ -139,12 +149,12 @@ bool Compiler::stays_in_memory(uint32_t at) const {
 void Compiler::load_neighbours(uint32_t at) {
   const Inst& i = inst(at);
   const DType stored = module_.buffers[i.slot].type;
-  const auto element = static_cast<uint8_t>(size_of(stored));
   Value& v = values_[i.id];
   const BaseReg index = extended(i.args[0]);
-  const auto address = [&](uint32_t k) {
-    return Address{data_[i.slot], index, static_cast<int32_t>(k * target_.width * element),
-                   element};
+  const auto address = [&, first = run_address(i.slot, index)](uint32_t k) {
+    Address at = first;
+    at.bytes = static_cast<int32_t>(k * target_.width * at.element);
+    return at;
   };
   const bool all_inside = masks_.empty() && inside_or_bail(i, index);
   if (all_inside && stays_in_memory(at)) {
@@ -215,11 +225,11 @@ bool Compiler::store_uniform(const Inst& i) {
 
 void Compiler::store_neighbours(const Inst& i) {
   const DType stored = module_.buffers[i.slot].type;
-  const auto element = static_cast<uint8_t>(size_of(stored));
   const BaseReg index = extended(i.args[0]);
-  const auto address = [&](uint32_t k) {
-    return Address{data_[i.slot], index, static_cast<int32_t>(k * target_.width * element),
-                   element};
+  const auto address = [&, first = run_address(i.slot, index)](uint32_t k) {
+    Address at = first;
+    at.bytes = static_cast<int32_t>(k * target_.width * at.element);
+    return at;
   };
   const bool all_inside = masks_.empty() && inside_or_bail(i, index);
   bail_ = Label();

@@ -28,7 +28,6 @@ struct ScalarIds {
 };
 constexpr ScalarIds kScalars[] = {
     {Op::Add, a64::Inst::kIdAdd, a64::Inst::kIdAdd},
-    {Op::Sub, a64::Inst::kIdSub, a64::Inst::kIdSub},
     {Op::Mul, a64::Inst::kIdMul, a64::Inst::kIdMul},
     {Op::And, a64::Inst::kIdAnd, a64::Inst::kIdAnd},
     {Op::Or, a64::Inst::kIdOrr, a64::Inst::kIdOrr},
@@ -117,7 +116,8 @@ void Arm::address_of(BaseReg to, const Address& from) {
     cc_.add(gp(to), base, gp(from.index), asmjit::arm::lsl(shift));
     base = gp(to);
   }
-  scalar_op(Op::Add, DType::I64, to, base, asmjit::imm(from.bytes));
+  if (from.bytes != 0 || to.id() != base.id())
+    scalar_op(Op::Add, DType::I64, to, base, asmjit::imm(from.bytes));
 }
 
 void Arm::set(BaseReg to, int64_t value) { cc_.mov(gp(to), asmjit::imm(value)); }
@@ -137,14 +137,25 @@ Arm::Gp Arm::number(const Operand& v, bool wide) {
   return gp(r, wide);
 }
 
+// AsmJit believes that SUB reads what it overwrites: then that shall have a value.
+void Arm::subtract(const Gp& to, const Gp& a, const Operand& b) {
+  const bool aside = b.isReg() && b.id() == to.id() && to.id() != a.id();
+  Gp t = to;
+  if (aside) t.setId(cc_.newGpx().id());
+  if (t.id() != a.id()) cc_.mov(t, a);
+  cc_.emit(Inst::kIdSub, t, t, b);
+  if (aside) cc_.mov(to, t);
+}
+
 bool Arm::scalar_op(Op op, DType type, BaseReg to, BaseReg a, const Operand& b) {
   const bool wide = size_of(type) == 8, is_signed = is_signed_integer(type);
   const Gp d = gp(to, wide), s = gp(a, wide);
   if (b.isImm()) {
     const auto n = b.as<asmjit::Imm>().valueAs<int64_t>();
     if ((op == Op::Add || op == Op::Sub) && is_immediate(n)) {
-      const bool add = (op == Op::Add) == (n >= 0);
-      cc_.emit(add ? Inst::kIdAdd : Inst::kIdSub, d, s, asmjit::imm(n >= 0 ? n : -n));
+      const asmjit::Imm magnitude = asmjit::imm(n >= 0 ? n : -n);
+      if ((op == Op::Add) == (n >= 0)) cc_.add(d, s, magnitude);
+      else subtract(d, s, magnitude);
       return true;
     }
     if (op == Op::Shl || op == Op::Shr) {
@@ -153,6 +164,10 @@ bool Arm::scalar_op(Op op, DType type, BaseReg to, BaseReg a, const Operand& b) 
       cc_.emit(id, d, s, asmjit::imm(count));
       return true;
     }
+  }
+  if (op == Op::Sub) {
+    subtract(d, s, number(b, wide));
+    return true;
   }
   for (const ScalarIds& row : kScalars) {
     if (row.op != op) continue;

@@ -28,6 +28,7 @@ class Arm final : public Target {
   void load_scalar(BaseReg to, const Address& from, uint32_t size, bool is_signed) override;
   void store_scalar(const Address& to, BaseReg from, uint32_t size) override;
   void address_of(BaseReg to, const Address& from) override;
+  bool takes_whole_addresses() const override { return false; }
   void set(BaseReg to, int64_t value) override;
   void copy(BaseReg to, BaseReg from) override;
   void extend(BaseReg to, BaseReg from, DType type) override;
@@ -91,6 +92,7 @@ class Arm final : public Target {
   static Gp gp(const BaseReg& r, bool wide) { return wide ? gp(r) : gp32(r); }
   Gp number(const Operand& v, bool wide);
   void compare_scalars(BaseReg a, const Operand& b, bool wide);
+  void subtract(const Gp& to, const Gp& a, const Operand& b);
   Mem memory(const Address& a, uint32_t size);
 
   Vec new_vector() { return cc_.newVecQ(); }

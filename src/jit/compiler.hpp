@@ -124,6 +124,7 @@ class Compiler {
   bool store_uniform(const Inst& i);
   void store_neighbours(const Inst& i);
   void store_any(const Inst& i);
+  Address run_address(uint32_t slot, BaseReg index);
   bool neighbours(uint32_t index) const;
   bool stays_in_memory(uint32_t at) const;
   BaseReg inside(const Inst& i, uint32_t k);  // lanes that take part and whose index is inside

@@ -70,6 +70,8 @@ class Target {
   virtual void load_scalar(BaseReg to, const Address& from, uint32_t size, bool is_signed) = 0;
   virtual void store_scalar(const Address& to, BaseReg from, uint32_t size) = 0;
   virtual void address_of(BaseReg to, const Address& from) = 0;
+  // Whether an access takes a base, an index and an offset at once.
+  virtual bool takes_whole_addresses() const = 0;
   virtual void set(BaseReg to, int64_t value) = 0;
   virtual void copy(BaseReg to, BaseReg from) = 0;
   virtual void extend(BaseReg to, BaseReg from, DType type) = 0;  // to 64 bits

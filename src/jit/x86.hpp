@@ -29,6 +29,7 @@ class X86 final : public Target {
   void load_scalar(BaseReg to, const Address& from, uint32_t size, bool is_signed) override;
   void store_scalar(const Address& to, BaseReg from, uint32_t size) override;
   void address_of(BaseReg to, const Address& from) override;
+  bool takes_whole_addresses() const override { return true; }
   void set(BaseReg to, int64_t value) override;
   void copy(BaseReg to, BaseReg from) override;
   void extend(BaseReg to, BaseReg from, DType type) override;

@@ -13,7 +13,7 @@ DType unsigned_of(DType index) { return size_of(index) == 8 ? DType::U64 : DType
 // Of the first of a chunk's elements; those of its other vectors follow it.
 Address Compiler::run_address(uint32_t slot, BaseReg index) {
   const auto element = static_cast<uint8_t>(size_of(module_.buffers[slot].type));
-  const Address whole{data_[slot], index, 0, element};
+  Address whole{data_[slot], index, 0, element};
   if (unroll_ == 1 || target_.takes_whole_addresses()) return whole;
   const BaseReg sum = target_.scalar();
   target_.address_of(sum, whole);

@@ -37,6 +37,10 @@ constexpr ScalarIds kScalars[] = {
     {Op::Shr, a64::Inst::kIdAsrv, a64::Inst::kIdLsrv},
 };
 
+uint32_t shift_of(uint8_t element) {
+  return element == 8 ? 3 : element == 4 ? 2 : element == 2 ? 1 : 0;
+}
+
 constexpr int64_t kMostImmediate = 4095;  // of additions and comparisons
 
 bool is_immediate(int64_t n) { return n >= -kMostImmediate && n <= kMostImmediate; }
@@ -72,7 +76,7 @@ BaseReg Arm::at_start(const std::function<BaseReg()>& emit) {
 Arm::Mem Arm::memory(const Address& a, uint32_t size) {
   Gp base = gp(a.base);
   if (a.index.isValid()) {
-    const uint32_t shift = a.element == 8 ? 3 : a.element == 4 ? 2 : a.element == 2 ? 1 : 0;
+    const uint32_t shift = shift_of(a.element);
     if (a.bytes == 0 && a.element == size)
       return a64::ptr(base, gp(a.index), asmjit::arm::lsl(shift));
     base = cc_.newGpx();
@@ -112,12 +116,16 @@ void Arm::store_scalar(const Address& to, BaseReg from, uint32_t size) {
 void Arm::address_of(BaseReg to, const Address& from) {
   Gp base = gp(from.base);
   if (from.index.isValid()) {
-    const uint32_t shift = static_cast<uint32_t>(__builtin_ctz(from.element));
-    cc_.add(gp(to), base, gp(from.index), asmjit::arm::lsl(shift));
+    cc_.add(gp(to), base, gp(from.index), asmjit::arm::lsl(shift_of(from.element)));
     base = gp(to);
   }
-  if (from.bytes != 0 || to.id() != base.id())
-    scalar_op(Op::Add, DType::I64, to, base, asmjit::imm(from.bytes));
+  if (from.bytes != 0) {
+    const Gp offset = cc_.newGpx();
+    cc_.mov(offset, asmjit::imm(from.bytes));
+    cc_.add(gp(to), base, offset);
+  } else if (base.id() != to.id()) {
+    cc_.mov(gp(to), base);
+  }
 }
 
 void Arm::set(BaseReg to, int64_t value) { cc_.mov(gp(to), asmjit::imm(value)); }

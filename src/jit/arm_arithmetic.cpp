@@ -105,7 +105,7 @@ std::optional<BaseReg> Arm::of_table(Op op, DType type, std::span<const Operand>
 
 std::optional<BaseReg> Arm::floating(Op op, DType type, std::span<const Operand> in,
                                      uint32_t dying) {
-  if (const auto r = of_table(op, type, in, dying)) return r;
+  if (auto r = of_table(op, type, in, dying)) return r;
   switch (op) {
     case Op::Fma:
     case Op::Mad: return multiply_add(I::kIdFmla_v, type, in, dying);
@@ -154,7 +154,7 @@ BaseReg Arm::multiply_add(Id id, DType type, std::span<const Operand> in, uint32
 
 std::optional<BaseReg> Arm::integer(Op op, DType type, std::span<const Operand> in,
                                     uint32_t dying) {
-  if (const auto r = of_table(op, type, in, dying)) return r;
+  if (auto r = of_table(op, type, in, dying)) return r;
   switch (op) {
     case Op::And:
     case Op::Or:

@@ -245,7 +245,8 @@ void Compiler::region(const Region& r) {
   }
   group_lanes_ = lanes_at_work(r);
   unroll_ = group_lanes_ <= target_.width ? 1 : unroll_of(r);
-  while (analysis_.grouped && group_lanes_ % lanes() != 0) unroll_ /= 2;  // nothing is left over
+  // Of a workgroup nothing is left over.
+  while (analysis_.grouped && unroll_ > 1 && group_lanes_ % lanes() != 0) unroll_ /= 2;
   chunks(r, guard_of(r));
 }
 

@@ -233,10 +233,8 @@ void Arm::call(const Operand& function, std::span<const BaseReg> arguments, Base
   for (size_t i = 0; i < arguments.size(); i++) signature.addArgT<uint64_t>();
   asmjit::InvokeNode* node = nullptr;
   if (cc_.invoke(&node, number(function, true), signature) != asmjit::kErrorOk) return;
-  // A call keeps the lower halves of eight vectors only, and its return address takes the link
-  // register: AsmJit believes that both survive.
+  // The return address takes the link register, which AsmJit believes to survive the call.
   asmjit::CallConv& convention = node->detail()._callConv;
-  convention.setPreservedRegs(asmjit::RegGroup::kVec, 0);
   convention.setPreservedRegs(
       asmjit::RegGroup::kGp,
       convention.preservedRegs(asmjit::RegGroup::kGp) & ~asmjit::Support::bitMask(Gp::kIdLr));

@@ -1,19 +1,16 @@
 // hologram bench
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "bars.hpp"
 #include "command.hpp"
+#include "contestants.hpp"
 #include "crossover.hpp"
 #include "errors.hpp"
-#include "peers.hpp"
 #include "spelling.hpp"
-#include "workloads.hpp"
 
 namespace hologram::tool {
 namespace {
@@ -30,61 +27,14 @@ struct Options {
   std::vector<std::string> works;
   std::vector<int64_t> sizes;  // else those of kSizes, or of a crossover
   int rounds = 7;
+  double turn_ms = 2;
   int threads = 0;
+  bool median = false;
   bool processor_time = false;
   bool json = false;
   bool crossover = false;
-  std::string svg;  // a path, or empty
-};
-
-// The library of peers, where it lies beside this program.
-class Peers {
- public:
-  Peers() {
-    std::error_code error;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (error) return;
-    void* const library =
-        dlopen((self.parent_path() / "libhologram_peers.so").c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return;
-    const auto find = [&](auto& function, const char* name) {
-      function =
-          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      return function != nullptr;
-    };
-    there_ = find(of_, "hologram_peers_of") && find(target_, "hologram_peers_target") &&
-             find(run_, "hologram_peers_run");
-  }
-
-  explicit operator bool() const { return there_; }
-  const char* target() const { return target_(); }
-  std::vector<HologramPeer> of(const Workload& work) const {
-    std::vector<HologramPeer> list(kHologramMostPeers);
-    list.resize(of_(std::string(work.name).c_str(), list.data()));
-    if (work.by_flops || work.inputs.size() < 2) return list;
-    HologramPeer triad;
-    of_("triad", &triad);
-    list.push_back(triad);
-    return list;
-  }
-  void run(const HologramPeer& peer, const Workload& work, std::span<float> out,
-           int threads) const {
-    std::vector<const float*> in;
-    for (const Array& array : work.inputs) in.push_back(array.as<float>().data());
-    if (run_ == nullptr) return;
-    if (peer.own_threads != 0)
-      return peer.loop(in.data(), out.data(), 0, static_cast<size_t>(threads),
-                       static_cast<size_t>(work.shape[1]));
-    const auto columns = static_cast<size_t>(work.shape.size() > 1 ? work.shape.back() : 1);
-    run_(peer.loop, in.data(), out.data(), work.inputs[0].size() / columns, columns,
-         work.result.empty() ? 1 : 0, threads);
-  }
-
- private:
-  bool there_ = false;
-  decltype(&hologram_peers_of) of_ = nullptr;
-  decltype(&hologram_peers_target) target_ = nullptr;
-  decltype(&hologram_peers_run) run_ = nullptr;
+  std::string beside;  // a command, or empty
+  std::string svg;     // a path, or empty
 };
 
 struct Result {
@@ -93,76 +43,69 @@ struct Result {
 };
 
 Result measure(const std::string& name, int64_t size, const Options& options,
-               const Executor& executor, const Peers& peers) {
-  Result result{make_workload(name, size), {}};
-  const Workload& work = result.work;
-  std::vector<Tensor> inputs;
-  for (const Array& array : work.inputs) inputs.push_back(Tensor::from(array, executor));
-  refuse_mistake("tensors", work, work.compute(inputs).array().as<float>());
-  std::vector<Contestant> contestants;
-  contestants.push_back({.name = "tensors", .run = [&] {
-                           work.compute(inputs).eval();
-                           executor.synchronize();
-                         }});
-  std::vector<HologramPeer> list;
-  if (peers && executor.device().backend == BackendType::Cpu) list = peers.of(work);
-  std::vector<Array> results;
-  results.reserve(list.size());
-  const auto threads = static_cast<int>(executor.device().compute_units);
-  for (const HologramPeer& peer : list) {
-    const std::span<float> out = results.emplace_back(DType::F32, work.result).mutable_as<float>();
-    peers.run(peer, work, out, threads);
-    if (std::string_view(peer.name) != "triad") refuse_mistake(peer.name, work, out);
-    contestants.push_back({.name = peer.name, .run = [&work, &peers, peer, out, threads] {
-                             peers.run(peer, work, out, threads);
-                           }});
-  }
-  race(contestants,
-       work.by_flops && work.flops > kLongWork ? std::min(options.rounds, kLongRounds)
-                                               : options.rounds,
-       options.processor_time ? Clock::Processor : Clock::Wall);
-  for (Contestant& c : contestants) c.run = nullptr;
-  result.contestants = std::move(contestants);
-  return result;
+               const Executor& executor, const Peers& peers, Worker* worker) {
+  const std::unique_ptr<Field> field = make_field(name, size, executor, peers, worker);
+  const bool is_long = field->work.by_flops && field->work.flops > kLongWork;
+  race(field->contestants,
+       {.rounds = is_long ? std::min(options.rounds, kLongRounds) : options.rounds,
+        .turn = options.turn_ms * 1e-3,
+        .clock = options.processor_time ? Clock::Processor : Clock::Wall});
+  return {std::move(field->work), std::move(field->contestants)};
 }
 
-// GB/s or GFLOP/s; the triad moves twelve bytes an element, whatever it is the yardstick of.
-double speed(const Workload& work, const Contestant& c) {
-  if (c.name == "triad") return 12.0 * static_cast<double>(work.inputs[0].size()) / c.best / 1e9;
-  return work.speed(c.best);
+double seconds_of(const Contestant& c, const Options& options) {
+  return options.median ? c.median : c.best;
 }
 
-Json json_of(const Result& r) {
+// GB/s or GFLOP/s
+double speed(const Workload& work, const Contestant& c, const Options& options) {
+  const double seconds = seconds_of(c, options);
+  return c.bytes > 0 ? c.bytes / seconds / 1e9 : work.speed(seconds);
+}
+
+Json json_of(const Result& r, const Options& options) {
   const Workload& work = r.work;
   const Contestant& own = r.contestants.front();
-  Json row = {{"work", work.name},   {"elements", work.inputs.front().size()},
-              {"seconds", own.best}, {"bytes", work.bytes},
-              {"flops", work.flops}, {"speed", speed(work, own)},
-              {"unit", work.unit()}, {"peers", Json::array()}};
+  Json row = {{"work", work.name},
+              {"elements", work.inputs.front().size()},
+              {"seconds", seconds_of(own, options)},
+              {"best", own.best},
+              {"median", own.median},
+              {"bytes", work.bytes},
+              {"flops", work.flops},
+              {"speed", speed(work, own, options)},
+              {"unit", work.unit()},
+              {"peers", Json::array()}};
   for (size_t k = 1; k < r.contestants.size(); k++) {
-    const double theirs = speed(work, r.contestants[k]);
-    row["peers"].push_back(
-        {{"name", r.contestants[k].name}, {"speed", theirs}, {"ratio", speed(work, own) / theirs}});
+    const Contestant& peer = r.contestants[k];
+    const double theirs = speed(work, peer, options);
+    row["peers"].push_back({{"name", peer.name},
+                            {"best", peer.best},
+                            {"median", peer.median},
+                            {"speed", theirs},
+                            {"ratio", speed(work, own, options) / theirs}});
   }
   return row;
 }
 
-void print(const Result& r) {
-  const double own = speed(r.work, r.contestants.front());
-  fmt::print("{:10}{:>12}{:>11.1f} us{:>12.2f} {:8}", r.work.name, r.work.inputs.front().size(),
-             r.contestants.front().best * 1e6, own, r.work.unit());
+void print(const Result& r, const Options& options) {
+  const Contestant& own = r.contestants.front();
+  const double ours = speed(r.work, own, options);
+  fmt::print("{:16}{:>12}{:>11.1f} us{:>12.2f} {:8}", r.work.name, r.work.inputs.front().size(),
+             seconds_of(own, options) * 1e6, ours, r.work.unit());
   for (size_t k = 1; k < r.contestants.size(); k++) {
-    const double theirs = speed(r.work, r.contestants[k]);
-    fmt::print("  {} {:.1f} ({:.2f})", r.contestants[k].name, theirs, own / theirs);
+    const double theirs = speed(r.work, r.contestants[k], options);
+    fmt::print("  {} {:.1f} ({:.2f})", r.contestants[k].name, theirs, ours / theirs);
   }
   fmt::print("\n");
   std::fflush(stdout);
 }
 
-BarGroup bars_of(const Result& r) {
+BarGroup bars_of(const Result& r, const Options& options) {
   BarGroup group{
       fmt::format("{}, {} elements", r.work.name, r.work.inputs.front().size()), r.work.unit(), {}};
-  for (const Contestant& c : r.contestants) group.bars.push_back({c.name, speed(r.work, c)});
+  for (const Contestant& c : r.contestants)
+    group.bars.push_back({c.name, speed(r.work, c, options)});
   return group;
 }
 
@@ -216,7 +159,8 @@ int bench(Options options) {
       throw UsageError(
           fmt::format("there is no work '{}' to time", name),
           fmt::format("Choose from {}.{}", fmt::join(known, ", "), suggestion(name, known)));
-  if (options.works.empty()) options.works = known;
+  // Not every device has f64.
+  if (options.works.empty()) options.works = workload_names(!options.crossover);
   if (options.sizes.empty()) {
     if (options.crossover)
       options.sizes.assign(std::begin(kCrossoverSizes), std::end(kCrossoverSizes));
@@ -232,7 +176,8 @@ int bench(Options options) {
   if (!options.json) {
     fmt::print("{} {}", name_of(executor.device().backend), executor.device().name);
     if (on_cpu) fmt::print(", {} threads", executor.device().compute_units);
-    fmt::print("\nEvery result is checked, then timed: the best of some rounds.\n");
+    fmt::print("\nEvery result is checked, then timed: the {} of some rounds.\n",
+               options.median ? "median" : "best");
     if (on_cpu && peers)
       fmt::print(
           "In turns with loops by hand for {} and others, on as many threads; in parentheses: the\n"
@@ -241,22 +186,30 @@ int bench(Options options) {
     else if (on_cpu)
       fmt::print(
           "`ninja -C build bench_peers` adds loops by hand, Eigen and oneDNN to compare with.\n");
-    fmt::print("\n{:10}{:>12}{:>14}{:>12}\n", "work", "elements", "time", "speed");
+    fmt::print("\n{:16}{:>12}{:>14}{:>12}\n", "work", "elements", "time", "speed");
   }
+  std::unique_ptr<Worker> worker;
+  if (!options.beside.empty())
+    worker = std::make_unique<Worker>(options.beside,
+                                      static_cast<int>(executor.device().compute_units));
   Json rows = Json::array();
   std::vector<BarGroup> groups;
   for (const std::string& name : options.works)
     for (const int64_t size : options.sizes) {
-      const Result result = measure(name, size, options, executor, peers);
-      if (options.json) rows.push_back(json_of(result));
-      else print(result);
-      groups.push_back(bars_of(result));
+      const Result result = measure(name, size, options, executor, peers, worker.get());
+      if (options.json) rows.push_back(json_of(result, options));
+      else print(result, options);
+      groups.push_back(bars_of(result, options));
     }
   if (options.json) {
-    const Json all = {{"backend", name_of(executor.device().backend)},
-                      {"device", executor.device().name},
-                      {"threads", executor.device().compute_units},
-                      {"rows", rows}};
+    Json all = {{"backend", name_of(executor.device().backend)},
+                {"device", executor.device().name},
+                {"threads", executor.device().compute_units},
+                {"told", options.median ? "median" : "best"},
+                {"rounds", options.rounds}};
+    if (on_cpu && peers) all["peers"] = {{"loops", peers.target()}, {"versions", peers.versions()}};
+    if (worker != nullptr) all["versions"] = worker->versions();
+    all["rows"] = rows;
     show(all);
   }
   draw(options, fmt::format("{} {}", name_of(executor.device().backend), executor.device().name),
@@ -278,6 +231,12 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
   sub->add_option("--rounds", options->rounds, "The best of so many is told; 7 unless given")
       ->check(CLI::Range(1, 1000));
+  sub->add_flag("--median", options->median, "Tell the median of the rounds, not the best");
+  sub->add_option("--turn", options->turn_ms,
+                  "Milliseconds for which short work is repeated in each round; 2 unless given")
+      ->check(CLI::Range(0.01, 10000.0));
+  sub->add_option("--beside", options->beside,
+                  "A command whose contestants take part, too: bench/python_peers.py is one");
   sub->add_option("--threads", options->threads,
                   "Of the CPU; as the configuration says unless given")
       ->check(CLI::Range(1, 1024));

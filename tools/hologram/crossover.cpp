@@ -30,10 +30,10 @@ Crossing cross(const std::string& name, int64_t size, const Executor& device, co
     return work.compute(inputs).array();
   };
   for (const Executor* on : {&device, &cpu})
-    refuse_mistake("tensors on " + on->device().name, work, whole(*on).as<float>());
+    refuse_mistake("tensors on " + on->device().name, work, whole(*on));
   std::vector<Contestant> both = {{.name = "device", .run = [&] { whole(device); }},
                                   {.name = "cpu", .run = [&] { whole(cpu); }}};
-  race(both, rounds, clock);
+  race(both, {.rounds = rounds, .clock = clock});
   return {name, static_cast<double>(work.inputs.front().size()), both[0].best, both[1].best};
 }
 

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <ctime>
+#include <numbers>
 #include <random>
-#include <thread>
 
 #include "hologram/error.hpp"
 #include "hologram/ops.hpp"
@@ -16,64 +14,223 @@ namespace hologram::tool {
 namespace {
 
 using Tensors = std::vector<Tensor>;
-
-enum class Form { Flat, Rows, Square, Images };
+using ops::ImageLayout;
 
 constexpr int64_t kChannels = 64;  // of images, and of what becomes of them
-const Shape kWeight = {3, 3, kChannels, kChannels};
+constexpr double kEpsilon = 1e-5;  // what layer-norm adds to a variance
+
+// What a work is made of at a size of about n elements in the first input.
+struct Plan {
+  std::vector<Shape> inputs;
+  Shape result;
+  int64_t columns = 1;
+  double terms = 0;  // of which each takes Row::flops
+};
 
 struct Row {
   std::string_view name;
-  int inputs;
-  Form form;
-  bool reduces;  // flat: to one number; rows: to one a row
-  double flops;  // an element; of a product and of images two a term of a sum
+  Plan (*plan)(int64_t n);
+  double flops;
   double tolerance;
   Tensor (*compute)(const Tensors& x);
   double (*expected)(const Workload& work, size_t i);
+  bool by_flops = false;
+  DType dtype = DType::F32;
 };
 
+template <int inputs>
+Plan flat(int64_t n) {
+  return {std::vector<Shape>(inputs, Shape{n}), {n}, 1, static_cast<double>(n)};
+}
+
+template <int inputs>
+Plan to_one(int64_t n) {
+  Plan plan = flat<inputs>(n);
+  plan.result = {};
+  return plan;
+}
+
+Plan rows(int64_t n) {
+  const int64_t columns = std::clamp<int64_t>(n / 10, 1, 1000);
+  const Shape shape = {n / columns, columns};
+  return {{shape}, shape, columns, static_cast<double>(n)};
+}
+
+Plan row_sums_of(int64_t n) {
+  Plan plan = rows(n);
+  plan.result.pop_back();
+  return plan;
+}
+
+Plan column_sums_of(int64_t n) {
+  Plan plan = rows(n);
+  plan.result = {plan.columns};
+  return plan;
+}
+
+Plan rows_with_two(int64_t n) {
+  Plan plan = rows(n);
+  plan.inputs.resize(3, {plan.columns});
+  return plan;
+}
+
+int64_t side_of(double n) { return std::max<int64_t>(1, std::llround(std::sqrt(n))); }
+
+Plan squares(int64_t n) {
+  const int64_t side = side_of(static_cast<double>(n));
+  const auto length = static_cast<double>(side);
+  return {{{side, side}, {side, side}}, {side, side}, side, length * length * length};
+}
+
+// A row by a matrix or a matrix by a column; the matrix comes first.
+template <bool from_left>
+Plan with_vector(int64_t n) {
+  const int64_t side = side_of(static_cast<double>(n));
+  const Shape vector = from_left ? Shape{1, side} : Shape{side, 1};
+  return {{{side, side}, vector}, vector, side, static_cast<double>(side * side)};
+}
+
+struct Convolution {
+  int64_t kernel = 3, stride = 1;
+  bool depthwise = false, planes = false;  // planes: channels first
+
+  ops::Conv2d options() const {
+    return {.stride = stride,
+            .padding = kernel / 2,
+            .groups = depthwise ? kChannels : 1,
+            .layout = planes ? ImageLayout::Nchw : ImageLayout::Nhwc};
+  }
+  int64_t depth() const { return depthwise ? 1 : kChannels; }  // channels that an output sees
+};
+constexpr Convolution kPlain, kPointwise{.kernel = 1}, kDepthwise{.depthwise = true},
+    kStriding{.stride = 2}, kPlanes{.planes = true};
+
+template <const Convolution& c>
+Plan images(int64_t n) {
+  const int64_t side = side_of(static_cast<double>(n) / static_cast<double>(kChannels)),
+                length = (side - 1) / c.stride + 1;
+  const auto image = [](int64_t pixels) {
+    return c.planes ? Shape{1, kChannels, pixels, pixels} : Shape{1, pixels, pixels, kChannels};
+  };
+  const Shape weight = c.planes ? Shape{kChannels, c.depth(), c.kernel, c.kernel}
+                                : Shape{c.kernel, c.kernel, c.depth(), kChannels};
+  return {{image(side), weight},
+          image(length),
+          side,
+          static_cast<double>(length * length * kChannels * c.kernel * c.kernel * c.depth())};
+}
+
+template <const Convolution& c>
+Tensor convolved(const Tensors& x) {
+  return ops::conv2d(x[0], x[1], c.options());
+}
+
 double value(const Workload& work, size_t input, size_t i) {
-  return work.inputs[input].as<float>()[i];
+  const Array& array = work.inputs[input];
+  return array.dtype() == DType::F64 ? reinterpret_cast<const double*>(array.data())[i]
+                                     : reinterpret_cast<const float*>(array.data())[i];
+}
+
+size_t columns_of(const Workload& work) { return static_cast<size_t>(work.columns); }
+
+template <const Convolution& c>
+double convolution(const Workload& work, size_t i) {
+  const int64_t side = work.columns, length = (side - 1) / c.stride + 1;
+  const auto at = static_cast<int64_t>(i);
+  const int64_t pixel = c.planes ? at % (length * length) : at / kChannels,
+                output = c.planes ? at / (length * length) : at % kChannels;
+  double sum = 0;
+  for (int64_t k = 0; k < c.kernel * c.kernel; k++) {
+    const int64_t y = pixel / length * c.stride + k / c.kernel - c.kernel / 2,
+                  x = pixel % length * c.stride + k % c.kernel - c.kernel / 2;
+    if (y < 0 || y >= side || x < 0 || x >= side) continue;
+    for (int64_t d = 0; d < c.depth(); d++) {
+      const int64_t channel = c.depthwise ? output : d, from = y * side + x,
+                    source = c.planes ? channel * side * side + from : from * kChannels + channel,
+                    weight = c.planes ? (output * c.depth() + d) * c.kernel * c.kernel + k
+                                      : (k * c.depth() + d) * kChannels + output;
+      sum += value(work, 0, static_cast<size_t>(source)) *
+             value(work, 1, static_cast<size_t>(weight));
+    }
+  }
+  return sum;
 }
 
 double row_sum(const Workload& work, size_t row) {
-  const auto columns = static_cast<size_t>(work.shape.back());
+  const size_t columns = columns_of(work);
   double sum = 0;
   for (size_t j = 0; j < columns; j++) sum += value(work, 0, row * columns + j);
   return sum;
 }
 
+double column_sum(const Workload& work, size_t column) {
+  double sum = 0;
+  for (size_t i = column; i < work.inputs[0].size(); i += columns_of(work))
+    sum += value(work, 0, i);
+  return sum;
+}
+
+double whole_sum(const Workload& work, size_t) {
+  double sum = 0;
+  for (size_t i = 0; i < work.inputs[0].size(); i++) sum += value(work, 0, i);
+  return sum;
+}
+
+double dot(const Workload& work, size_t) {
+  double sum = 0;
+  for (size_t i = 0; i < work.inputs[0].size(); i++) sum += value(work, 0, i) * value(work, 1, i);
+  return sum;
+}
+
 double softmax(const Workload& work, size_t i) {
-  const auto columns = static_cast<size_t>(work.shape.back());
+  const size_t columns = columns_of(work);
   double sum = 0;
   for (size_t j = 0; j < columns; j++)
     sum += std::exp(value(work, 0, i / columns * columns + j) - value(work, 0, i));
   return 1 / sum;
 }
 
+Tensor layer_norm(const Tensors& x) {
+  const Tensor from_mean = x[0] - ops::mean(x[0], -1, true);
+  const Tensor variance = ops::mean(from_mean * from_mean, -1, true);
+  return from_mean / ops::sqrt(variance + kEpsilon) * x[1] + x[2];
+}
+
+double layer_norm_of(const Workload& work, size_t i) {
+  const size_t columns = columns_of(work), row = i / columns, column = i % columns;
+  const double mean = row_sum(work, row) / static_cast<double>(columns);
+  double squares = 0;
+  for (size_t j = 0; j < columns; j++) {
+    const double from_mean = value(work, 0, row * columns + j) - mean;
+    squares += from_mean * from_mean;
+  }
+  const double deviation = std::sqrt(squares / static_cast<double>(columns) + kEpsilon);
+  return (value(work, 0, i) - mean) / deviation * value(work, 1, column) + value(work, 2, column);
+}
+
 double product(const Workload& work, size_t i) {
-  const auto side = static_cast<size_t>(work.shape.back());
+  const size_t side = columns_of(work);
   double sum = 0;
   for (size_t k = 0; k < side; k++)
     sum += value(work, 0, i / side * side + k) * value(work, 1, k * side + i % side);
   return sum;
 }
 
-double convolution(const Workload& work, size_t i) {
-  const auto side = work.shape[1], at = static_cast<int64_t>(i);
-  const int64_t output = at % kChannels, column = at / kChannels % side,
-                row = at / kChannels / side;
+double row_by_matrix(const Workload& work, size_t i) {
+  const size_t side = columns_of(work);
   double sum = 0;
-  for (int64_t k = 0; k < 9; k++) {
-    const int64_t y = row + k / 3 - 1, x = column + k % 3 - 1;
-    if (y < 0 || y >= side || x < 0 || x >= side) continue;
-    for (int64_t c = 0; c < kChannels; c++)
-      sum += value(work, 0, static_cast<size_t>((y * side + x) * kChannels + c)) *
-             value(work, 1, static_cast<size_t>((k * kChannels + c) * kChannels + output));
-  }
+  for (size_t k = 0; k < side; k++) sum += value(work, 1, k) * value(work, 0, k * side + i);
   return sum;
 }
+
+double matrix_by_column(const Workload& work, size_t i) {
+  const size_t side = columns_of(work);
+  double sum = 0;
+  for (size_t k = 0; k < side; k++) sum += value(work, 0, i * side + k) * value(work, 1, k);
+  return sum;
+}
+
+Tensor matrix_product(const Tensors& x) { return ops::matmul(x[0], x[1]); }
 
 Tensor twelve(const Tensors& x) {
   Tensor t = x[0] * x[1];
@@ -95,127 +252,133 @@ double sigmoid_chain(const Workload& w, size_t i) {
   return 1 / (1 + std::exp(-x)) * value(w, 3, i) - value(w, 4, i);
 }
 
-constexpr Row kRows[] = {
-    {"add", 2, Form::Flat, false, 1, 1e-6, [](const Tensors& x) { return x[0] + x[1]; },
-     [](const Workload& w, size_t i) { return value(w, 0, i) + value(w, 1, i); }},
-    {"fma", 3, Form::Flat, false, 2, 1e-6,
-     [](const Tensors& x) { return ops::fma(x[0], x[1], x[2]); },
-     [](const Workload& w, size_t i) { return value(w, 0, i) * value(w, 1, i) + value(w, 2, i); }},
-    {"sigmoid", 5, Form::Flat, false, 18, 1e-6,
-     [](const Tensors& x) { return ops::sigmoid(x[0] * x[1] + x[2]) * x[3] - x[4]; },
-     sigmoid_chain},
-    {"twelve", 5, Form::Flat, false, 12, 1e-5, twelve, twelve_of},
-    {"sum", 1, Form::Flat, true, 1, 1e-5, [](const Tensors& x) { return ops::sum(x[0]); },
-     [](const Workload& w, size_t) { return row_sum(w, 0); }},
-    {"row-sums", 1, Form::Rows, true, 1, 1e-5, [](const Tensors& x) { return ops::sum(x[0], -1); },
-     row_sum},
-    {"softmax", 1, Form::Rows, false, 16, 1e-6, [](const Tensors& x) { return ops::softmax(x[0]); },
-     softmax},
-    {"matmul", 2, Form::Square, false, 2, 1e-4,
-     [](const Tensors& x) { return ops::matmul(x[0], x[1]); }, product},
-    {"conv2d", 2, Form::Images, false, 2, 1e-4,
-     [](const Tensors& x) { return ops::conv2d(x[0], x[1], {.padding = 1}); }, convolution},
-};
-
-double now(Clock clock) {
-  timespec time{};
-  clock_gettime(clock == Clock::Wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+double gelu(const Workload& w, size_t i) {
+  const double x = value(w, 0, i);
+  return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
 }
 
-double seconds_of(const Contestant& contestant, int times, Clock clock) {
-  const double start = now(clock);
-  for (int k = 0; k < times; k++) contestant.run();
-  return now(clock) - start;
+constexpr Row kRows[] = {
+    {"add", flat<2>, 1, 1e-6, [](const Tensors& x) { return x[0] + x[1]; },
+     [](const Workload& w, size_t i) { return value(w, 0, i) + value(w, 1, i); }},
+    {"fma", flat<3>, 2, 1e-6, [](const Tensors& x) { return ops::fma(x[0], x[1], x[2]); },
+     [](const Workload& w, size_t i) { return value(w, 0, i) * value(w, 1, i) + value(w, 2, i); }},
+    {"sigmoid", flat<5>, 18, 1e-6,
+     [](const Tensors& x) { return ops::sigmoid(x[0] * x[1] + x[2]) * x[3] - x[4]; },
+     sigmoid_chain},
+    {"twelve", flat<5>, 12, 1e-5, twelve, twelve_of},
+    {"gelu", flat<1>, 20, 1e-6, [](const Tensors& x) { return ops::gelu(x[0]); }, gelu},
+    {"exp", flat<1>, 14, 1e-6, [](const Tensors& x) { return ops::exp(x[0]); },
+     [](const Workload& w, size_t i) { return std::exp(value(w, 0, i)); }},
+    {"sum", to_one<1>, 1, 1e-5, [](const Tensors& x) { return ops::sum(x[0]); }, whole_sum},
+    {"dot", to_one<2>, 2, 1e-5, [](const Tensors& x) { return ops::dot(x[0], x[1]); }, dot},
+    {"row-sums", row_sums_of, 1, 1e-5, [](const Tensors& x) { return ops::sum(x[0], -1); },
+     row_sum},
+    {"column-sums", column_sums_of, 1, 1e-5, [](const Tensors& x) { return ops::sum(x[0], 0); },
+     column_sum},
+    {"softmax", rows, 16, 1e-6, [](const Tensors& x) { return ops::softmax(x[0]); }, softmax},
+    {"layer-norm", rows_with_two, 9, 1e-5, layer_norm, layer_norm_of},
+    {"matmul", squares, 2, 1e-4, matrix_product, product, true},
+    {"matmul-f64", squares, 2, 1e-12, matrix_product, product, true, DType::F64},
+    {"vector-matrix", with_vector<true>, 2, 1e-5,
+     [](const Tensors& x) { return ops::matmul(x[1], x[0]); }, row_by_matrix},
+    {"matrix-vector", with_vector<false>, 2, 1e-5, matrix_product, matrix_by_column},
+    {"conv2d", images<kPlain>, 2, 1e-4, convolved<kPlain>, convolution<kPlain>, true},
+    {"conv2d-1x1", images<kPointwise>, 2, 1e-4, convolved<kPointwise>, convolution<kPointwise>,
+     true},
+    {"conv2d-depthwise", images<kDepthwise>, 2, 1e-4, convolved<kDepthwise>,
+     convolution<kDepthwise>, true},
+    {"conv2d-stride2", images<kStriding>, 2, 1e-4, convolved<kStriding>, convolution<kStriding>,
+     true},
+    {"conv2d-nchw", images<kPlanes>, 2, 1e-4, convolved<kPlanes>, convolution<kPlanes>, true},
+};
+
+double product_of(const Shape& shape) {
+  double count = 1;
+  for (const int64_t length : shape) count *= static_cast<double>(length);
+  return count;
+}
+
+Array numbers(DType dtype, const Shape& shape, std::minstd_rand& random) {
+  Array array(dtype, shape);
+  std::uniform_real_distribution<float> uniform(-1, 2);
+  if (dtype == DType::F64)
+    for (double& v : array.mutable_as<double>()) v = uniform(random);
+  else
+    for (float& v : array.mutable_as<float>()) v = uniform(random);
+  return array;
+}
+
+double value_of(const Array& array, size_t i) {
+  return array.dtype() == DType::F64 ? array.as<double>()[i] : array.as<float>()[i];
+}
+
+bool differ(double a, double b, double tolerance) {
+  return !(std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b)));
+}
+
+template <class T>
+std::string difference(const Workload& work, const Array& result, const Array& right) {
+  const std::span<const T> got = result.as<T>(), want = right.as<T>();
+  // Both may be off, to either side.
+  for (size_t i = 0; i < got.size(); i++)
+    if (differ(got[i], want[i], 2 * work.tolerance))
+      return fmt::format("{}: element {} is {}, not about {}", work.name, i, got[i], want[i]);
+  return {};
 }
 
 }  // namespace
 
-std::vector<std::string> workload_names() {
+std::vector<std::string> workload_names(bool doubles) {
   std::vector<std::string> names;
-  for (const Row& row : kRows) names.emplace_back(row.name);
+  for (const Row& row : kRows)
+    if (doubles || row.dtype != DType::F64) names.emplace_back(row.name);
   return names;
 }
 
 Workload make_workload(std::string_view name, int64_t n) {
   const Row& row = *std::find_if(std::begin(kRows), std::end(kRows),
                                  [&](const Row& r) { return r.name == name; });
+  const Plan plan = row.plan(n);
   Workload work{.name = row.name,
-                .shape = {n},
                 .inputs = {},
-                .result = {},
-                .flops = row.flops,
-                .by_flops = row.form == Form::Square || row.form == Form::Images,
+                .result = plan.result,
+                .columns = plan.columns,
+                .flops = row.flops * plan.terms,
+                .by_flops = row.by_flops,
                 .tolerance = row.tolerance,
                 .compute = row.compute,
                 .expected = row.expected};
-  if (row.form == Form::Rows) {
-    const int64_t columns = std::clamp<int64_t>(n / 10, 1, 1000);
-    work.shape = {n / columns, columns};
-  }
-  if (row.form == Form::Square) {
-    const int64_t side = std::llround(std::sqrt(static_cast<double>(n)));
-    work.shape = {side, side};
-    work.flops *= static_cast<double>(side);
-  }
-  if (row.form == Form::Images) {
-    const double pixels = static_cast<double>(n) / static_cast<double>(kChannels);
-    const int64_t side = std::max<int64_t>(1, std::llround(std::sqrt(pixels)));
-    work.shape = {1, side, side, kChannels};
-    work.flops *= static_cast<double>(9 * kChannels);
-  }
-  work.result = work.shape;
-  if (row.reduces) work.result.pop_back();
   std::minstd_rand random(1);
-  std::uniform_real_distribution<float> uniform(-1, 2);
-  for (int k = 0; k < row.inputs; k++) {
-    Array array(DType::F32, row.form == Form::Images && k == 1 ? kWeight : work.shape);
-    for (float& v : array.mutable_as<float>()) v = uniform(random);
-    work.inputs.push_back(array);
-    work.bytes += static_cast<double>(array.bytes());
+  for (const Shape& shape : plan.inputs) {
+    work.inputs.push_back(numbers(row.dtype, shape, random));
+    work.bytes += static_cast<double>(work.inputs.back().bytes());
   }
-  work.flops *= static_cast<double>(work.inputs[0].size());
-  double results = 4;
-  for (const int64_t length : work.result) results *= static_cast<double>(length);
-  work.bytes += results;
+  work.bytes += product_of(work.result) * static_cast<double>(size_of(row.dtype));
   return work;
 }
 
-std::string mistake(const Workload& work, std::span<const float> result) {
+std::string mistake(const Workload& work, const Array& result) {
+  if (result.dtype() != work.dtype() || result.shape() != work.result)
+    return fmt::format("{}: another dtype or shape than expected", work.name);
   const size_t steps = std::min<size_t>(result.size(), 1000);
   for (size_t k = 0; k < steps; k++) {
     const size_t i = steps == 1 ? 0 : k * (result.size() - 1) / (steps - 1);
-    const double want = work.expected(work, i), got = result[i];
-    if (!(std::abs(got - want) <= work.tolerance * std::max(1.0, std::abs(want))))
+    const double want = work.expected(work, i), got = value_of(result, i);
+    if (differ(got, want, work.tolerance))
       return fmt::format("{}: element {} is {}, not {}", work.name, i, got, want);
   }
   return {};
 }
 
-void refuse_mistake(const std::string& who, const Workload& work, std::span<const float> result) {
-  if (const std::string wrong = mistake(work, result); !wrong.empty())
+void refuse_mistake(const std::string& who, const Workload& work, const Array& result,
+                    const Array& right) {
+  std::string wrong = mistake(work, result);
+  if (wrong.empty() && !right.empty())
+    wrong = work.dtype() == DType::F64 ? difference<double>(work, result, right)
+                                       : difference<float>(work, result, right);
+  if (!wrong.empty())
     throw Error(ErrorKind::DeviceLost, "a wrong result of " + who + ": " + wrong,
                 "Do not rely on this device; `hologram devices` checks it, too.");
-}
-
-void race(std::vector<Contestant>& contestants, int rounds, Clock clock) {
-  constexpr double kShortest = 2e-3;
-  // Worker threads stay a while with whom they worked for last, and so do caches.
-  constexpr auto kHandOver = std::chrono::milliseconds(2);
-  std::vector<int> times;
-  for (Contestant& c : contestants) {
-    c.run();  // whatever happens once: compiling, memory
-    const double once = seconds_of(c, 1, clock);
-    times.push_back(std::max(1, static_cast<int>(kShortest / std::max(once, 1e-7))));
-    c.best = INFINITY;
-  }
-  for (int round = 0; round < rounds; round++)
-    for (size_t i = 0; i < contestants.size(); i++) {
-      std::this_thread::sleep_for(kHandOver);
-      contestants[i].run();
-      contestants[i].best =
-          std::min(contestants[i].best, seconds_of(contestants[i], times[i], clock) / times[i]);
-    }
 }
 
 }  // namespace hologram::tool

@@ -1,0 +1,66 @@
+#include "race.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
+
+namespace hologram::tool {
+namespace {
+
+// Worker threads stay a while with whom they worked for last, and so do caches.
+constexpr auto kHandOver = std::chrono::milliseconds(2);
+constexpr double kWarm = 1e-2;  // seconds: programs that are run often are compiled
+constexpr int kMostTimes = 100'000;
+
+double now(Clock clock) {
+  timespec time{};
+  clock_gettime(clock == Clock::Wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double seconds_of(const Contestant& contestant, int times, Clock clock) {
+  if (contestant.timed) return contestant.timed(times, clock);
+  const double start = now(clock);
+  for (int k = 0; k < times; k++) contestant.run();
+  return now(clock) - start;
+}
+
+int times_within(double seconds, double once) {
+  return static_cast<int>(std::clamp(seconds / std::max(once, 1e-9), 1.0, double{kMostTimes}));
+}
+
+// Whatever happens once, and then some; returns how often it fits into a turn.
+int warm(const Contestant& contestant, const Course& course) {
+  seconds_of(contestant, 1, Clock::Wall);
+  const double once = seconds_of(contestant, 1, Clock::Wall);
+  const int times = times_within(std::max(kWarm, course.turn), once);
+  if (times == 1) return 1;
+  return times_within(course.turn, seconds_of(contestant, times, Clock::Wall) / times);
+}
+
+double middle(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+}  // namespace
+
+void race(std::vector<Contestant>& contestants, const Course& course) {
+  std::vector<int> times;
+  for (const Contestant& c : contestants) times.push_back(warm(c, course));
+  std::vector<std::vector<double>> seconds(contestants.size());
+  for (int round = 0; round < course.rounds; round++)
+    for (size_t i = 0; i < contestants.size(); i++) {
+      std::this_thread::sleep_for(kHandOver);
+      seconds_of(contestants[i], 1, course.clock);  // caches are its own again
+      seconds[i].push_back(seconds_of(contestants[i], times[i], course.clock) / times[i]);
+    }
+  for (size_t i = 0; i < contestants.size(); i++) {
+    contestants[i].best = *std::min_element(seconds[i].begin(), seconds[i].end());
+    contestants[i].median = middle(seconds[i]);
+  }
+}
+
+}  // namespace hologram::tool

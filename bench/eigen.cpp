@@ -9,7 +9,6 @@ namespace {
 using Index = Eigen::Index;
 using Flat = Eigen::ArrayXf;
 using Rows = Eigen::Array<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 struct Flats {
   const float* const* in;
@@ -46,6 +45,13 @@ void twelve_loop(const float* const* in, float* out, size_t begin, size_t end, s
         .min(4.0f);
   });
 }
+void exp_loop(const float* const* in, float* out, size_t begin, size_t end, size_t) {
+  flat(in, out, begin, end, [](const Flats& x) { return x(0).exp(); });
+}
+void dot_loop(const float* const* in, float* out, size_t begin, size_t end, size_t) {
+  const Flats x{in, begin, end - begin};
+  *out = x(0).matrix().dot(x(1).matrix());
+}
 void sum_loop(const float* const* in, float* out, size_t begin, size_t end, size_t) {
   *out = Flats{in, begin, end - begin}(0).sum();
 }
@@ -61,10 +67,20 @@ void softmax_loop(const float* const* in, float* out, size_t begin, size_t end, 
     y /= y.sum();
   }
 }
+template <class T>
 void matmul_loop(const float* const* in, float* out, size_t begin, size_t end, size_t side) {
+  using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const auto n = static_cast<Index>(side), rows = static_cast<Index>(end - begin);
-  const Eigen::Map<const Matrix> a(in[0] + begin * side, rows, n), b(in[1], n, n);
-  Eigen::Map<Matrix>(out + begin * side, rows, n).noalias() = a * b;
+  const size_t first = begin * side;
+  const Eigen::Map<const Matrix> a(reinterpret_cast<const T*>(in[0]) + first, rows, n),
+      b(reinterpret_cast<const T*>(in[1]), n, n);
+  Eigen::Map<Matrix>(reinterpret_cast<T*>(out) + first, rows, n).noalias() = a * b;
+}
+void matrix_vector_loop(const float* const* in, float* out, size_t begin, size_t end, size_t side) {
+  using Vector = Eigen::VectorXf;
+  const Eigen::Map<const Vector> x(in[1], static_cast<Index>(side));
+  Eigen::Map<Vector>(out + begin, static_cast<Index>(end - begin)).noalias() =
+      rows_of(in[0], begin, end, side).matrix() * x;
 }
 
 }  // namespace
@@ -73,9 +89,13 @@ Loop add() { return add_loop; }
 Loop fma() { return fma_loop; }
 Loop sigmoid() { return sigmoid_loop; }
 Loop twelve() { return twelve_loop; }
+Loop exp() { return exp_loop; }
 Loop sum() { return sum_loop; }
+Loop dot() { return dot_loop; }
 Loop row_sums() { return row_sums_loop; }
 Loop softmax() { return softmax_loop; }
-Loop matmul() { return matmul_loop; }
+Loop matmul() { return matmul_loop<float>; }
+Loop matmul_f64() { return matmul_loop<double>; }
+Loop matrix_vector() { return matrix_vector_loop; }
 
 }  // namespace eigen

@@ -11,9 +11,13 @@ Loop add();
 Loop fma();
 Loop sigmoid();
 Loop twelve();
+Loop exp();
 Loop sum();
+Loop dot();
 Loop row_sums();
 Loop softmax();
 Loop matmul();  // rows of the product of two square matrices
+Loop matmul_f64();
+Loop matrix_vector();
 
 }  // namespace eigen

@@ -4,6 +4,9 @@
 #define HWY_TARGET_INCLUDE "../bench/kernels_loops.cpp"
 #include <hwy/foreach_target.h>
 
+#include <cmath>
+#include <numbers>
+
 #include "interp/vector-inl.hpp"
 #include "loops.hpp"
 #include "program/expansions/functions.hpp"
@@ -52,18 +55,40 @@ HWY_INLINE F twelve_of(F a, F b, F c, F e, F f) {
 }
 ELEMENTWISE(twelve_loop, twelve_of(x(0), x(1), x(2), x(3), x(4)))
 
-HWY_INLINE float sum_of(const float* x, size_t count) {
+ELEMENTWISE(gelu_loop, fma(x(0) * x(0).lit(0.5), ex::erf(x(0) * x(0).lit(std::numbers::sqrt2 / 2)),
+                           x(0) * x(0).lit(0.5)))
+ELEMENTWISE(exp_loop, ex::exp(x(0)))
+
+// sum + what is added of vector and of element i; four chains of additions.
+template <class Vector, class Element>
+HWY_INLINE float sum_by(size_t count, Vector add, Element element) {
   auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
   size_t i = 0;
   for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
-    s0 = hn::Add(s0, hn::LoadU(d, x + i));
-    s1 = hn::Add(s1, hn::LoadU(d, x + i + kLanes));
-    s2 = hn::Add(s2, hn::LoadU(d, x + i + 2 * kLanes));
-    s3 = hn::Add(s3, hn::LoadU(d, x + i + 3 * kLanes));
+    s0 = add(s0, i);
+    s1 = add(s1, i + kLanes);
+    s2 = add(s2, i + 2 * kLanes);
+    s3 = add(s3, i + 3 * kLanes);
   }
   float sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
-  for (; i < count; i++) sum += x[i];
+  for (; i < count; i++) sum += element(i);
   return sum;
+}
+using V = hn::Vec<D>;
+
+HWY_INLINE float sum_of(const float* x, size_t count) {
+  return sum_by(
+      count, [x](V s, size_t i) HWY_ATTR { return hn::Add(s, hn::LoadU(d, x + i)); },
+      [x](size_t i) HWY_ATTR { return x[i]; });
+}
+void dot_loop(const float* const* in, float* out, size_t begin, size_t end, size_t) {
+  const float *a = in[0] + begin, *b = in[1] + begin;
+  *out = sum_by(
+      end - begin,
+      [a, b](V s, size_t i) HWY_ATTR {
+        return hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s);
+      },
+      [a, b](size_t i) HWY_ATTR { return a[i] * b[i]; });
 }
 void sum_loop(const float* const* in, float* out, size_t begin, size_t end, size_t) {
   *out = sum_of(in[0] + begin, end - begin);
@@ -100,6 +125,32 @@ void softmax_loop(const float* const* in, float* out, size_t begin, size_t end, 
   }
 }
 
+void layer_norm_loop(const float* const* in, float* out, size_t begin, size_t end, size_t columns) {
+  const float *weight = in[1], *bias = in[2];
+  const auto count = static_cast<float>(columns);
+  for (size_t row = begin; row < end; row++) {
+    const float* x = in[0] + row * columns;
+    float* y = out + row * columns;
+    const float mean = sum_of(x, columns) / count;
+    const V means = hn::Set(d, mean);
+    const float squares = sum_by(
+        columns,
+        [x, means](V s, size_t j) HWY_ATTR {
+          const V from_mean = hn::Sub(hn::LoadU(d, x + j), means);
+          return hn::MulAdd(from_mean, from_mean, s);
+        },
+        [x, mean](size_t j) HWY_ATTR { return (x[j] - mean) * (x[j] - mean); });
+    const float scale = 1 / std::sqrt(squares / count + kEpsilon);
+    const V scales = hn::Set(d, scale);
+    size_t j = 0;
+    for (; j + kLanes <= columns; j += kLanes) {
+      const V normal = hn::Mul(hn::Sub(hn::LoadU(d, x + j), means), scales);
+      hn::StoreU(hn::MulAdd(normal, hn::LoadU(d, weight + j), hn::LoadU(d, bias + j)), d, y + j);
+    }
+    for (; j < columns; j++) y[j] = (x[j] - mean) * scale * weight[j] + bias[j];
+  }
+}
+
 const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace loops::HWY_NAMESPACE
@@ -122,9 +173,13 @@ LOOP(fma)
 LOOP(triad)
 LOOP(sigmoid)
 LOOP(twelve)
+LOOP(gelu)
+LOOP(exp)
 LOOP(sum)
+LOOP(dot)
 LOOP(row_sums)
 LOOP(softmax)
+LOOP(layer_norm)
 
 HWY_EXPORT(target_name);
 const char* target() {

@@ -55,13 +55,11 @@ void Peers::run(const HologramPeer& peer, const Workload& work, Array& out, int 
     in.push_back(reinterpret_cast<const float*>(array.data()));
   auto* const to = reinterpret_cast<float*>(out.mutable_data());
   const auto columns = static_cast<size_t>(work.columns);
-  if (peer.own_threads != 0)
-    return peer.loop(in.data(), to, 0, static_cast<size_t>(threads), columns);
   if (peer.name == kRead.name) {
     float sum = 0;
-    return run_(peer.loop, in.data(), &sum, work.inputs[0].size(), 1, 1, threads);
+    return run_(peer, in.data(), &sum, work.inputs[0].size(), 1, 1, threads);
   }
-  run_(peer.loop, in.data(), to, work.inputs[0].size() / columns, columns,
+  run_(peer, in.data(), to, work.inputs[0].size() / columns, columns,
        work.result.empty() ? 1 : 0, threads);
 }
 

@@ -18,10 +18,16 @@ extern "C" {
 using HologramLoop = void (*)(const float* const* in, float* out, size_t begin, size_t end,
                               size_t columns);
 
+enum HologramThreads {
+  kHologramParts,      // many small parts for threads
+  kHologramOnePart,    // one a thread
+  kHologramOwnThreads  // it has its own
+};
+
 struct HologramPeer {
   const char* name;
   HologramLoop loop;
-  int own_threads;
+  HologramThreads threads;
 };
 
 enum { kHologramMostPeers = 8 };
@@ -33,7 +39,7 @@ HOLOGRAM_PEERS_API size_t hologram_peers_of(const char* work, HologramPeer* peer
 HOLOGRAM_PEERS_API const char* hologram_peers_target();
 // "oneDNN 2.6.3, OpenBLAS 0.3.21": the libraries, and the compiler of the loops.
 HOLOGRAM_PEERS_API const char* hologram_peers_versions();
-// A loop over `count` elements or rows of `columns`, on so many threads; to_one: a sum.
-HOLOGRAM_PEERS_API void hologram_peers_run(HologramLoop loop, const float* const* in, float* out,
+// All of `count` elements or rows of `columns`, on so many threads; to_one: a sum.
+HOLOGRAM_PEERS_API void hologram_peers_run(HologramPeer peer, const float* const* in, float* out,
                                            size_t count, size_t columns, int to_one, int threads);
 }

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kLongWork = 1e9;  // operations of work that is timed a few times only
-constexpr int kLongRounds = 3;
+constexpr int kLongRounds = 5;
 constexpr int64_t kSizes[] = {1'000, 100'000, 10'000'000};
 constexpr int64_t kCrossoverSizes[] = {1'000,   3'000,     10'000,    30'000,    100'000,
                                        300'000, 1'000'000, 3'000'000, 10'000'000};

@@ -11,6 +11,7 @@ namespace {
 // Worker threads stay a while with whom they worked for last, and so do caches.
 constexpr auto kHandOver = std::chrono::milliseconds(2);
 constexpr double kWarm = 1e-2;  // seconds: programs that are run often are compiled
+constexpr double kLong = 3e-2;  // seconds: what was in caches before does not count
 constexpr int kMostTimes = 100'000;
 
 double now(Clock clock) {
@@ -30,13 +31,12 @@ int times_within(double seconds, double once) {
   return static_cast<int>(std::clamp(seconds / std::max(once, 1e-9), 1.0, double{kMostTimes}));
 }
 
-// Whatever happens once, and then some; returns how often it fits into a turn.
-int warm(const Contestant& contestant, const Course& course) {
+// Seconds of one run, after whatever happens once, and then some.
+double warm(const Contestant& contestant, const Course& course) {
   seconds_of(contestant, 1, Clock::Wall);
   const double once = seconds_of(contestant, 1, Clock::Wall);
   const int times = times_within(std::max(kWarm, course.turn), once);
-  if (times == 1) return 1;
-  return times_within(course.turn, seconds_of(contestant, times, Clock::Wall) / times);
+  return times == 1 ? once : seconds_of(contestant, times, Clock::Wall) / times;
 }
 
 double middle(std::vector<double> values) {
@@ -48,14 +48,15 @@ double middle(std::vector<double> values) {
 }  // namespace
 
 void race(std::vector<Contestant>& contestants, const Course& course) {
-  std::vector<int> times;
-  for (const Contestant& c : contestants) times.push_back(warm(c, course));
+  std::vector<double> once;
+  for (const Contestant& c : contestants) once.push_back(warm(c, course));
   std::vector<std::vector<double>> seconds(contestants.size());
   for (int round = 0; round < course.rounds; round++)
     for (size_t i = 0; i < contestants.size(); i++) {
       std::this_thread::sleep_for(kHandOver);
-      seconds_of(contestants[i], 1, course.clock);  // caches are its own again
-      seconds[i].push_back(seconds_of(contestants[i], times[i], course.clock) / times[i]);
+      if (once[i] < kLong) seconds_of(contestants[i], 1, course.clock);  // caches are its own again
+      const int times = times_within(course.turn, once[i]);
+      seconds[i].push_back(seconds_of(contestants[i], times, course.clock) / times);
     }
   for (size_t i = 0; i < contestants.size(); i++) {
     contestants[i].best = *std::min_element(seconds[i].begin(), seconds[i].end());

@@ -21,6 +21,7 @@ struct Workload {
   double flops = 0;
   bool by_flops = false;  // its speed is told in GFLOP/s, not in GB/s
   double tolerance = 0;   // of the result, against the larger of it and 1
+  double apart = 0;       // how much two that are right may differ, anywhere
   // The result of tensors made from the inputs.
   Tensor (*compute)(const std::vector<Tensor>& inputs);
   // Element i of the result in double.

@@ -1,0 +1,85 @@
+"""What is asked of hologram beside its peers, and where it falls short."""
+
+import dataclasses
+
+LOOPS = ("loop", "gcc 256", "gcc 512")
+PYTORCH = ("PyTorch", "PyTorch out=", "torch.compile")
+SMALL, MIDDLE, LARGE = 10**3, 10**5, 10**7
+
+
+@dataclasses.dataclass
+class Row:
+    """A work at one size on so many threads, with the speed of everybody."""
+
+    work: str
+    elements: int
+    threads: int
+    unit: str
+    seconds: float
+    speeds: dict  # "hologram" among them
+
+    def ratio(self, peers):
+        """hologram's speed over that of the fastest of these; None if none took part."""
+        there = [self.speeds[peer] for peer in peers if peer in self.speeds]
+        return self.speeds["hologram"] / max(there) if there else None
+
+    def name(self):
+        if self.work.startswith("matmul"):
+            size = f"{round(self.elements**0.5)}²"
+        elif self.work.startswith("conv2d"):
+            side = round((self.elements / 64) ** 0.5)
+            size = f"{side} × {side} × 64"
+        else:
+            size = f"{self.elements:,}"
+        return f"{self.work}, {size}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+
+
+@dataclasses.dataclass
+class Bar:
+    what: str
+    works: tuple
+    sizes: tuple  # empty: all
+    peers: tuple
+    least: float
+
+
+SINGLE = ("add", "fma", "gelu", "exp", "sum", "dot", "row-sums", "column-sums", "softmax", "layer-norm")
+BARS = [
+    Bar("the best loop by hand", ("add", "fma", "sigmoid", "twelve", "gelu"), (MIDDLE, LARGE), LOOPS, 0.95),
+    Bar("the best loop by hand", ("dot", "row-sums", "softmax", "layer-norm"), (MIDDLE, LARGE), LOOPS, 0.9),
+    Bar("a triad", ("add", "fma"), (LARGE,), ("triad",), 0.95),
+    Bar("PyTorch eager, single operations", SINGLE, (), ("PyTorch",), 1),
+    Bar("PyTorch eager, chains", ("sigmoid", "twelve"), (), ("PyTorch",), 3),
+    Bar("PyTorch out=", ("add",), (LARGE,), ("PyTorch out=",), 1),
+    Bar("oneDNN, the better of its threads and ours", ("matmul",), (), ("oneDNN", "oneDNN cut"), 0.93),
+    Bar("OpenBLAS", ("matmul-f64",), (), ("OpenBLAS",), 0.98),
+    Bar("reading the matrix", ("vector-matrix", "matrix-vector"), (), ("read",), 0.93),
+    Bar("oneDNN", ("conv2d", "conv2d-1x1", "conv2d-depthwise", "conv2d-stride2"), (), ("oneDNN",), 0.93),
+]
+BUSY = Bar("oneDNN, beside a busy process", ("matmul",), (), ("oneDNN", "oneDNN cut"), 0.9)
+# Microseconds at most.
+LIMITS = {
+    "executor_us": ("the first Executor of the CPU", 5000),
+    "graph_to_code_us": ("from the graph of the chain of twelve to its code", 150),
+    "jit_compile_us": ("of which from program to code", 150),
+}
+
+
+def held(rows, bars):
+    """(row, bar, ratio) for whatever a bar is said of and its peers took part in."""
+    for bar in bars:
+        for row in rows:
+            if row.work not in bar.works or (bar.sizes and row.elements not in bar.sizes):
+                continue
+            ratio = row.ratio(bar.peers)
+            if ratio is not None:
+                yield row, bar, ratio
+
+
+def rows_of(run):
+    """The rows of one run of `hologram bench --json`."""
+    rows = []
+    for r in run["rows"]:
+        speeds = {"hologram": r["speed"]} | {p["name"]: p["speed"] for p in r["peers"]}
+        rows.append(Row(r["work"], r["elements"], run["threads"], r["unit"], r["seconds"], speeds))
+    return rows

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""compare_cpu.py --build FOLDER [--quick] [--out FOLDER]: runs `hologram bench` beside everybody there
+is, one run after the other on an otherwise idle machine, and writes the report. scripts/compare-cpu
+builds what it needs and calls it.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+
+import compare_report
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FLAT = ["add", "fma", "sigmoid", "twelve", "gelu", "exp", "sum", "dot", "row-sums", "column-sums"]
+ROWS = ["softmax", "layer-norm"]
+CONVOLUTIONS = ["conv2d", "conv2d-1x1", "conv2d-depthwise", "conv2d-stride2", "conv2d-nchw"]
+
+
+def squares(*sides):
+    return [side * side for side in sides]
+
+
+def images(*sides):
+    return [side * side * 64 for side in sides]
+
+
+# Works, sizes, sizes of a quick run.
+GROUPS = {
+    "arrays": (FLAT + ROWS, [10**3, 10**5, 10**7], [10**3, 10**5, 10**7]),
+    "gemv": (["vector-matrix", "matrix-vector"], [10**5, 10**7], [10**5, 10**7]),
+    "sgemm": (["matmul"], squares(256, 512, 1024, 2048, 4096), squares(256, 512, 1024)),
+    "dgemm": (["matmul-f64"], squares(256, 512, 1024, 2048), squares(256, 512, 1024)),
+    "conv2d": (CONVOLUTIONS, images(14, 56), images(14, 56)),
+}
+# Half of the time, in pieces that are short beside a turn.
+BUSY = """
+import time
+while True:
+    end = time.perf_counter() + 0.01
+    while time.perf_counter() < end:
+        pass
+    time.sleep(0.01)
+"""
+
+
+def output_of(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def machine():
+    cpu = dict(re.findall(r"^\s*([^:\n]+):\s*(.*)$", output_of("lscpu"), re.M))
+    caches = [f"{name} {cpu[key]}" for name, key in
+              (("L1d", "L1d cache"), ("L2", "L2 cache"), ("L3", "L3 cache")) if key in cpu]
+    memory = re.search(r"MemTotal:\s*(\d+)", pathlib.Path("/proc/meminfo").read_text())
+    pages = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    return {
+        "processor": cpu.get("Model name", "unknown"),
+        "family, model, stepping": ", ".join(cpu.get(k, "?") for k in ("CPU family", "Model", "Stepping")),
+        "cores": os.cpu_count(),
+        "caches": ", ".join(caches),
+        "hypervisor": cpu.get("Hypervisor vendor", "none"),
+        "memory": f"{int(memory.group(1)) / 2**20:.0f} GiB" if memory else "unknown",
+        "huge pages": re.sub(r".*\[(\w+)\].*", r"\1", pages.read_text().strip()) if pages.exists() else "none",
+        "system": f"{os.uname().sysname} {os.uname().release}",
+        "compiler": output_of("c++", "--version").split("\n")[0],
+        "hologram": output_of("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
+        "date": datetime.date.today().isoformat(),
+        "load before": os.getloadavg()[0],
+    }
+
+
+class Runs:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.bin = pathlib.Path(arguments.build) / "bin"
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("HOLOGRAM_")}
+        self.environment |= {
+            "HOLOGRAM_BACKEND": "cpu",
+            # Compiled once, for this run and later ones.
+            "TORCHINDUCTOR_CACHE_DIR": str(pathlib.Path(arguments.build).resolve() / "peers-cache"),
+            # Idle threads of the libraries leave the processor to others within a millisecond.
+            "GOMP_SPINCOUNT": "20000",
+            "OPENBLAS_THREAD_TIMEOUT": "20",
+        }
+
+    def say(self, text):
+        print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
+
+    def json_of(self, *command):
+        done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            sys.exit(f"compare-cpu: {shlex.join(map(str, command))} failed with {done.returncode}")
+        return json.loads(done.stdout)
+
+    def bench(self, works, sizes, threads, rounds, turn=2, worker=True):
+        command = [self.bin / "hologram", "bench", *works, "--json", "--median"]
+        command += ["--threads", threads, "--rounds", rounds, "--turn", turn]
+        for size in sizes:
+            command += ["--size", size]
+        if worker:
+            peers = [sys.executable, str(ROOT / "bench" / "python_peers.py")]
+            if self.arguments.quick:
+                peers += ["--without", "torch.compile"]
+            command += ["--beside", shlex.join(peers)]
+        return self.json_of(*map(str, command))
+
+    def group(self, name, threads):
+        self.say(f"{name}, {threads} thread{'s' if threads > 1 else ''}")
+        works, sizes, quick_sizes = GROUPS[name]
+        quick = self.arguments.quick
+        return self.bench(works, quick_sizes if quick else sizes, threads, 5 if quick else 15)
+
+    def beside_busy_process(self, threads):
+        self.say(f"sgemm beside a busy process, {threads} threads")
+        works, sizes, quick_sizes = GROUPS["sgemm"]
+        busy = subprocess.Popen([sys.executable, "-c", BUSY])
+        try:
+            return self.bench(works, quick_sizes if self.arguments.quick else sizes, threads,
+                              7 if self.arguments.quick else 15, 60, worker=False)
+        finally:
+            busy.kill()
+            busy.wait()
+
+    def start(self):
+        self.say("start and compilation")
+        times = [self.json_of(self.bin / "bench_start") for _ in range(5 if self.arguments.quick else 15)]
+        return {key: statistics.median(t[key] for t in times) for key in times[0]}
+
+    def overhead(self):
+        self.say("overhead")
+        told = self.json_of(self.bin / "bench_overhead", "--benchmark_format=json",
+                            "--benchmark_filter=^(add_evaluated|twelve_evaluated|add_built)",
+                            "--benchmark_repetitions=5", "--benchmark_min_time=0.2")
+        return {b["run_name"].split("/")[0]: b["real_time"] for b in told["benchmarks"]
+                if b.get("aggregate_name") == "median"}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--quick", action="store_true", help="some minutes; without torch.compile")
+    parser.add_argument("--out", default=str(ROOT / "docs"), help="where the report goes; docs unless given")
+    parser.add_argument("--group", action="append", choices=list(GROUPS), help="only these")
+    arguments = parser.parse_args()
+    started = time.time()
+    runs = Runs(arguments)
+    results = {"machine": machine(), "quick": arguments.quick, "runs": {}}
+    for name in arguments.group or GROUPS:
+        for threads in sorted({1, min(2, os.cpu_count())}):
+            results["runs"][f"{name}, {threads}"] = runs.group(name, threads)
+    if not arguments.group or "sgemm" in arguments.group:
+        results["busy"] = runs.beside_busy_process(min(2, os.cpu_count()))
+    results["start"] = runs.start()
+    results["overhead"] = runs.overhead()
+    results["machine"]["load after"] = os.getloadavg()[0]
+    results["minutes"] = round((time.time() - started) / 60, 1)
+    compare_report.write(results, pathlib.Path(arguments.out))
+
+
+main()

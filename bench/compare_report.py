@@ -1,0 +1,166 @@
+"""The report of scripts/compare-cpu: a page, JSON and pictures."""
+
+import json
+import math
+
+from compare_bars import BARS, BUSY, LIMITS, LOOPS, PYTORCH, held, rows_of
+
+# Columns of the tables: a heading and who the fastest of is meant.
+COLUMNS = {
+    "arrays": [("best loop", LOOPS), ("Eigen", ("Eigen",)), ("NumPy", ("NumPy",)), ("numexpr", ("numexpr",)),
+               ("PyTorch", ("PyTorch",)), ("PyTorch's best", PYTORCH), ("bandwidth", ("triad", "read"))],
+    "gemv": [("reading", ("read",)), ("oneDNN", ("oneDNN",)), ("OpenBLAS", ("OpenBLAS",)), ("Eigen", ("Eigen",)),
+             ("NumPy", ("NumPy",)), ("PyTorch", ("PyTorch",))],
+    "sgemm": [("oneDNN", ("oneDNN",)), ("oneDNN cut", ("oneDNN cut",)), ("OpenBLAS", ("OpenBLAS",)),
+              ("Eigen", ("Eigen",)), ("NumPy", ("NumPy",)), ("PyTorch's best", PYTORCH)],
+    "dgemm": [("OpenBLAS", ("OpenBLAS",)), ("Eigen", ("Eigen",)), ("NumPy", ("NumPy",)), ("PyTorch's best", PYTORCH)],
+    "conv2d": [("oneDNN", ("oneDNN",)), ("PyTorch", ("PyTorch",))],
+}
+TITLES = {
+    "arrays": "Arrays",
+    "gemv": "A matrix and a vector",
+    "sgemm": "Products of matrices, f32",
+    "dgemm": "Products of matrices, f64",
+    "conv2d": "Convolutions",
+}
+WORKS = """\
+`fma` is `a * b + c`; `sigmoid` is `sigmoid(a * b + c) * d - e`; `twelve` is a chain of twelve operations on
+five arrays; `gelu` is the exact form, with erf; `row-sums`, `column-sums`, `softmax` and `layer-norm` have
+rows of 1,000 (of 100 at 1,000 elements). `fma` is `torch.addcmul` in PyTorch, `gelu` and `layer-norm` are its
+own functions; `layer-norm` is written with means, differences and a root in hologram."""
+
+
+def times(ratio):
+    return "" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+
+
+def table(heads, rows):
+    lines = ["| " + " | ".join(heads) + " |", "| --- |" + " ---: |" * (len(heads) - 1)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def duration(seconds):
+    return f"{seconds * 1e6:,.1f} µs" if seconds < 1e-3 else f"{seconds * 1e3:,.2f} ms"
+
+
+def table_of(group, rows):
+    columns = COLUMNS[group]
+    shown = [(heading, peers) for heading, peers in columns if any(r.ratio(peers) is not None for r in rows)]
+    body = [[row.name(), duration(row.seconds), f"{row.speeds['hologram']:.1f} {row.unit}",
+             *(times(row.ratio(peers)) for _, peers in shown)] for row in rows]
+    return table(["work", "hologram", "speed", *(heading for heading, _ in shown)], body)
+
+
+def short_of(results, groups):
+    """What misses its bar, worst first."""
+    rows = [row for group in groups.values() for row in group]
+    busy = rows_of(results["busy"]) if "busy" in results else []
+    missed = [(ratio / bar.least, row.name(), bar.what, times(ratio), f"{bar.least:g}")
+              for row, bar, ratio in [*held(rows, BARS), *held(busy, [BUSY])] if ratio < bar.least]
+    for key, (what, most) in LIMITS.items():
+        value = results["start"].get(key)
+        if value is not None and value > most:
+            missed.append((most / value, what, "time", f"{value:,.0f} µs", f"at most {most:,} µs"))
+    return [list(row[1:]) for row in sorted(missed)]
+
+
+# ---- Pictures -----------------------------------------------------------------------------------
+
+COLOURS = ["#dd8452", "#55a868", "#8172b3", "#937860", "#c44e52", "#2b6cb0", "#64b5cd", "#b07aa1"]
+LEFT, WIDTH, STEP, TOP, MOST = 260, 900, 18, 62, 32
+
+
+def picture(title, rows, columns):
+    """A line for each row: how much faster hologram is than each peer, on a logarithmic scale."""
+    shown = [c for c in columns if any(r.ratio(c[1]) is not None for r in rows)]
+    height = TOP + STEP * len(rows) + 30
+
+    def x(ratio):
+        part = math.log2(min(max(ratio, 1 / 8), MOST) * 8) / math.log2(8 * MOST)
+        return LEFT + part * (WIDTH - LEFT - 20)
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+           f'viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="11">',
+           f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
+           f'<text x="8" y="20" font-size="14">{title}</text>']
+    for k, (heading, _) in enumerate(shown):
+        at = LEFT + k * (WIDTH - LEFT - 20) // len(shown)
+        out.append(f'<circle cx="{at}" cy="38" r="4" fill="{COLOURS[k]}"/><text x="{at + 8}" y="42">{heading}</text>')
+    bottom = TOP + STEP * len(rows)
+    for power in range(-3, 6):
+        at = x(2.0**power)
+        out.append(f'<line x1="{at:.1f}" y1="{TOP - 8}" x2="{at:.1f}" y2="{bottom}" '
+                   f'stroke="{"#444" if power == 0 else "#ddd"}"/>')
+        label = f"{2**power}×" if power >= 0 else f"1/{2**-power}"
+        out.append(f'<text x="{at:.1f}" y="{bottom + 16}" text-anchor="middle">{label}</text>')
+    for number, row in enumerate(rows):
+        y = TOP + STEP * number + STEP // 2
+        out.append(f'<text x="{LEFT - 14}" y="{y + 4}" text-anchor="end">{row.name()}</text>')
+        for k, (_, peers) in enumerate(shown):
+            ratio = row.ratio(peers)
+            if ratio is not None:
+                out.append(f'<circle cx="{x(ratio):.1f}" cy="{y}" r="4" fill="{COLOURS[k]}" fill-opacity="0.8"/>')
+    return "\n".join([*out, "</svg>", ""])
+
+
+# ---- The page -----------------------------------------------------------------------------------
+
+def versions_of(results):
+    run = next(iter(results["runs"].values()))
+    parts = [run["peers"]["versions"]] if "peers" in run else []
+    return ", ".join(parts + [f"{k} {v}" for k, v in run.get("versions", {}).items()])
+
+
+def page(results, groups):
+    machine = results["machine"]
+    first = next(iter(results["runs"].values()))
+    text = ["# How fast it is on the CPU", "",
+            "`scripts/compare-cpu` wrote this page: do not edit it. Everybody has the same numbers to work on and",
+            "takes turns in rounds, the medians of which are compared; every result was held against float64",
+            "before it was timed. A ratio is hologram's speed over the other's: above 1, hologram is faster.", "",
+            table(["machine", ""], [[k, str(v)] for k, v in machine.items()]), "",
+            f"Loops by hand are for {first['peers']['loops'] if 'peers' in first else 'nothing'}, with Highway, "
+            "and plain C++ by g++ -O3 -march=native, at 256 and at 512 bits; the best of the three counts.",
+            f"Versions: {versions_of(results)}.", "",
+            f"The run took {results['minutes']} minutes" + (", and was a quick one." if results["quick"] else "."), "",
+            "## Where it falls short", ""]
+    missed = short_of(results, groups)
+    asked = sum(1 for rows in groups.values() for _ in held(rows, BARS))
+    text.append(f"{len(missed)} of {asked} rows that a bar is set for, and of {len(LIMITS)} times, miss it.")
+    if missed:
+        text += ["", table(["what", "beside", "ratio", "bar"], missed)]
+    for group, rows in groups.items():
+        text += ["", f"## {TITLES[group]}", ""]
+        if group == "arrays":
+            text += [WORKS, ""]
+        text += [f"![](images/cpu-{group}.svg)", "", table_of(group, rows)]
+    if "busy" in results:
+        text += ["", "## Beside a busy process", "",
+                 "The same while another process takes one processor for half of the time, in pieces of 10 ms.", "",
+                 table_of("sgemm", rows_of(results["busy"]))]
+    start, overhead = results["start"], results["overhead"]
+    text += ["", "## Before the first result", "", table(
+        ["what", "time"],
+        [["the first Executor of the CPU in a process", f"{start['executor_us']:,.0f} µs"],
+         ["the chain of twelve: from its graph to its code", f"{start['graph_to_code_us']:,.0f} µs"],
+         ["of which from program to code", f"{start['jit_compile_us'] or 0:,.0f} µs"],
+         ["`a + b` of 1,000 numbers: built", f"{overhead['add_built']:,.0f} ns"],
+         ["`a + b` of 1,000 numbers: evaluated", f"{overhead['add_evaluated']:,.0f} ns"],
+         ["twelve operations on 1,000 numbers: evaluated", f"{overhead['twelve_evaluated']:,.0f} ns"]])]
+    return "\n".join(text) + "\n"
+
+
+def write(results, folder):
+    groups = {}
+    for name, run in results["runs"].items():
+        groups.setdefault(name.split(",")[0], []).extend(rows_of(run))
+    for part in ("results", "images"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    (folder / "results" / "cpu.json").write_text(json.dumps(results, indent=1) + "\n")
+    for group, rows in groups.items():
+        title = f"{TITLES[group]}: hologram's speed over others', {results['machine']['processor']}"
+        (folder / "images" / f"cpu-{group}.svg").write_text(picture(title, rows, COLUMNS[group]))
+    (folder / "performance.md").write_text(page(results, groups))
+    for row in short_of(results, groups):
+        print("short: " + ", ".join(row))
+    print(f"{folder / 'performance.md'} is written.")

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <numeric>
+#include <random>
 #include <thread>
 
 namespace hologram::tool {
@@ -51,13 +53,20 @@ void race(std::vector<Contestant>& contestants, const Course& course) {
   std::vector<double> once;
   for (const Contestant& c : contestants) once.push_back(warm(c, course));
   std::vector<std::vector<double>> seconds(contestants.size());
-  for (int round = 0; round < course.rounds; round++)
-    for (size_t i = 0; i < contestants.size(); i++) {
+  std::vector<size_t> order(contestants.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::minstd_rand random(1);
+  for (int round = 0; round < course.rounds; round++) {
+    // What one leaves behind for the next, such as inputs in a cache, comes to everybody in turn.
+    std::shuffle(order.begin(), order.end(), random);
+    for (const size_t i : order) {
       std::this_thread::sleep_for(kHandOver);
-      if (once[i] < kLong) seconds_of(contestants[i], 1, course.clock);  // caches are its own again
+      if (once[i] < kLong)  // until caches are its own again
+        seconds_of(contestants[i], times_within(course.turn / 2, once[i]), course.clock);
       const int times = times_within(course.turn, once[i]);
       seconds[i].push_back(seconds_of(contestants[i], times, course.clock) / times);
     }
+  }
   for (size_t i = 0; i < contestants.size(); i++) {
     contestants[i].best = *std::min_element(seconds[i].begin(), seconds[i].end());
     contestants[i].median = middle(seconds[i]);

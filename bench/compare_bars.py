@@ -16,12 +16,14 @@ class Row:
     threads: int
     unit: str
     seconds: float
-    speeds: dict  # "hologram" among them
+    speeds: dict  # "hologram" among them, by the median of the rounds
+    best: dict  # the same by the best round of each
 
-    def ratio(self, peers):
+    def ratio(self, peers, best=False):
         """hologram's speed over that of the fastest of these; None if none took part."""
-        there = [self.speeds[peer] for peer in peers if peer in self.speeds]
-        return self.speeds["hologram"] / max(there) if there else None
+        speeds = self.best if best else self.speeds
+        there = [speeds[peer] for peer in peers if peer in speeds]
+        return speeds["hologram"] / max(there) if there else None
 
     def name(self):
         if self.work.startswith("matmul"):
@@ -80,6 +82,8 @@ def rows_of(run):
     """The rows of one run of `hologram bench --json`."""
     rows = []
     for r in run["rows"]:
-        speeds = {"hologram": r["speed"]} | {p["name"]: p["speed"] for p in r["peers"]}
-        rows.append(Row(r["work"], r["elements"], run["threads"], r["unit"], r["seconds"], speeds))
+        everybody = [r | {"name": "hologram"}, *r["peers"]]
+        speeds = {p["name"]: p["speed"] for p in everybody}
+        best = {p["name"]: p["speed"] * p["median"] / p["best"] for p in everybody}
+        rows.append(Row(r["work"], r["elements"], run["threads"], r["unit"], r["median"], speeds, best))
     return rows

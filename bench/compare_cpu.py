@@ -103,7 +103,7 @@ class Runs:
             sys.exit(f"compare-cpu: {shlex.join(map(str, command))} failed with {done.returncode}")
         return json.loads(done.stdout)
 
-    def bench(self, works, sizes, threads, rounds, turn=2, worker=True):
+    def bench(self, works, sizes, threads, rounds, turn, worker=True):
         command = [self.bin / "hologram", "bench", *works, "--json", "--median"]
         command += ["--threads", threads, "--rounds", rounds, "--turn", turn]
         for size in sizes:
@@ -119,7 +119,7 @@ class Runs:
         self.say(f"{name}, {threads} thread{'s' if threads > 1 else ''}")
         works, sizes, quick_sizes = GROUPS[name]
         quick = self.arguments.quick
-        return self.bench(works, quick_sizes if quick else sizes, threads, 5 if quick else 15)
+        return self.bench(works, quick_sizes if quick else sizes, threads, 5 if quick else 15, 6)
 
     def beside_busy_process(self, threads):
         self.say(f"sgemm beside a busy process, {threads} threads")

@@ -85,9 +85,8 @@ void dot_loop(const float* const* in, float* out, size_t begin, size_t end, size
   const float *a = in[0] + begin, *b = in[1] + begin;
   *out = sum_by(
       end - begin,
-      [a, b](V s, size_t i) HWY_ATTR {
-        return hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s);
-      },
+      [a, b](V s, size_t i)
+          HWY_ATTR { return hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), s); },
       [a, b](size_t i) HWY_ATTR { return a[i] * b[i]; });
 }
 void sum_loop(const float* const* in, float* out, size_t begin, size_t end, size_t) {

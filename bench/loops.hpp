@@ -25,6 +25,6 @@ Loop dot();  // out[0]: of in[0] and in[1] there
 Loop row_sums();
 Loop softmax();
 Loop layer_norm();  // of rows in in[0], times in[1], plus in[2]
-Loop triad();  // a + 3 * b, the yardstick of memory bandwidth
+Loop triad();       // a + 3 * b, the yardstick of memory bandwidth
 
 }  // namespace loops

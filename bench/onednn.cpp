@@ -89,11 +89,8 @@ void prepare(Prepared& p, const Library& library, const Shape& shape, const floa
   const int64_t input = static_cast<int64_t>(side), kernel = shape.kernel,
                 output = (input - 1) / shape.stride + 1, before = kernel / 2,
                 behind = (output - 1) * shape.stride + kernel - input - before;
-  const hologram::hal::ConvAxis axis{.input = input,
-                                     .kernel = kernel,
-                                     .output = output,
-                                     .stride = shape.stride,
-                                     .before = before};
+  const hologram::hal::ConvAxis axis{
+      .input = input, .kernel = kernel, .output = output, .stride = shape.stride, .before = before};
   const int64_t depth = shape.depthwise ? 1 : kChannels;
   p.primitive = library.convolution({.batch = 1,
                                      .groups = kChannels / depth,
@@ -107,8 +104,7 @@ void prepare(Prepared& p, const Library& library, const Shape& shape, const floa
   const int64_t lengths[] = {kChannels / depth, depth, depth, kernel, kernel};
   const int64_t strides[] = {1, 1, kChannels, kernel * depth * kChannels, depth * kChannels};
   const size_t first = shape.depthwise ? 0 : 1;
-  const Layout from(library, std::span(lengths).subspan(first),
-                    std::span(strides).subspan(first));
+  const Layout from(library, std::span(lengths).subspan(first), std::span(strides).subspan(first));
   const auto reorder = library.reorder(from, p.primitive->weights());
   p.weights = std::make_unique<float[]>(library.bytes(p.primitive->weights()) / sizeof(float));
   p.scratch = std::make_unique<float[]>(

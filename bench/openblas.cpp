@@ -39,8 +39,8 @@ struct Opened {
 template <class T>
 void product(Gemm<T>* gemm, const void* a, const void* b, void* out, size_t side) {
   const auto n = static_cast<int>(side);
-  gemm(kRowMajor, kPlain, kPlain, n, n, n, 1, static_cast<const T*>(a), n,
-       static_cast<const T*>(b), n, 0, static_cast<T*>(out), n);
+  gemm(kRowMajor, kPlain, kPlain, n, n, n, 1, static_cast<const T*>(a), n, static_cast<const T*>(b),
+       n, 0, static_cast<T*>(out), n);
 }
 
 void matmul_loop(const float* const* in, float* out, size_t, size_t threads, size_t side) {

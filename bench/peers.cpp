@@ -29,50 +29,55 @@
 
 namespace {
 
-struct Row {
+// Loops on threads of ours, each null if there is none.
+struct Loops {
   std::string_view work;
-  const char* peer;
-  loops::Loop (*loop)();  // null, or gives null: it does not take part
-  HologramThreads threads = kHologramParts;
+  loops::Loop (*by_hand)();
+  loops::Loop (*plain256)();
+  loops::Loop (*plain512)();
+  loops::Loop (*by_eigen)();
 };
-
-#define LOOPS(work, name)                                      \
-  {work, "loop", loops::name}, {work, "gcc 256", plain256::name}, \
-      {work, "gcc 512", plain512::name}
-#define LOOPS_AND_EIGEN(work, name) LOOPS(work, name), {work, "Eigen", EIGEN(name)}
-
-constexpr Row kRows[] = {
-    LOOPS_AND_EIGEN("add", add),
-    LOOPS_AND_EIGEN("fma", fma),
-    LOOPS_AND_EIGEN("sigmoid", sigmoid),
-    LOOPS_AND_EIGEN("twelve", twelve),
-    LOOPS("gelu", gelu),
-    LOOPS_AND_EIGEN("exp", exp),
-    LOOPS_AND_EIGEN("sum", sum),
-    LOOPS_AND_EIGEN("dot", dot),
-    LOOPS_AND_EIGEN("row-sums", row_sums),
-    LOOPS_AND_EIGEN("softmax", softmax),
-    LOOPS("layer-norm", layer_norm),
-    {"matmul", "oneDNN", onednn::matmul, kHologramOwnThreads},
-    {"matmul", "oneDNN cut", onednn::matmul_rows, kHologramOnePart},
-    {"matmul", "OpenBLAS", openblas::matmul, kHologramOwnThreads},
-    {"matmul", "Eigen", EIGEN(matmul), kHologramOnePart},
-    {"matmul-f64", "OpenBLAS", openblas::matmul_f64, kHologramOwnThreads},
-    {"matmul-f64", "Eigen", EIGEN(matmul_f64), kHologramOnePart},
-    {"vector-matrix", "oneDNN", onednn::vector_matrix, kHologramOwnThreads},
-    {"vector-matrix", "OpenBLAS", openblas::vector_matrix, kHologramOwnThreads},
-    {"matrix-vector", "oneDNN", onednn::matrix_vector, kHologramOwnThreads},
-    {"matrix-vector", "OpenBLAS", openblas::matrix_vector, kHologramOwnThreads},
-    {"matrix-vector", "Eigen", EIGEN(matrix_vector)},
-    {"conv2d", "oneDNN", onednn::conv2d, kHologramOwnThreads},
-    {"conv2d-1x1", "oneDNN", onednn::conv2d_1x1, kHologramOwnThreads},
-    {"conv2d-depthwise", "oneDNN", onednn::conv2d_depthwise, kHologramOwnThreads},
-    {"conv2d-stride2", "oneDNN", onednn::conv2d_stride2, kHologramOwnThreads},
-    {"triad", "triad", loops::triad},
-    {"read", "read", loops::sum},
+#define LOOPS(name) loops::name, plain256::name, plain512::name
+constexpr Loops kLoops[] = {
+    {"add", LOOPS(add), EIGEN(add)},
+    {"fma", LOOPS(fma), EIGEN(fma)},
+    {"sigmoid", LOOPS(sigmoid), EIGEN(sigmoid)},
+    {"twelve", LOOPS(twelve), EIGEN(twelve)},
+    {"gelu", LOOPS(gelu), nullptr},
+    {"exp", LOOPS(exp), EIGEN(exp)},
+    {"sum", LOOPS(sum), EIGEN(sum)},
+    {"dot", LOOPS(dot), EIGEN(dot)},
+    {"row-sums", LOOPS(row_sums), EIGEN(row_sums)},
+    {"softmax", LOOPS(softmax), EIGEN(softmax)},
+    {"layer-norm", LOOPS(layer_norm), nullptr},
+    {"matrix-vector", nullptr, nullptr, nullptr, EIGEN(matrix_vector)},
 };
-#undef LOOPS_AND_EIGEN
 #undef LOOPS
+
+struct Library {
+  std::string_view work;
+  const char* name;
+  loops::Loop (*loop)();  // null, or gives null, where it is not installed
+  HologramThreads threads = kHologramOwnThreads;
+};
+constexpr Library kLibraries[] = {
+    {"matmul", "oneDNN", onednn::matmul},
+    {"matmul", "oneDNN cut", onednn::matmul_rows, kHologramOnePart},
+    {"matmul", "OpenBLAS", openblas::matmul},
+    {"matmul", "Eigen", EIGEN(matmul), kHologramOnePart},
+    {"matmul-f64", "OpenBLAS", openblas::matmul_f64},
+    {"matmul-f64", "Eigen", EIGEN(matmul_f64), kHologramOnePart},
+    {"vector-matrix", "oneDNN", onednn::vector_matrix},
+    {"vector-matrix", "OpenBLAS", openblas::vector_matrix},
+    {"matrix-vector", "oneDNN", onednn::matrix_vector},
+    {"matrix-vector", "OpenBLAS", openblas::matrix_vector},
+    {"conv2d", "oneDNN", onednn::conv2d},
+    {"conv2d-1x1", "oneDNN", onednn::conv2d_1x1},
+    {"conv2d-depthwise", "oneDNN", onednn::conv2d_depthwise},
+    {"conv2d-stride2", "oneDNN", onednn::conv2d_stride2},
+    {"triad", "triad", loops::triad, kHologramParts},
+    {"read", "read", loops::sum, kHologramParts},
+};
 
 constexpr size_t kLanesWorthAThread = 8192;
 
@@ -80,11 +85,19 @@ constexpr size_t kLanesWorthAThread = 8192;
 
 size_t hologram_peers_of(const char* work, HologramPeer* peers) {
   size_t count = 0;
-  for (const Row& row : kRows) {
-    if (row.work != work || row.loop == nullptr) continue;
-    if (const loops::Loop loop = row.loop(); loop != nullptr)
-      peers[count++] = {row.peer, loop, row.threads};
+  const auto add = [&](const char* name, loops::Loop (*of)(), HologramThreads threads) {
+    const loops::Loop loop = of == nullptr ? nullptr : of();
+    if (loop != nullptr) peers[count++] = {name, loop, threads};
+  };
+  for (const Loops& row : kLoops) {
+    if (row.work != work) continue;
+    add("loop", row.by_hand, kHologramParts);
+    add("gcc 256", row.plain256, kHologramParts);
+    add("gcc 512", row.plain512, kHologramParts);
+    add("Eigen", row.by_eigen, kHologramParts);
   }
+  for (const Library& row : kLibraries)
+    if (row.work == work) add(row.name, row.loop, row.threads);
   return count;
 }
 
@@ -92,8 +105,8 @@ const char* hologram_peers_target() { return loops::target(); }
 
 const char* hologram_peers_versions() {
   static const std::string all = [] {
-    std::string text = fmt::format("g++ {}, Highway {}.{}.{}", __VERSION__, HWY_MAJOR, HWY_MINOR,
-                                   HWY_PATCH);
+    std::string text =
+        fmt::format("g++ {}, Highway {}.{}.{}", __VERSION__, HWY_MAJOR, HWY_MINOR, HWY_PATCH);
 #ifdef HOLOGRAM_BENCH_EIGEN
     text += fmt::format(", Eigen {}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
                         EIGEN_MINOR_VERSION);

@@ -1,5 +1,5 @@
-// Loops that are left to the compiler, which may contract and, where a pragma says so, reorder sums.
-// PLAIN is the namespace.
+// Loops that are left to the compiler, which may contract and, where a pragma says so, reorder
+// sums. PLAIN is the namespace.
 #include "plain_loops.hpp"
 
 #include <algorithm>
@@ -101,9 +101,8 @@ void layer_norm_loop(In in, float* out, size_t begin, size_t end, size_t columns
     const float* x = in[0] + row * columns;
     float* __restrict y = out + row * columns;
     const float mean = sum_of(0, columns, [x](size_t j) { return x[j]; }) / count;
-    const float squares = sum_of(0, columns, [x, mean](size_t j) {
-      return (x[j] - mean) * (x[j] - mean);
-    });
+    const float squares =
+        sum_of(0, columns, [x, mean](size_t j) { return (x[j] - mean) * (x[j] - mean); });
     const float scale = 1 / std::sqrt(squares / count + loops::kEpsilon);
     for (size_t j = 0; j < columns; j++) y[j] = (x[j] - mean) * scale * weight[j] + bias[j];
   }

@@ -1,5 +1,6 @@
-// bench_start: what there is to wait for before the first result, as JSON. An Executor of the CPU is
-// made once a process, so a run of this program tells one time of that; the other times are medians.
+// bench_start: what there is to wait for before the first result, as JSON. An Executor of the CPU
+// is made once a process, so a run of this program tells one time of that; the other times are
+// medians.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -190,8 +190,8 @@ int bench(Options options) {
   }
   std::unique_ptr<Worker> worker;
   if (!options.beside.empty())
-    worker = std::make_unique<Worker>(options.beside,
-                                      static_cast<int>(executor.device().compute_units));
+    worker =
+        std::make_unique<Worker>(options.beside, static_cast<int>(executor.device().compute_units));
   Json rows = Json::array();
   std::vector<BarGroup> groups;
   for (const std::string& name : options.works)

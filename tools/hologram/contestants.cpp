@@ -51,16 +51,15 @@ std::vector<HologramPeer> Peers::of(const Workload& work) const {
 
 void Peers::run(const HologramPeer& peer, const Workload& work, Array& out, int threads) const {
   std::vector<const float*> in;
-  for (const Array& array : work.inputs)
-    in.push_back(reinterpret_cast<const float*>(array.data()));
+  for (const Array& array : work.inputs) in.push_back(reinterpret_cast<const float*>(array.data()));
   auto* const to = reinterpret_cast<float*>(out.mutable_data());
   const auto columns = static_cast<size_t>(work.columns);
   if (peer.name == kRead.name) {
     float sum = 0;
     return run_(peer, in.data(), &sum, work.inputs[0].size(), 1, 1, threads);
   }
-  run_(peer, in.data(), to, work.inputs[0].size() / columns, columns,
-       work.result.empty() ? 1 : 0, threads);
+  run_(peer, in.data(), to, work.inputs[0].size() / columns, columns, work.result.empty() ? 1 : 0,
+       threads);
 }
 
 std::unique_ptr<Field> make_field(const std::string& name, int64_t size, const Executor& executor,
@@ -96,9 +95,10 @@ std::unique_ptr<Field> make_field(const std::string& name, int64_t size, const E
   const std::vector<std::string> ways = worker->prepare(work);
   for (size_t way = 0; way < ways.size(); way++) {
     refuse_mistake(ways[way], work, worker->result(way), right);
-    f.contestants.push_back({.name = ways[way], .run = {}, .timed = [worker, way](int times, Clock clock) {
-                               return worker->seconds(way, times, clock);
-                             }});
+    f.contestants.push_back(
+        {.name = ways[way], .run = {}, .timed = [worker, way](int times, Clock clock) {
+           return worker->seconds(way, times, clock);
+         }});
   }
   return field;
 }

@@ -1,5 +1,5 @@
-// Who races in `hologram bench`: tensors, the functions of libhologram_peers.so where it lies beside
-// this program, and what a worker process offers.
+// Who races in `hologram bench`: tensors, the functions of libhologram_peers.so where it lies
+// beside this program, and what a worker process offers.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ class Peers {
 struct Field {
   Workload work;
   std::vector<Tensor> inputs;
-  std::vector<Array> results;  // of the library's peers
+  std::vector<Array> results;           // of the library's peers
   std::vector<Contestant> contestants;  // tensors first
 };
 

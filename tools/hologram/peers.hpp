@@ -14,7 +14,8 @@ extern "C" {
 
 // out[i] for i in [begin, end); of rows: for the rows in it. Of a sum: out[0], of that part. A peer
 // with threads of its own does all of the work; `end` says on how many, `columns` how many elements
-// a side of the matrix or pixels a side of the image has. Of works of f64 the pointers are to double.
+// a side of the matrix or pixels a side of the image has. Of works of f64 the pointers are to
+// double.
 using HologramLoop = void (*)(const float* const* in, float* out, size_t begin, size_t end,
                               size_t columns);
 
@@ -32,8 +33,8 @@ struct HologramPeer {
 
 enum { kHologramMostPeers = 8 };
 
-// The peers of a work, or of a yardstick of memory bandwidth: "triad", a + 3 * b, or "read", the sum
-// of all of the first input. Returns how many there are.
+// The peers of a work, or of a yardstick of memory bandwidth: "triad", a + 3 * b, or "read", the
+// sum of all of the first input. Returns how many there are.
 HOLOGRAM_PEERS_API size_t hologram_peers_of(const char* work, HologramPeer* peers);
 // The instruction set of the loops, as Highway calls it.
 HOLOGRAM_PEERS_API const char* hologram_peers_target();

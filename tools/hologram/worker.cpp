@@ -23,9 +23,8 @@ using Json = nlohmann::ordered_json;
 std::string make_folder() {
   std::error_code none;
   const std::filesystem::path memory = "/dev/shm";
-  const auto parent = std::filesystem::is_directory(memory, none)
-                          ? memory
-                          : std::filesystem::temp_directory_path();
+  const auto parent =
+      std::filesystem::is_directory(memory, none) ? memory : std::filesystem::temp_directory_path();
   std::string path = (parent / "hologram-bench-XXXXXX").string();
   if (mkdtemp(path.data()) == nullptr)
     throw Error(ErrorKind::IoError,
@@ -40,7 +39,7 @@ Worker::Worker(const std::string& command, int threads)
     : command_(fmt::format("{} --threads {}", command, threads)), folder_(make_folder()) {
   try {
     start();
-    versions_ = answer().at("versions");
+    versions_ = answer("versions");
   } catch (...) {
     stop();
     throw;
@@ -87,22 +86,32 @@ std::vector<std::string> Worker::prepare(const Workload& work) {
     inputs.push_back(fmt::format("{}/{}.npy", folder_, k));
     files::write(inputs.back().get<std::string>(), work.inputs[k]);
   }
-  return ask({{"prepare", work.name}, {"inputs", inputs}}).at("ways");
+  ask({{"prepare", work.name}, {"inputs", inputs}});
+  const Json ways = answer("ways");
+  std::vector<std::string> names;
+  for (const Json& way : ways) {
+    if (!way.is_string()) fail("a way without a name: " + way.dump());
+    names.push_back(way);
+  }
+  return names;
 }
 
 Array Worker::result(size_t way) {
   const std::string path = fmt::format("{}/result{}.npy", folder_, way);
   std::filesystem::remove(path);  // it may be mapped still
   ask({{"result", way}, {"file", path}});
+  answer();
   return files::read(path);
 }
 
 double Worker::seconds(size_t way, int times, Clock clock) {
-  return ask({{"run", way}, {"times", times}, {"processor", clock == Clock::Processor}})
-      .at("seconds");
+  ask({{"run", way}, {"times", times}, {"processor", clock == Clock::Processor}});
+  const Json seconds = answer("seconds");
+  if (!seconds.is_number()) fail("no number of seconds: " + seconds.dump());
+  return seconds;
 }
 
-Json Worker::ask(const Json& request) {
+void Worker::ask(const Json& request) {
   const std::string line = request.dump() + "\n";
   for (size_t sent = 0; sent < line.size();) {
     const ssize_t n = write(to_, line.data() + sent, line.size() - sent);
@@ -110,7 +119,6 @@ Json Worker::ask(const Json& request) {
     if (n < 0) fail("it does not listen any more");
     sent += static_cast<size_t>(n);
   }
-  return answer();
 }
 
 Json Worker::answer() {
@@ -126,8 +134,14 @@ Json Worker::answer() {
   const std::string text = unread_.substr(0, end);
   unread_.erase(0, end + 1);
   if (!json.is_object()) fail("it answered what is no JSON object: " + text);
-  if (json.contains("error")) fail(json["error"].get<std::string>());
+  if (json.contains("error")) fail(json["error"].dump());
   return json;
+}
+
+Json Worker::answer(const char* key) {
+  Json json = answer();
+  if (!json.contains(key)) fail(fmt::format("an answer without {}: {}", key, json.dump()));
+  return json[key];
 }
 
 void Worker::fail(const std::string& what) const {

@@ -32,8 +32,9 @@ class Worker {
  private:
   void start();
   void stop();
-  nlohmann::ordered_json ask(const nlohmann::ordered_json& request);
+  void ask(const nlohmann::ordered_json& request);
   nlohmann::ordered_json answer();
+  nlohmann::ordered_json answer(const char* key);
   [[noreturn]] void fail(const std::string& what) const;
 
   std::string command_, folder_;  // where arrays are handed over

@@ -150,8 +150,8 @@ double convolution(const Workload& work, size_t i) {
                     source = c.planes ? channel * side * side + from : from * kChannels + channel,
                     weight = c.planes ? (output * c.depth() + d) * c.kernel * c.kernel + k
                                       : (k * c.depth() + d) * kChannels + output;
-      sum += value(work, 0, static_cast<size_t>(source)) *
-             value(work, 1, static_cast<size_t>(weight));
+      sum +=
+          value(work, 0, static_cast<size_t>(source)) * value(work, 1, static_cast<size_t>(weight));
     }
   }
   return sum;

@@ -89,6 +89,7 @@ class Runs:
             "HOLOGRAM_BACKEND": "cpu",
             # Compiled once, for this run and later ones.
             "TORCHINDUCTOR_CACHE_DIR": str(pathlib.Path(arguments.build).resolve() / "peers-cache"),
+            "TORCHINDUCTOR_COMPILE_THREADS": "1",  # no processes of its own
             # Idle threads of the libraries leave the processor to others within a millisecond.
             "GOMP_SPINCOUNT": "20000",
             "OPENBLAS_THREAD_TIMEOUT": "20",

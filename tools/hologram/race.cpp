@@ -51,6 +51,7 @@ double middle(std::vector<double> values) {
 
 void race(std::vector<Contestant>& contestants, const Course& course) {
   std::vector<double> once;
+  once.reserve(contestants.size());
   for (const Contestant& c : contestants) once.push_back(warm(c, course));
   std::vector<std::vector<double>> seconds(contestants.size());
   std::vector<size_t> order(contestants.size());

@@ -130,7 +130,7 @@ Json Worker::answer() {
     if (n <= 0) fail("it ended without an answer");
     unread_.append(part, static_cast<size_t>(n));
   }
-  const Json json = Json::parse(unread_.substr(0, end), nullptr, false);
+  Json json = Json::parse(unread_.substr(0, end), nullptr, false);
   const std::string text = unread_.substr(0, end);
   unread_.erase(0, end + 1);
   if (!json.is_object()) fail("it answered what is no JSON object: " + text);

@@ -51,6 +51,7 @@ BARS = [
     Bar("the best loop by hand", ("dot", "row-sums", "softmax", "layer-norm"), (MIDDLE, LARGE), LOOPS, 0.9),
     Bar("a triad", ("add", "fma"), (LARGE,), ("triad",), 0.95),
     Bar("PyTorch eager, single operations", SINGLE, (), ("PyTorch",), 1),
+    Bar("PyTorch eager, a goal", ("add",), (SMALL,), ("PyTorch",), 4),
     Bar("PyTorch eager, chains", ("sigmoid", "twelve"), (), ("PyTorch",), 3),
     Bar("PyTorch out=", ("add",), (LARGE,), ("PyTorch out=",), 1),
     Bar("oneDNN, the better of its threads and ours", ("matmul",), (), ("oneDNN", "oneDNN cut"), 0.93),

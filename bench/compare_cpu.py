@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""compare_cpu.py --build FOLDER [--quick] [--out FOLDER]: runs `hologram bench` beside everybody there
+"""compare_cpu.py --build FOLDER [--quick] [--processor-time] [--out FOLDER]: runs `hologram bench` beside everybody there
 is, one run after the other on an otherwise idle machine, and writes the report. scripts/compare-cpu
 builds what it needs and calls it.
 """
@@ -58,6 +58,19 @@ def output_of(*command):
         return ""
 
 
+def others():
+    """The share of the processors' time that is taken while nothing runs here, in percent."""
+
+    def ticks():
+        user, nice, system, idle, wait, *more = map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:])
+        return user + nice + system + sum(more[:3]), idle + wait
+
+    before = ticks()
+    time.sleep(3)
+    busy, idle = (b - a for a, b in zip(before, ticks()))
+    return round(100 * busy / max(busy + idle, 1))
+
+
 def machine():
     cpu = dict(re.findall(r"^\s*([^:\n]+):\s*(.*)$", output_of("lscpu"), re.M))
     caches = [f"{name} {cpu[key]}" for name, key in
@@ -72,11 +85,11 @@ def machine():
         "hypervisor": cpu.get("Hypervisor vendor", "none"),
         "memory": f"{int(memory.group(1)) / 2**20:.0f} GiB" if memory else "unknown",
         "huge pages": re.sub(r".*\[(\w+)\].*", r"\1", pages.read_text().strip()) if pages.exists() else "none",
-        "system": f"{os.uname().sysname} {os.uname().release}",
+        "system": f"{os.uname().sysname} {os.uname().release.split("-")[0]}",
         "compiler": output_of("c++", "--version").split("\n")[0],
         "hologram": output_of("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
         "date": datetime.date.today().isoformat(),
-        "load before": os.getloadavg()[0],
+        "taken by others before": others(),
     }
 
 
@@ -107,6 +120,8 @@ class Runs:
     def bench(self, works, sizes, threads, rounds, turn, worker=True):
         command = [self.bin / "hologram", "bench", *works, "--json", "--median"]
         command += ["--threads", threads, "--rounds", rounds, "--turn", turn]
+        if self.arguments.processor_time:
+            command += ["--processor-time"]
         for size in sizes:
             command += ["--size", size]
         if worker:
@@ -151,12 +166,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--quick", action="store_true", help="some minutes; without torch.compile")
+    parser.add_argument("--processor-time", action="store_true",
+                        help="count what processors do for it, on a machine that does other work, too")
     parser.add_argument("--out", default=str(ROOT / "docs"), help="where the report goes; docs unless given")
     parser.add_argument("--group", action="append", choices=list(GROUPS), help="only these")
     arguments = parser.parse_args()
     started = time.time()
     runs = Runs(arguments)
-    results = {"machine": machine(), "quick": arguments.quick, "runs": {}}
+    results = {"machine": machine(), "quick": arguments.quick,
+               "clock": "processor time of all threads" if arguments.processor_time else "wall clock", "runs": {}}
     for name in arguments.group or GROUPS:
         for threads in sorted({1, min(2, os.cpu_count())}):
             results["runs"][f"{name}, {threads}"] = runs.group(name, threads)
@@ -164,7 +182,7 @@ def main():
         results["busy"] = runs.beside_busy_process(min(2, os.cpu_count()))
     results["start"] = runs.start()
     results["overhead"] = runs.overhead()
-    results["machine"]["load after"] = os.getloadavg()[0]
+    results["machine"]["taken by others after"] = others()
     results["minutes"] = round((time.time() - started) / 60, 1)
     compare_report.write(results, pathlib.Path(arguments.out))
 

@@ -3,7 +3,9 @@
 import json
 import math
 
-from compare_bars import BARS, BUSY, LIMITS, LOOPS, PYTORCH, held, rows_of
+from compare_bars import BARS, BUSY, LIMITS, LOOPS, PYTORCH, SMALL, held, rows_of
+
+IDLE = 5  # percent of the processors that others may take
 
 # Columns of the tables: a heading and who the fastest of is meant.
 COLUMNS = {
@@ -23,6 +25,18 @@ TITLES = {
     "dgemm": "Products of matrices, f64",
     "conv2d": "Convolutions",
 }
+METHOD = """\
+`scripts/compare-cpu` wrote this page: do not edit it. Everybody has the same numbers to work on and takes turns
+in rounds, the medians of which are compared; every result was held against float64 before it was timed. A ratio
+is hologram's speed over the other's: above 1, hologram is faster."""
+DISTURBED = """\
+**The machine did other work, too: these numbers are rough**, those of two threads and beside a busy process
+above all."""
+LOOPS_ARE = """\
+Loops by hand are for {target} by Highway, and plain C++ by g++ -O3 -march=native at 256 and at 512 bits; the
+best of the three counts. PyTorch's best is that of eager mode, of results into memory that is there (out=), and
+of torch.compile."""
+BUSY_IS = "The same while another process takes one processor for half of the time, in pieces of 10 ms."
 WORKS = """\
 `fma` is `a * b + c`; `sigmoid` is `sigmoid(a * b + c) * d - e`; `twelve` is a chain of twelve operations on
 five arrays; `gelu` is the exact form, with erf; `row-sums`, `column-sums`, `softmax` and `layer-norm` have
@@ -66,7 +80,20 @@ def short_of(results, groups):
 
 # ---- Pictures -----------------------------------------------------------------------------------
 
-COLOURS = ["#dd8452", "#55a868", "#8172b3", "#937860", "#c44e52", "#2b6cb0", "#64b5cd", "#b07aa1"]
+# The same in every picture.
+COLOURS = {
+    "best loop": "#dd8452",
+    "Eigen": "#55a868",
+    "NumPy": "#8172b3",
+    "numexpr": "#937860",
+    "PyTorch": "#e7969c",
+    "PyTorch's best": "#c44e52",
+    "bandwidth": "#64b5cd",
+    "reading": "#64b5cd",
+    "oneDNN": "#2b6cb0",
+    "oneDNN cut": "#7fb2e5",
+    "OpenBLAS": "#444444",
+}
 LEFT, WIDTH, STEP, TOP, MOST = 260, 900, 18, 62, 32
 
 
@@ -84,8 +111,9 @@ def picture(title, rows, columns):
            f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
            f'<text x="8" y="20" font-size="14">{title}</text>']
     for k, (heading, _) in enumerate(shown):
-        at = LEFT + k * (WIDTH - LEFT - 20) // len(shown)
-        out.append(f'<circle cx="{at}" cy="38" r="4" fill="{COLOURS[k]}"/><text x="{at + 8}" y="42">{heading}</text>')
+        at = 14 + k * (WIDTH - 20) // len(shown)
+        out.append(f'<circle cx="{at}" cy="38" r="4" fill="{COLOURS[heading]}"/>')
+        out.append(f'<text x="{at + 8}" y="42">{heading}</text>')
     bottom = TOP + STEP * len(rows)
     for power in range(-3, 6):
         at = x(2.0**power)
@@ -96,10 +124,10 @@ def picture(title, rows, columns):
     for number, row in enumerate(rows):
         y = TOP + STEP * number + STEP // 2
         out.append(f'<text x="{LEFT - 14}" y="{y + 4}" text-anchor="end">{row.name()}</text>')
-        for k, (_, peers) in enumerate(shown):
+        for heading, peers in shown:
             ratio = row.ratio(peers)
             if ratio is not None:
-                out.append(f'<circle cx="{x(ratio):.1f}" cy="{y}" r="4" fill="{COLOURS[k]}" fill-opacity="0.8"/>')
+                out.append(f'<circle cx="{x(ratio):.1f}" cy="{y}" r="4" fill="{COLOURS[heading]}" fill-opacity="0.8"/>')
     return "\n".join([*out, "</svg>", ""])
 
 
@@ -111,43 +139,51 @@ def versions_of(results):
     return ", ".join(parts + [f"{k} {v}" for k, v in run.get("versions", {}).items()])
 
 
-def page(results, groups):
-    machine = results["machine"]
-    first = next(iter(results["runs"].values()))
-    text = ["# How fast it is on the CPU", "",
-            "`scripts/compare-cpu` wrote this page: do not edit it. Everybody has the same numbers to work on and",
-            "takes turns in rounds, the medians of which are compared; every result was held against float64",
-            "before it was timed. A ratio is hologram's speed over the other's: above 1, hologram is faster.", "",
-            table(["machine", ""], [[k, str(v)] for k, v in machine.items()]), "",
-            f"Loops by hand are for {first['peers']['loops'] if 'peers' in first else 'nothing'}, with Highway, "
-            "and plain C++ by g++ -O3 -march=native, at 256 and at 512 bits; the best of the three counts.",
-            f"Versions: {versions_of(results)}.", "",
-            f"The run took {results['minutes']} minutes" + (", and was a quick one." if results["quick"] else "."), "",
-            "## Where it falls short", ""]
+def introduction(results):
+    machine = dict(results["machine"])
+    taken = [key for key in machine if key.startswith("taken")]
+    disturbed = max(machine[key] for key in taken) > IDLE
+    machine |= {key: f"{machine[key]} % of the processors" for key in taken}
+    target = next(iter(results["runs"].values())).get("peers", {}).get("loops", "no")
+    text = ["# How fast it is on the CPU", "", METHOD, ""]
+    if disturbed:
+        text += [DISTURBED, ""]
+    return [*text, table(["machine", ""], [[k, str(v)] for k, v in machine.items()]), "",
+            LOOPS_ARE.format(target=target), f"Versions: {versions_of(results)}.", "",
+            f"The run took {results['minutes']} minutes by the {results['clock']}"
+            + (", and was a quick one." if results["quick"] else "."), ""]
+
+
+def shortcomings(results, groups):
     missed = short_of(results, groups)
     asked = sum(1 for rows in groups.values() for _ in held(rows, BARS))
-    text.append(f"{len(missed)} of {asked} rows that a bar is set for, and of {len(LIMITS)} times, miss it.")
-    if missed:
-        text += ["", table(["what", "beside", "ratio", "of best rounds", "bar"], missed)]
-    for group, rows in groups.items():
-        text += ["", f"## {TITLES[group]}", ""]
-        if group == "arrays":
-            text += [WORKS, ""]
-        text += [f"![](images/cpu-{group}.svg)", "", table_of(group, rows)]
-    if "busy" in results:
-        text += ["", "## Beside a busy process", "",
-                 "The same while another process takes one processor for half of the time, in pieces of 10 ms.", "",
-                 table_of("sgemm", rows_of(results["busy"]))]
+    text = ["## Where it falls short", "",
+            f"{len(missed)} of {asked} rows that a bar is set for, and of {len(LIMITS)} times, miss it."]
+    return text + (["", table(["what", "beside", "ratio", "of best rounds", "bar"], missed)] if missed else [])
+
+
+def beginnings(results, groups):
     start, overhead = results["start"], results["overhead"]
-    text += ["", "## Before the first result", "", table(
-        ["what", "time"],
-        [["the first Executor of the CPU in a process", f"{start['executor_us']:,.0f} µs"],
-         ["the chain of twelve: from its graph to its code", f"{start['graph_to_code_us']:,.0f} µs"],
-         ["of which from program to code", f"{start['jit_compile_us'] or 0:,.0f} µs"],
-         ["`a + b` of 1,000 numbers: built", f"{overhead['add_built']:,.0f} ns"],
-         ["`a + b` of 1,000 numbers: evaluated", f"{overhead['add_evaluated']:,.0f} ns"],
-         ["twelve operations on 1,000 numbers: evaluated", f"{overhead['twelve_evaluated']:,.0f} ns"]])]
-    return "\n".join(text) + "\n"
+    lines = [["the first Executor of the CPU in a process", f"{start['executor_us']:,.0f} µs"],
+             ["the chain of twelve: from its graph to its code", f"{start['graph_to_code_us']:,.0f} µs"],
+             ["of which from program to code", f"{start['jit_compile_us'] or 0:,.0f} µs"],
+             ["`a + b` of 1,000 numbers: built", f"{overhead['add_built']:,.0f} ns"],
+             ["`a + b` of 1,000 numbers: evaluated", f"{overhead['add_evaluated']:,.0f} ns"],
+             ["twelve operations on 1,000 numbers: evaluated", f"{overhead['twelve_evaluated']:,.0f} ns"]]
+    for row in groups.get("arrays", []):
+        if (row.work, row.elements, row.threads) == ("add", SMALL, 1) and row.ratio(PYTORCH[:1]):
+            lines.append(["the same `a + b` over PyTorch's eager one", f"{1 / row.ratio(PYTORCH[:1]):.2f} of its time"])
+    return ["", "## Before the first result", "", table(["what", "time"], lines)]
+
+
+def page(results, groups):
+    text = introduction(results) + shortcomings(results, groups)
+    for group, rows in groups.items():
+        text += ["", f"## {TITLES[group]}", "", *([WORKS, ""] if group == "arrays" else []),
+                 f"![](images/cpu-{group}.svg)", "", table_of(group, rows)]
+    if "busy" in results:
+        text += ["", "## Beside a busy process", "", BUSY_IS, "", table_of("sgemm", rows_of(results["busy"]))]
+    return "\n".join(text + beginnings(results, groups)) + "\n"
 
 
 def write(results, folder):

@@ -68,6 +68,7 @@ void softmax_loop(const float* const* in, float* out, size_t begin, size_t end, 
   }
 }
 template <class T>
+// NOLINTNEXTLINE(readability-non-const-parameter): a Loop writes what it is given
 void matmul_loop(const float* const* in, float* out, size_t begin, size_t end, size_t side) {
   using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const auto n = static_cast<Index>(side), rows = static_cast<Index>(end - begin);

@@ -33,6 +33,7 @@ double median(std::vector<double> values) {
 
 double median_microseconds(const std::function<void()>& work) {
   std::vector<double> all;
+  all.reserve(kTimes);
   for (int i = 0; i < kTimes; i++) all.push_back(microseconds(work));
   return median(all);
 }
@@ -43,6 +44,7 @@ Executor make_executor(Jit jit) {
 
 std::vector<Tensor> inputs_on(const Executor& executor) {
   std::vector<Tensor> x;
+  x.reserve(5);
   for (int k = 0; k < 5; k++)
     x.push_back(Tensor::from_vector(std::vector<float>(1000, 0.5f + static_cast<float>(k)), {1000},
                                     executor));

@@ -11,16 +11,18 @@ import os
 import pathlib
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 COMMAND = os.environ["HOLOGRAM_COMMAND"]
 SOURCE = pathlib.Path(os.environ["HOLOGRAM_SOURCE"])
 PEERS = SOURCE / "bench" / "python_peers.py"
-OK, FILE, WRONG_DEVICE = 0, 3, 4
+OK, FILE, WRONG_DEVICE, INTERRUPTED = 0, 3, 4, 130
 
 # Adds, and then changes one element; the arrays are .npy files of f32 with a header of 128 bytes.
 ADDER = """
@@ -114,6 +116,23 @@ class BenchPeers(unittest.TestCase):
         ):
             done = self.bench("add", "--size", 10, beside=program, code=FILE)
             self.assertIn(words, done.stderr, program)
+
+    def test_nothing_stays_behind(self):
+        told = self.folder / "told"
+        (self.folder / "adder.py").write_text(
+            ADDER.replace("WRONG", "None").replace('        files =', f'        open({str(told)!r}, "w").write(line)\n        files ='))
+        beside = shlex.join([sys.executable, str(self.folder / "adder.py")])
+        command = [COMMAND, "bench", "add", "--size", "100", "--rounds", "1000", "--turn", "10", "--beside", beside]
+        started = subprocess.Popen(command, env=os.environ | {"HOLOGRAM_BACKEND": "cpu"}, stderr=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, text=True)
+        while not told.exists() or not told.read_text().endswith("\n"):
+            self.assertIsNone(started.poll())
+            time.sleep(0.01)
+        folder = pathlib.Path(json.loads(told.read_text())["inputs"][0]).parent
+        started.send_signal(signal.SIGINT)
+        _, words = started.communicate(timeout=60)
+        self.assertEqual(started.returncode, INTERRUPTED, words)
+        self.assertFalse(folder.exists())
 
     def test_numpy_takes_part(self):
         command = shlex.join([*self.peers("numpy"), "--without", "torch", "--without", "numexpr"])

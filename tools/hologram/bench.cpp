@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "bars.hpp"
 #include "command.hpp"
 #include "contestants.hpp"
 #include "crossover.hpp"
 #include "errors.hpp"
+#include "interrupt.hpp"
 #include "spelling.hpp"
 
 namespace hologram::tool {
@@ -188,10 +190,14 @@ int bench(Options options) {
           "`ninja -C build bench_peers` adds loops by hand, Eigen and oneDNN to compare with.\n");
     fmt::print("\n{:16}{:>12}{:>14}{:>12}\n", "work", "elements", "time", "speed");
   }
+  Progress progress;  // nothing looks at it: a worker's folder must go, and that is all
+  std::optional<Interrupt> interrupt;
   std::unique_ptr<Worker> worker;
-  if (!options.beside.empty())
-    worker =
-        std::make_unique<Worker>(options.beside, static_cast<int>(executor.device().compute_units));
+  if (!options.beside.empty()) {
+    interrupt.emplace(progress);
+    const auto threads = static_cast<int>(executor.device().compute_units);
+    worker = std::make_unique<Worker>(options.beside, threads);
+  }
   Json rows = Json::array();
   std::vector<BarGroup> groups;
   for (const std::string& name : options.works)

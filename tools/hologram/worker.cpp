@@ -13,6 +13,7 @@
 
 #include "hologram/error.hpp"
 #include "hologram/files.hpp"
+#include "interrupt.hpp"
 
 namespace hologram::tool {
 namespace {
@@ -88,6 +89,7 @@ std::vector<std::string> Worker::prepare(const Workload& work) {
   }
   ask({{"prepare", work.name}, {"inputs", inputs}});
   const Json ways = answer("ways");
+  for (const Json& path : inputs) std::filesystem::remove(path.get<std::string>());
   std::vector<std::string> names;
   for (const Json& way : ways) {
     if (!way.is_string()) fail("a way without a name: " + way.dump());
@@ -98,10 +100,11 @@ std::vector<std::string> Worker::prepare(const Workload& work) {
 
 Array Worker::result(size_t way) {
   const std::string path = fmt::format("{}/result{}.npy", folder_, way);
-  std::filesystem::remove(path);  // it may be mapped still
   ask({{"result", way}, {"file", path}});
   answer();
-  return files::read(path);
+  Array result = files::read(path);
+  std::filesystem::remove(path);  // what is mapped stays
+  return result;
 }
 
 double Worker::seconds(size_t way, int times, Clock clock) {
@@ -112,6 +115,7 @@ double Worker::seconds(size_t way, int times, Clock clock) {
 }
 
 void Worker::ask(const Json& request) {
+  Interrupt::check();
   const std::string line = request.dump() + "\n";
   for (size_t sent = 0; sent < line.size();) {
     const ssize_t n = write(to_, line.data() + sent, line.size() - sent);
@@ -127,7 +131,10 @@ Json Worker::answer() {
     char part[4096];
     const ssize_t n = read(from_, part, sizeof part);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail("it ended without an answer");
+    if (n <= 0) {
+      Interrupt::check();  // Ctrl-C ends it, too
+      fail("it ended without an answer");
+    }
     unread_.append(part, static_cast<size_t>(n));
   }
   Json json = Json::parse(unread_.substr(0, end), nullptr, false);

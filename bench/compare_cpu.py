@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""compare_cpu.py --build FOLDER [--quick] [--processor-time] [--out FOLDER]: runs `hologram bench` beside everybody there
-is, one run after the other on an otherwise idle machine, and writes the report. scripts/compare-cpu
-builds what it needs and calls it.
+"""compare_cpu.py --build FOLDER: runs `hologram bench` beside everybody there is, one run after the
+other, and writes the report. scripts/compare-cpu builds what it needs, calls it and tells its options.
 """
 
 import argparse
@@ -62,7 +61,8 @@ def others():
     """The share of the processors' time that is taken while nothing runs here, in percent."""
 
     def ticks():
-        user, nice, system, idle, wait, *more = map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:])
+        first = pathlib.Path("/proc/stat").read_text().split("\n")[0]
+        user, nice, system, idle, wait, *more = map(int, first.split()[1:])
         return user + nice + system + sum(more[:3]), idle + wait
 
     before = ticks()
@@ -85,7 +85,7 @@ def machine():
         "hypervisor": cpu.get("Hypervisor vendor", "none"),
         "memory": f"{int(memory.group(1)) / 2**20:.0f} GiB" if memory else "unknown",
         "huge pages": re.sub(r".*\[(\w+)\].*", r"\1", pages.read_text().strip()) if pages.exists() else "none",
-        "system": f"{os.uname().sysname} {os.uname().release.split("-")[0]}",
+        "system": f"{os.uname().sysname} {os.uname().release.partition('-')[0]}",
         "compiler": output_of("c++", "--version").split("\n")[0],
         "hologram": output_of("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
         "date": datetime.date.today().isoformat(),

@@ -69,8 +69,8 @@ def short_of(results, groups):
     """What misses its bar, worst first."""
     rows = [row for group in groups.values() for row in group]
     busy = rows_of(results["busy"]) if "busy" in results else []
-    missed = [(ratio / bar.least, row.name(), bar.what, times(ratio), times(row.ratio(bar.peers, True)), f"{bar.least:g}")
-              for row, bar, ratio in [*held(rows, BARS), *held(busy, [BUSY])] if ratio < bar.least]
+    missed = [(ratio / bar.least, row.name(), bar.what, times(ratio), times(row.ratio(bar.peers, True)),
+               f"{bar.least:g}") for row, bar, ratio in [*held(rows, BARS), *held(busy, [BUSY])] if ratio < bar.least]
     for key, (what, most) in LIMITS.items():
         value = results["start"].get(key)
         if value is not None and value > most:
@@ -127,7 +127,8 @@ def picture(title, rows, columns):
         for heading, peers in shown:
             ratio = row.ratio(peers)
             if ratio is not None:
-                out.append(f'<circle cx="{x(ratio):.1f}" cy="{y}" r="4" fill="{COLOURS[heading]}" fill-opacity="0.8"/>')
+                out.append(f'<circle cx="{x(ratio):.1f}" cy="{y}" r="4" fill="{COLOURS[heading]}" '
+                           f'fill-opacity="0.8"/>')
     return "\n".join([*out, "</svg>", ""])
 
 
@@ -172,7 +173,8 @@ def beginnings(results, groups):
              ["twelve operations on 1,000 numbers: evaluated", f"{overhead['twelve_evaluated']:,.0f} ns"]]
     for row in groups.get("arrays", []):
         if (row.work, row.elements, row.threads) == ("add", SMALL, 1) and row.ratio(PYTORCH[:1]):
-            lines.append(["the same `a + b` over PyTorch's eager one", f"{1 / row.ratio(PYTORCH[:1]):.2f} of its time"])
+            part = 1 / row.ratio(PYTORCH[:1])
+            lines.append(["`a + b` of 1,000 numbers: evaluated, over PyTorch's eager one", f"{part:.2f} of its time"])
     return ["", "## Before the first result", "", table(["what", "time"], lines)]
 
 

@@ -24,7 +24,8 @@ SOURCE = pathlib.Path(os.environ["HOLOGRAM_SOURCE"])
 PEERS = SOURCE / "bench" / "python_peers.py"
 OK, FILE, WRONG_DEVICE, INTERRUPTED = 0, 3, 4, 130
 
-# Adds, and then changes one element; the arrays are .npy files of f32 with a header of 128 bytes.
+# Adds, and then changes the element WRONG, if any; the first request is in the file TOLD. Arrays are .npy
+# files of f32.
 ADDER = """
 import array, json, sys
 print(json.dumps({"versions": {"adder": "1"}}), flush=True)
@@ -32,6 +33,7 @@ for line in sys.stdin:
     request = json.loads(line)
     answer = {}
     if "prepare" in request:
+        open(TOLD, "w").write(line)
         files = [open(path, "rb").read() for path in request["inputs"]]
         at = [10 + f[8] + 256 * f[9] for f in files]
         a, b = (array.array("f", f[n:]) for f, n in zip(files, at))
@@ -83,9 +85,9 @@ class BenchPeers(unittest.TestCase):
             self.skipTest(f"no Python with {' and '.join(modules)}; scripts/compare-cpu makes one")
         return [interpreter, str(PEERS)]
 
-    def adder(self, wrong=None):
+    def adder(self, wrong=None, told=os.devnull):
         path = self.folder / "adder.py"
-        path.write_text(ADDER.replace("WRONG", repr(wrong)))
+        path.write_text(f"WRONG, TOLD = {wrong!r}, {str(told)!r}\n{ADDER}")
         return shlex.join([sys.executable, str(path)])
 
     def test_contestant_keeps_its_own_time(self):
@@ -119,9 +121,7 @@ class BenchPeers(unittest.TestCase):
 
     def test_nothing_stays_behind(self):
         told = self.folder / "told"
-        (self.folder / "adder.py").write_text(
-            ADDER.replace("WRONG", "None").replace('        files =', f'        open({str(told)!r}, "w").write(line)\n        files ='))
-        beside = shlex.join([sys.executable, str(self.folder / "adder.py")])
+        beside = self.adder(told=told)
         command = [COMMAND, "bench", "add", "--size", "100", "--rounds", "1000", "--turn", "10", "--beside", beside]
         started = subprocess.Popen(command, env=os.environ | {"HOLOGRAM_BACKEND": "cpu"}, stderr=subprocess.PIPE,
                                    stdout=subprocess.DEVNULL, text=True)

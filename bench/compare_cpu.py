@@ -57,18 +57,23 @@ def output_of(*command):
         return ""
 
 
-def others():
-    """The share of the processors' time that is taken while nothing runs here, in percent."""
+class Watch:
+    """Which share of the processors others have taken since it was made."""
 
-    def ticks():
+    def __init__(self):
+        self.before = self.now()
+
+    @staticmethod
+    def now():
         first = pathlib.Path("/proc/stat").read_text().split("\n")[0]
         user, nice, system, idle, wait, *more = map(int, first.split()[1:])
-        return user + nice + system + sum(more[:3]), idle + wait
+        busy = user + nice + system + sum(more[:3])
+        own = sum(os.times()[:4]) * os.sysconf("SC_CLK_TCK")  # with that of programs that have ended
+        return busy - own, busy + idle + wait
 
-    before = ticks()
-    time.sleep(3)
-    busy, idle = (b - a for a, b in zip(before, ticks()))
-    return round(100 * busy / max(busy + idle, 1))
+    def percent(self):
+        others, all_of_it = (b - a for a, b in zip(self.before, self.now()))
+        return max(0, round(100 * others / max(all_of_it, 1)))
 
 
 def machine():
@@ -89,7 +94,6 @@ def machine():
         "compiler": output_of("c++", "--version").split("\n")[0],
         "hologram": output_of("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
         "date": datetime.date.today().isoformat(),
-        "taken by others before": others(),
     }
 
 
@@ -172,7 +176,7 @@ def main():
     parser.add_argument("--group", action="append", choices=list(GROUPS), help="only these")
     arguments = parser.parse_args()
     started = time.time()
-    runs = Runs(arguments)
+    runs, watch = Runs(arguments), Watch()
     results = {"machine": machine(), "quick": arguments.quick,
                "clock": "processor time of all threads" if arguments.processor_time else "wall clock", "runs": {}}
     for name in arguments.group or GROUPS:
@@ -182,7 +186,7 @@ def main():
         results["busy"] = runs.beside_busy_process(min(2, os.cpu_count()))
     results["start"] = runs.start()
     results["overhead"] = runs.overhead()
-    results["machine"]["taken by others after"] = others()
+    results["machine"]["taken by others"] = watch.percent()
     results["minutes"] = round((time.time() - started) / 60, 1)
     compare_report.write(results, pathlib.Path(arguments.out))
 

@@ -23,7 +23,8 @@ void filter_row(const float* src, float* dst, int h, int w, float sigma_space, f
     float total = 0, r = 0, g = 0, b = 0;
     for (int dy = -radius; dy <= radius; dy++) {
       const int qy = std::clamp(y + dy, 0, h - 1);
-      for (int dx = -radius; dx <= radius; dx++) {
+      const int half = static_cast<int>(std::sqrt(static_cast<float>(radius * radius - dy * dy)));
+      for (int dx = -half; dx <= half; dx++) {
         const float* q = pixel(qy, std::clamp(x + dx, 0, w - 1));
         const float dr = q[0] - p[0], dg = q[1] - p[1], db = q[2] - p[2];
         const float weight = std::exp(static_cast<float>(dx * dx + dy * dy) * space +

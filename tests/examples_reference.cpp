@@ -21,6 +21,7 @@ Doubles bilateral(const Picture& src, float sigma_space, float sigma_range, int 
       double total = 0;
       for (int dy = -radius; dy <= radius; dy++)
         for (int dx = -radius; dx <= radius; dx++) {
+          if (dx * dx + dy * dy > radius * radius) continue;
           double d = 0;
           for (int k = 0; k < src.c; k++) {
             const double e = double{src.clamped(y + dy, x + dx, k)} - src.at(y, x, k);

@@ -122,6 +122,8 @@ set(HOLOGRAM_SOURCES
     src/libraries/onednn/onednn.cpp
     src/libraries/onednn/primitives.cpp
     src/libraries/openblas/openblas.cpp
+    src/libraries/packed/kernels.cpp
+    src/libraries/packed/packed.cpp
     src/libraries/product.cpp
     src/libraries/tiled_product.cpp
     src/libraries/stored.cpp

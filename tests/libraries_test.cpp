@@ -11,13 +11,8 @@
 #include "libraries/host_ops.hpp"
 #include "libraries/onednn/onednn.hpp"
 #include "libraries/openblas/openblas.hpp"
+#include "libraries/packed/packed.hpp"
 #include "product_cases.hpp"
-
-// The leak sanitizer, where it is on, crashes over the thread-local memory of libgomp's threads.
-extern "C" const char* __asan_default_options();   // NOLINT: the name is not ours
-extern "C" const char* __asan_default_options() {  // NOLINT: the name is not ours
-  return "detect_leaks=0";
-}
 
 namespace hologram::products {
 namespace {
@@ -32,6 +27,7 @@ struct Types {
 
 const HostLibrary& one_dnn() { return libraries::onednn::OneDnn::instance(); }
 const HostLibrary& open_blas() { return libraries::openblas::OpenBlas::instance(); }
+const HostLibrary& packed() { return libraries::packed::Packed::instance(); }
 
 std::shared_ptr<hal::LibraryPlan> plan(const HostLibrary& library, const GemmDesc& desc) {
   libraries::HostOps ops({&library});
@@ -182,7 +178,10 @@ constexpr Types kFloats[] = {{one_dnn, DType::F32, DType::F32, DType::F32},
                              {one_dnn, DType::F32, DType::BF16, DType::F32},
                              {one_dnn, DType::F16, DType::F32, DType::F16},
                              {open_blas, DType::F32, DType::F32, DType::F32},
-                             {open_blas, DType::F64, DType::F64, DType::F64}};
+                             {open_blas, DType::F64, DType::F64, DType::F64},
+                             {packed, DType::F32, DType::F32, DType::F32},
+                             {packed, DType::BF16, DType::F16, DType::F32},
+                             {packed, DType::F64, DType::F64, DType::F64}};
 constexpr Types kIntegers[] = {{one_dnn, DType::I8, DType::I8, DType::I32},
                                {one_dnn, DType::U8, DType::I8, DType::I32}};
 

@@ -1,6 +1,8 @@
 // hologram's own product of matrices against plain loops.
 #include "libraries/product.hpp"
 
+#include "libraries/host_ops.hpp"
+#include "libraries/packed/packed.hpp"
 #include "product_cases.hpp"
 
 namespace hologram::products {
@@ -79,6 +81,29 @@ Product dense(DType type, int64_t m, int64_t n, int64_t k) {
   p.n = n;
   p.k = k;
   return p;
+}
+
+// What computes products on the processor where no library is installed.
+TEST(Product, KernelsHaveTheBitsOfTheProgram) {
+  const auto device = cpu(2);
+  libraries::HostOps ops({&libraries::packed::Packed::instance()});
+  struct Types {
+    DType a, b, d;
+  };
+  std::mt19937 random(2);
+  for (const DType type : {DType::F32, DType::F64})
+    for (int round = 0; round < 60; round++) {
+      const hal::GemmDesc desc = random_desc(Types{type, type, type}, random);
+      SCOPED_TRACE(text(desc));
+      const auto plan = ops.plan(desc);
+      if (const auto* refusal = std::get_if<hal::Refusal>(&plan)) GTEST_SKIP() << refusal->reason;
+      Case program(libraries::product_of(desc)), kernels(libraries::product_of(desc));
+      program.fill(random);
+      for (size_t i = 0; i < 2; i++) kernels.memory[i] = program.memory[i];
+      program.run_own(*device);
+      kernels.run(*device, *std::get<0>(plan));
+      ASSERT_EQ(program.memory[2], kernels.memory[2]);
+    }
 }
 
 TEST(Product, AnEmptySumIsZero) {

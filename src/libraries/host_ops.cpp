@@ -10,6 +10,7 @@
 #include "core/messages.hpp"
 #include "libraries/onednn/onednn.hpp"
 #include "libraries/openblas/openblas.hpp"
+#include "libraries/packed/packed.hpp"
 #include "libraries/stored.hpp"
 #include "libraries/widened.hpp"
 
@@ -127,16 +128,19 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
   if (auto refusal = malformed(desc)) return *refusal;
   const bool widens = can_widen(desc);
   const GemmDesc wanted = widens ? widen(desc) : desc;
-  std::string reasons;
-  for (const HostLibrary* library : libraries()) {
-    if (const auto refusal = library->refuses(wanted)) {
-      add_reason(reasons, *library, *refusal);
-      continue;
-    }
-    auto plan = std::make_shared<GemmPlan>(*library, wanted);
+  const auto agreed = [&](const HostLibrary& library) -> std::shared_ptr<hal::LibraryPlan> {
+    auto plan = std::make_shared<GemmPlan>(library, wanted);
     if (widens) return std::make_shared<WidenedPlan>(std::move(plan), desc);
     return plan;
+  };
+  std::string reasons;
+  for (const HostLibrary* library : libraries()) {
+    const auto refusal = library->refuses(wanted);
+    if (!refusal) return agreed(*library);
+    add_reason(reasons, *library, *refusal);
   }
+  const HostLibrary& own = packed::Packed::instance();
+  if (libraries_.empty() && !own.refuses(wanted)) return agreed(own);
   return hal::Refusal{reasons};
 }
 

@@ -36,7 +36,8 @@ std::span<const HostLibrary* const> host_libraries();
 
 class HostOps : public hal::LibraryOps {
  public:
-  HostOps() = default;  // host_libraries(), opened by the first plan
+  // host_libraries(), opened by the first plan, and for what they refuse hologram's own kernels.
+  HostOps() = default;
   explicit HostOps(std::vector<const HostLibrary*> libraries) : libraries_(std::move(libraries)) {}
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override;

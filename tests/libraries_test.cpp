@@ -27,7 +27,6 @@ struct Types {
 
 const HostLibrary& one_dnn() { return libraries::onednn::OneDnn::instance(); }
 const HostLibrary& open_blas() { return libraries::openblas::OpenBlas::instance(); }
-const HostLibrary& packed() { return libraries::packed::Packed::instance(); }
 
 std::shared_ptr<hal::LibraryPlan> plan(const HostLibrary& library, const GemmDesc& desc) {
   libraries::HostOps ops({&library});
@@ -178,10 +177,7 @@ constexpr Types kFloats[] = {{one_dnn, DType::F32, DType::F32, DType::F32},
                              {one_dnn, DType::F32, DType::BF16, DType::F32},
                              {one_dnn, DType::F16, DType::F32, DType::F16},
                              {open_blas, DType::F32, DType::F32, DType::F32},
-                             {open_blas, DType::F64, DType::F64, DType::F64},
-                             {packed, DType::F32, DType::F32, DType::F32},
-                             {packed, DType::BF16, DType::F16, DType::F32},
-                             {packed, DType::F64, DType::F64, DType::F64}};
+                             {open_blas, DType::F64, DType::F64, DType::F64}};
 constexpr Types kIntegers[] = {{one_dnn, DType::I8, DType::I8, DType::I32},
                                {one_dnn, DType::U8, DType::I8, DType::I32}};
 
@@ -255,20 +251,24 @@ TEST(Libraries, LeaveTheNumberOfThreadsToTheHostProgram) {
   if (omp_get == nullptr && blas_get == nullptr) GTEST_SKIP() << "neither library is here";
 }
 
-TEST(Libraries, TheCpuTakesOneDnnForF32AndOpenBlasForF64) {
+TEST(Libraries, TheCpuTakesItsOwnKernelsForFloatsAndOneDnnForBytes) {
   const auto device = cpu(1);
   ASSERT_NE(device->library(), nullptr);
-  const auto name = [&](DType type) {
-    auto found = device->library()->plan(describe(Types{one_dnn, type, type, type}, 2, 2, 2));
+  const auto name = [&](DType type, DType result) {
+    auto found = device->library()->plan(describe(Types{one_dnn, type, type, result}, 2, 2, 2));
     auto* agreed = std::get_if<std::shared_ptr<hal::LibraryPlan>>(&found);
     return agreed == nullptr ? std::string() : (*agreed)->name();
   };
-  if (!one_dnn().info().reason.empty() || !open_blas().info().reason.empty())
-    GTEST_SKIP() << one_dnn().info().reason << open_blas().info().reason;
-  EXPECT_EQ(name(DType::F32), "oneDNN sgemm");
-  EXPECT_EQ(name(DType::F64), "OpenBLAS dgemm");
-  EXPECT_EQ(name(DType::BF16), "oneDNN sgemm of f32 copies");
-  EXPECT_EQ(name(DType::I32), "");
+  if (!one_dnn().info().reason.empty()) GTEST_SKIP() << one_dnn().info().reason;
+  const GemmDesc f32 = describe(Types{one_dnn, DType::F32, DType::F32, DType::F32}, 2, 2, 2);
+  if (const auto refusal = libraries::packed::refuses(f32)) GTEST_SKIP() << refusal->reason;
+  EXPECT_EQ(name(DType::F32, DType::F32), "hologram f32 product");
+  EXPECT_EQ(name(DType::F64, DType::F64), "hologram f64 product");
+  EXPECT_EQ(name(DType::BF16, DType::BF16), "hologram f32 product of f32 copies");
+  EXPECT_EQ(name(DType::I32, DType::I32), "");
+  if (!one_dnn().refuses(describe(Types{one_dnn, DType::I8, DType::I8, DType::I32}, 2, 2, 2))) {
+    EXPECT_EQ(name(DType::I8, DType::I32), "oneDNN gemm_s8s8s32");
+  }
 }
 
 }  // namespace

@@ -83,26 +83,61 @@ Product dense(DType type, int64_t m, int64_t n, int64_t k) {
   return p;
 }
 
-// What computes products on the processor where no library is installed.
+struct Types {
+  DType a, b, d;
+};
+
+// The kernels of the processor, with as many terms as several slices have, batches of which not all
+// are copied at once, and a few rows, for which b is not copied.
 TEST(Product, KernelsHaveTheBitsOfTheProgram) {
-  const auto device = cpu(2);
-  libraries::HostOps ops({&libraries::packed::Packed::instance()});
-  struct Types {
-    DType a, b, d;
-  };
+  const auto one = cpu(1), two = cpu(2);
   std::mt19937 random(2);
-  for (const DType type : {DType::F32, DType::F64})
-    for (int round = 0; round < 60; round++) {
-      const hal::GemmDesc desc = random_desc(Types{type, type, type}, random);
+  for (const DType type : {DType::F32, DType::F64}) {
+    const Types types{type, type, type};
+    std::vector<hal::GemmDesc> all;
+    for (int round = 0; round < 60; round++) all.push_back(random_desc(types, random));
+    for (const auto& [m, n, k] :
+         {std::array<int64_t, 3>{7, 64, 300}, {1, 32, 65}, {14, 96, 129}, {6, 32, 1}})
+      all.push_back(describe(types, m, n, k));
+    hal::GemmDesc& many = all.emplace_back(describe(types, 130, 130, 300));
+    many.batch = 30;
+    many.stride_a = 0;
+    many.stride_b = 130 * 300;
+    many.stride_d = 130 * 130;
+    for (const hal::GemmDesc& desc : all) {
+      SCOPED_TRACE(text(desc));
+      if (const auto refusal = libraries::packed::refuses(desc)) GTEST_SKIP() << refusal->reason;
+      const auto plan = libraries::packed::plan(desc);
+      Case program(libraries::product_of(desc));
+      program.fill(random);
+      Case kernels(program.p), again(program.p);
+      for (size_t i = 0; i < 2; i++) kernels.memory[i] = again.memory[i] = program.memory[i];
+      program.run_own(*two);
+      kernels.run(*two, *plan);
+      again.run(*one, *plan);
+      ASSERT_EQ(program.memory[2], kernels.memory[2]);
+      ASSERT_EQ(program.memory[2], again.memory[2]);
+    }
+  }
+}
+
+// Sums of f32 in workspace of their own, beside the copies.
+TEST(Product, KernelsTakeNarrowFloatsAsCopies) {
+  const auto device = cpu(2);
+  libraries::HostOps ops;
+  std::mt19937 random(3);
+  for (const Types types : {Types{DType::F16, DType::F16, DType::F16},
+                            {DType::BF16, DType::BF16, DType::BF16},
+                            {DType::BF16, DType::F16, DType::F32}})
+    for (int round = 0; round < 20; round++) {
+      const hal::GemmDesc desc = random_desc(types, random);
       SCOPED_TRACE(text(desc));
       const auto plan = ops.plan(desc);
       if (const auto* refusal = std::get_if<hal::Refusal>(&plan)) GTEST_SKIP() << refusal->reason;
-      Case program(libraries::product_of(desc)), kernels(libraries::product_of(desc));
-      program.fill(random);
-      for (size_t i = 0; i < 2; i++) kernels.memory[i] = program.memory[i];
-      program.run_own(*device);
-      kernels.run(*device, *std::get<0>(plan));
-      ASSERT_EQ(program.memory[2], kernels.memory[2]);
+      Case c(libraries::product_of(desc));
+      c.fill(random);
+      c.run(*device, *std::get<0>(plan));
+      ASSERT_NO_FATAL_FAILURE(c.check());
     }
 }
 

@@ -128,19 +128,17 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
   if (auto refusal = malformed(desc)) return *refusal;
   const bool widens = can_widen(desc);
   const GemmDesc wanted = widens ? widen(desc) : desc;
-  const auto agreed = [&](const HostLibrary& library) -> std::shared_ptr<hal::LibraryPlan> {
-    auto plan = std::make_shared<GemmPlan>(library, wanted);
+  const auto agreed = [&](std::shared_ptr<HostPlan> plan) -> std::shared_ptr<hal::LibraryPlan> {
     if (widens) return std::make_shared<WidenedPlan>(std::move(plan), desc);
     return plan;
   };
+  if (libraries_.empty() && !packed::refuses(wanted)) return agreed(packed::plan(wanted));
   std::string reasons;
   for (const HostLibrary* library : libraries()) {
     const auto refusal = library->refuses(wanted);
-    if (!refusal) return agreed(*library);
+    if (!refusal) return agreed(std::make_shared<GemmPlan>(*library, wanted));
     add_reason(reasons, *library, *refusal);
   }
-  const HostLibrary& own = packed::Packed::instance();
-  if (libraries_.empty() && !own.refuses(wanted)) return agreed(own);
   return hal::Refusal{reasons};
 }
 

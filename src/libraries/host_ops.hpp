@@ -36,7 +36,7 @@ std::span<const HostLibrary* const> host_libraries();
 
 class HostOps : public hal::LibraryOps {
  public:
-  // host_libraries(), opened by the first plan, and for what they refuse hologram's own kernels.
+  // hologram's own kernels, and for what they refuse host_libraries(), opened by the first plan.
   HostOps() = default;
   explicit HostOps(std::vector<const HostLibrary*> libraries) : libraries_(std::move(libraries)) {}
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;

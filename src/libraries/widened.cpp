@@ -86,6 +86,8 @@ WidenedPlan::WidenedPlan(std::shared_ptr<const HostPlan> product, const hal::Gem
     at_[i] = workspace_;
     workspace_ += (static_cast<uint64_t>(extent(wide_[i])) + kAlign - 1) / kAlign * kAlign;
   }
+  copies_ = workspace_;
+  workspace_ += product_->workspace();
 }
 
 void WidenedPlan::run(std::span<const hal::Binding> operands, hal::Binding workspace,
@@ -106,7 +108,8 @@ void WidenedPlan::run(std::span<const hal::Binding> operands, hal::Binding works
     if (copy[i] != nullptr)
       widen_rows(narrow_[i], reinterpret_cast<const uint16_t*>(data[i]), wide_[i],
                  reinterpret_cast<float*>(copy[i]), threads);
-  product_->run(wide, {}, threads);
+  product_->run(wide, {workspace.buffer, workspace.offset + copies_, workspace.size - copies_},
+                threads);
   if (copy[2] != nullptr)
     narrow_rows(wide_[2], reinterpret_cast<const float*>(copy[2]), narrow_[2],
                 reinterpret_cast<uint16_t*>(data[2]), threads);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "libraries/accumulation.hpp"
 #include "libraries/packed/packed.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,49 +19,49 @@ namespace hn = hwy::HWY_NAMESPACE;
 // A rectangle of d whose sums stay in registers, with some left for what is multiplied.
 constexpr int64_t kVectors = 2;
 constexpr int64_t kRows = HWY_TARGET == HWY_AVX2 ? 6 : 14;
-// A block of terms of so many rows of a and bytes of rows of b is copied at a time, to where rows do
-// not meet in the cache.
-constexpr int64_t kMostRows = 256;
-constexpr size_t kMostBytes = 1024;
 
 template <class T>
 using Tag = hn::ScalableTag<T>;
 template <class T>
 constexpr int64_t kLanes = hn::MaxLanes(Tag<T>());
 template <class T>
-constexpr int64_t kColumns = kVectors * kLanes<T>;
+constexpr int64_t kWide = kVectors* kLanes<T>;
 
-// Adds a block of terms to kHeight rows of d, kColumns wide. Rows of a are kTermsOfBlock apart,
-// terms of y ldy.
+// A slice of terms for kHeight rows of d, kWide columns wide, block after block.
 template <class T, int64_t kHeight>
-void rectangle(const T* a, const T* y, int64_t ldy, int64_t terms, bool first, T* d, int64_t ldd) {
+void rectangle(const T* a, const T* b, int64_t term, int64_t terms, bool add, T* d, int64_t ldd) {
   constexpr Tag<T> tag;
-  hn::Vec<Tag<T>> sums[kHeight][kVectors];
+  HWY_ALIGN T totals[kHeight * kWide<T>];
+  for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
+    const int64_t end = std::min(first + kTermsOfBlock, terms);
+    hn::Vec<Tag<T>> sums[kHeight][kVectors];
 #pragma GCC unroll 14
-  for (auto& row : sums)
+    for (auto& row : sums)
 #pragma GCC unroll 2
-    for (auto& sum : row) sum = hn::Zero(tag);
-  // There by the time the sums are.
+      for (auto& sum : row) sum = hn::Zero(tag);
+#pragma GCC unroll 4
+    for (int64_t p = first; p < end; p++) {
+      const auto y0 = hn::LoadU(tag, b + p * term), y1 = hn::LoadU(tag, b + p * term + kLanes<T>);
 #pragma GCC unroll 14
-  for (int64_t r = 0; r < kHeight; r++)
-#pragma GCC unroll 2
-    for (int64_t v = 0; v < kVectors; v++) __builtin_prefetch(d + r * ldd + v * kLanes<T>);
-  for (int64_t p = 0; p < terms; p++) {
-    const auto y0 = hn::LoadU(tag, y + p * ldy), y1 = hn::LoadU(tag, y + p * ldy + kLanes<T>);
-#pragma GCC unroll 14
-    for (int64_t r = 0; r < kHeight; r++) {
-      const auto x = hn::Set(tag, a[r * kTermsOfBlock + p]);
-      sums[r][0] = hn::MulAdd(x, y0, sums[r][0]);
-      sums[r][1] = hn::MulAdd(x, y1, sums[r][1]);
+      for (int64_t r = 0; r < kHeight; r++) {
+        const auto x = hn::Set(tag, a[r * kSlice + p]);
+        sums[r][0] = hn::MulAdd(x, y0, sums[r][0]);
+        sums[r][1] = hn::MulAdd(x, y1, sums[r][1]);
+      }
     }
+    const bool last = end == terms;
+#pragma GCC unroll 14
+    for (int64_t r = 0; r < kHeight; r++)
+#pragma GCC unroll 2
+      for (int64_t v = 0; v < kVectors; v++) {
+        T* const in_d = d + r * ldd + v * kLanes<T>;
+        T* const total = totals + (r * kVectors + v) * kLanes<T>;
+        const auto before = first > 0 ? hn::Load(tag, total)
+                            : add     ? hn::LoadU(tag, in_d)
+                                      : hn::Zero(tag);
+        hn::StoreU(hn::Add(before, sums[r][v]), tag, last ? in_d : total);
+      }
   }
-#pragma GCC unroll 14
-  for (int64_t r = 0; r < kHeight; r++)
-#pragma GCC unroll 2
-    for (int64_t v = 0; v < kVectors; v++) {
-      T* const to = d + r * ldd + v * kLanes<T>;
-      hn::StoreU(hn::Add(first ? hn::Zero(tag) : hn::LoadU(tag, to), sums[r][v]), tag, to);
-    }
 }
 
 // Four neighbours of four rows as four rows of four neighbours; of f64, two.
@@ -95,7 +94,8 @@ void copy_row(const T* from, int64_t count, T* to) {
   for (; i < count; i++) to[i] = from[i];
 }
 
-// to[i * to_row + j] of rows and columns of from, which is that or, transposed, from[j * from_row + i].
+// to[i * to_row + j] of rows and columns of from, which is that or, transposed, from[j * from_row +
+// i].
 template <class T>
 void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_t columns, T* to,
           int64_t to_row) {
@@ -114,26 +114,8 @@ void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_
 }
 
 template <class T>
-class Product {
- public:
-  explicit Product(const Operands<T>& operands) : o_(operands) {}
-
-  void run() {
-    for (int64_t column = 0; column < o_.n; column += kMostColumns)
-      for (int64_t row = 0; row < o_.m; row += kMostRows)
-        for (int64_t first = 0; first < o_.k; first += kTermsOfBlock)
-          block({row, std::min(kMostRows, o_.m - row)},
-                {column, std::min(kMostColumns, o_.n - column)},
-                {first, std::min(kTermsOfBlock, o_.k - first)});
-  }
-
- private:
-  static constexpr int64_t kWide = kColumns<T>, kMostColumns = kMostBytes / sizeof(T);
-  static_assert(kMostColumns % kWide == 0);
-
-  struct Range {
-    int64_t first, count;
-  };
+void multiply(const T* a, const Columns<T>& b, int64_t terms, int64_t rows, int64_t columns,
+              bool add, T* d, int64_t ldd) {
   struct Height {
     int64_t rows;
     decltype(&rectangle<T, 1>) run;
@@ -141,80 +123,44 @@ class Product {
   // From high to low, so that a few calls make up what is left.
   static constexpr Height kHeights[] = {
       {kRows, &rectangle<T, kRows>}, {4, &rectangle<T, 4>}, {1, &rectangle<T, 1>}};
-
-  // Adds a block of terms to some rows of some columns.
-  void block(Range rows, Range columns, Range terms) {
-    copy(o_.a + (o_.transpose_a ? terms.first * o_.lda + rows.first
-                                : rows.first * o_.lda + terms.first),
-         o_.lda, o_.transpose_a, rows.count, terms.count, a_, kTermsOfBlock);
-    // A few rows read each element a few times: a copy would not pay.
-    const bool in_place = !o_.transpose_b && columns.count % kWide == 0 && rows.count <= kRows;
-    if (!in_place) copy_b(columns, terms);
-    T* const d = o_.d + rows.first * o_.ldd + columns.first;
-    for (int64_t j = 0; j < columns.count; j += kWide)
-      strip(rows.count, std::min(kWide, columns.count - j), terms,
-            in_place ? o_.b + terms.first * o_.ldb + columns.first + j : b_ + j * kTermsOfBlock,
-            in_place ? o_.ldb : kWide, d + j);
-  }
-
-  // Columns by as many as a rectangle is wide, with zeros behind the last.
-  void copy_b(Range columns, Range terms) {
-    const int64_t whole = columns.count - columns.count % kWide;
-    T* const last = b_ + whole * kTermsOfBlock;
-    if (whole < columns.count) std::fill_n(last, terms.count * kWide, T{0});
-    if (o_.transpose_b) {
-      for (int64_t j = 0; j < columns.count; j += kWide)
-        copy(o_.b + (columns.first + j) * o_.ldb + terms.first, o_.ldb, true, terms.count,
-             std::min(kWide, columns.count - j), b_ + j * kTermsOfBlock, kWide);
-      return;
-    }
-    for (int64_t p = 0; p < terms.count; p++) {
-      const T* const from = o_.b + (terms.first + p) * o_.ldb + columns.first;
-      for (int64_t j = 0; j < whole; j += kWide)
-        copy_row(from + j, kWide, b_ + j * kTermsOfBlock + p * kWide);
-      copy_row(from + whole, columns.count - whole, last + p * kWide);
-    }
-  }
-
-  void strip(int64_t rows, int64_t columns, Range terms, const T* y, int64_t ldy, T* d) {
-    const bool fresh = terms.first == 0;
-    const T* a = a_;
+  HWY_ALIGN T edge[kRows * kWide<T>];
+  for (int64_t column = 0; column < columns; column += kWide<T>) {
+    const T* const y = b.data + column / kWide<T> * b.panel;
+    const int64_t there = std::min(kWide<T>, columns - column);
     const Height* height = kHeights;
-    while (rows > 0) {
-      while (height->rows > rows) height++;
-      if (columns == kWide) {
-        height->run(a, y, ldy, terms.count, fresh, d, o_.ldd);
-      } else {
-        for (int64_t r = 0; r < height->rows && !fresh; r++)
-          copy_row(d + r * o_.ldd, columns, edge_ + r * kWide);
-        height->run(a, y, ldy, terms.count, fresh, edge_, kWide);
-        for (int64_t r = 0; r < height->rows; r++)
-          copy_row(edge_ + r * kWide, columns, d + r * o_.ldd);
+    for (int64_t row = 0; row < rows; row += height->rows) {
+      while (height->rows > rows - row) height++;
+      const T* const x = a + row * kSlice;
+      T* const to = d + row * ldd + column;
+      if (there == kWide<T>) {
+        height->run(x, y, b.term, terms, add, to, ldd);
+        continue;
       }
-      rows -= height->rows;
-      a += height->rows * kTermsOfBlock;
-      d += height->rows * o_.ldd;
+      for (int64_t r = 0; r < height->rows && add; r++)
+        copy_row(to + r * ldd, there, edge + r * kWide<T>);
+      height->run(x, y, b.term, terms, add, edge, kWide<T>);
+      for (int64_t r = 0; r < height->rows; r++) copy_row(edge + r * kWide<T>, there, to + r * ldd);
     }
   }
-
-  const Operands<T>& o_;
-  HWY_ALIGN T a_[kMostRows * kTermsOfBlock];
-  HWY_ALIGN T b_[kTermsOfBlock * kMostColumns];
-  HWY_ALIGN T edge_[kRows * kWide];
-};
-
-template <class T>
-void multiply(const Operands<T>& o) {
-  Product<T>(o).run();
 }
 
-Kernels kernels() { return {&multiply<float>, &multiply<double>}; }
+template <class T>
+const Kernels<T>* all() {
+  static constexpr Kernels<T> kAll = {kRows, kWide<T>, &copy<T>, &multiply<T>};
+  return &kAll;
+}
 
 #else
 
-Kernels kernels() { return {}; }
+template <class T>
+const Kernels<T>* all() {
+  return nullptr;
+}
 
 #endif
+
+const Kernels<float>* f32() { return all<float>(); }
+const Kernels<double>* f64() { return all<double>(); }
 
 }  // namespace hologram::libraries::packed::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -222,15 +168,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::packed {
 
-HWY_EXPORT(kernels);
-
-const Kernels& kernels() {
-  static const Kernels best = [] {
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    return HWY_DYNAMIC_DISPATCH(kernels)();
-  }();
-  return best;
-}
+#define KERNELS(type, name)                                   \
+  HWY_EXPORT(name);                                           \
+  const Kernels<type>* kernels(type) {                        \
+    static const auto* const best = [] {                      \
+      hwy::GetChosenTarget().Update(hwy::SupportedTargets()); \
+      return HWY_DYNAMIC_DISPATCH(name)();                    \
+    }();                                                      \
+    return best;                                              \
+  }
+KERNELS(float, f32)
+KERNELS(double, f64)
 
 }  // namespace hologram::libraries::packed
 #endif

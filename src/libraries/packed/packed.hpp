@@ -1,39 +1,47 @@
-// hologram's own products of f32 and f64 on the processor, for where no library is installed. They
-// have the bits of the Atlas program of libraries/product.hpp: an element is the sum, from the first
-// to the last, of sums of kTermsOfBlock terms, each a chain of fused multiply-adds.
+// hologram's own products of f32 and f64 on the processor. They have the bits of the Atlas program
+// of libraries/product.hpp, on any number of threads: an element is the sum, from the first to the
+// last, of sums of kTermsOfBlock terms, each a chain of fused multiply-adds.
+//
+// A slice of terms of all rows of a and all columns of b is copied first, by panels: rows as many
+// as a rectangle of d is high, columns as many as it is wide. Then the rectangles are computed,
+// each in registers.
 #pragma once
 
-#include "libraries/library.hpp"
+#include "libraries/accumulation.hpp"
+#include "libraries/host_plan.hpp"
+#include "libraries/stored.hpp"
 
 namespace hologram::libraries::packed {
 
-// One tile of a product; transposed matrices lie by columns.
+inline constexpr int64_t kSlice = 4 * kTermsOfBlock;
+
+// Columns of b, by panels `panel` apart; in a panel the terms are `term` apart.
 template <class T>
-struct Operands {
-  const T* a;
-  const T* b;
-  T* d;
-  int64_t lda, ldb, ldd;
-  bool transpose_a, transpose_b;
-  int64_t m, n, k;
+struct Columns {
+  const T* data;
+  int64_t panel, term;
 };
 
-// The kernels for the best vector instructions of this processor; none where it has no fused
-// multiply-add.
+// For one type and the best vector instructions of this processor.
+template <class T>
 struct Kernels {
-  void (*f32)(const Operands<float>&);
-  void (*f64)(const Operands<double>&);
+  int64_t rows, columns;  // of a rectangle
+  // to[i * ld_to + j] of so many rows and columns of from[i * ld + j] or, transposed, of
+  // from[j * ld + i].
+  void (*copy)(const T* from, int64_t ld, bool transposed, int64_t rows, int64_t columns, T* to,
+               int64_t ld_to);
+  // Adds a slice of terms to d, or sets it. The rows of a are kSlice apart; behind the last column
+  // the last panel holds something.
+  void (*multiply)(const T* a, const Columns<T>& b, int64_t terms, int64_t rows, int64_t columns,
+                   bool add, T* d, int64_t ldd);
 };
-const Kernels& kernels();
 
-class Packed : public HostLibrary {
- public:
-  Packed() { info_.name = "packed"; }
-  static const Packed& instance();
+// Null where the processor has no fused multiply-add.
+const Kernels<float>* kernels(float);
+const Kernels<double>* kernels(double);
 
-  std::optional<hal::Refusal> refuses(const hal::GemmDesc& desc) const override;
-  std::string routine(const hal::GemmDesc& desc) const override;
-  void multiply(const hal::GemmDesc& desc, const Tile& tile) const override;
-};
+// Why a product is not for these kernels.
+std::optional<hal::Refusal> refuses(const hal::GemmDesc& desc);
+std::shared_ptr<HostPlan> plan(const hal::GemmDesc& desc);  // one that is not refused
 
 }  // namespace hologram::libraries::packed

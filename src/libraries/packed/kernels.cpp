@@ -19,6 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // A rectangle of d whose sums stay in registers, with some left for what is multiplied.
 constexpr int64_t kVectors = 2;
 constexpr int64_t kRows = HWY_TARGET == HWY_AVX2 ? 6 : 14;
+constexpr int64_t kRowsApart = HWY_TARGET == HWY_AVX2 ? 8 : 16;  // of a term of a panel of a
 
 template <class T>
 using Tag = hn::ScalableTag<T>;
@@ -44,7 +45,7 @@ void rectangle(const T* a, const T* b, int64_t term, int64_t terms, bool add, T*
       const auto y0 = hn::LoadU(tag, b + p * term), y1 = hn::LoadU(tag, b + p * term + kLanes<T>);
 #pragma GCC unroll 14
       for (int64_t r = 0; r < kHeight; r++) {
-        const auto x = hn::Set(tag, a[r * kSlice + p]);
+        const auto x = hn::Set(tag, a[p * kRowsApart + r]);
         sums[r][0] = hn::MulAdd(x, y0, sums[r][0]);
         sums[r][1] = hn::MulAdd(x, y1, sums[r][1]);
       }
@@ -66,7 +67,7 @@ void rectangle(const T* a, const T* b, int64_t term, int64_t terms, bool add, T*
 
 // Four neighbours of four rows as four rows of four neighbours; of f64, two.
 template <class T>
-void turn(const T* from, int64_t row, T* to, int64_t to_row) {
+HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
   constexpr hn::CappedTag<T, 16 / sizeof(T)> tag;
   const auto in = [&](int64_t r) HWY_ATTR { return hn::LoadU(tag, from + r * row); };
   const auto out = [&](int64_t r, auto v) HWY_ATTR { hn::StoreU(v, tag, to + r * to_row); };
@@ -100,7 +101,12 @@ template <class T>
 void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_t columns, T* to,
           int64_t to_row) {
   if (!transposed) {
-    for (int64_t i = 0; i < rows; i++) copy_row(from + i * from_row, columns, to + i * to_row);
+    constexpr int64_t kAhead = 16, kLine = 64 / sizeof(T);
+    for (int64_t i = 0; i < rows; i++) {
+      const T* const row = from + i * from_row;
+      for (int64_t j = 0; j < columns; j += kLine) __builtin_prefetch(row + kAhead * from_row + j);
+      copy_row(row, columns, to + i * to_row);
+    }
     return;
   }
   constexpr int64_t kSquare = 16 / sizeof(T);
@@ -130,7 +136,7 @@ void multiply(const T* a, const Columns<T>& b, int64_t terms, int64_t rows, int6
     const Height* height = kHeights;
     for (int64_t row = 0; row < rows; row += height->rows) {
       while (height->rows > rows - row) height++;
-      const T* const x = a + row * kSlice;
+      const T* const x = a + row / kRows * kRowsApart * kSlice + row % kRows;
       T* const to = d + row * ldd + column;
       if (there == kWide<T>) {
         height->run(x, y, b.term, terms, add, to, ldd);
@@ -146,7 +152,7 @@ void multiply(const T* a, const Columns<T>& b, int64_t terms, int64_t rows, int6
 
 template <class T>
 const Kernels<T>* all() {
-  static constexpr Kernels<T> kAll = {kRows, kWide<T>, &copy<T>, &multiply<T>};
+  static constexpr Kernels<T> kAll = {kRows, kRowsApart, kWide<T>, &copy<T>, &multiply<T>};
   return &kAll;
 }
 

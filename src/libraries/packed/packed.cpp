@@ -35,7 +35,7 @@ class Plan : public HostPlan {
         column_panels_(parts(desc_.n, kernels_.columns)) {
     // A few rows read each element of b a few times: a copy would not pay.
     in_place_ = !desc_.transpose_b && desc_.n % kernels_.columns == 0 && desc_.m <= kernels_.rows;
-    a_room_ = row_panels_ * kernels_.rows * kSlice;
+    a_room_ = row_panels_ * panel_of_rows();
     b_room_ = in_place_ ? 0 : column_panels_ * kernels_.columns * slice_;
     together_ = std::clamp<int64_t>(kRoom / std::max<int64_t>(bytes_of_matrix(), 1), 1,
                                     std::max<int64_t>(desc_.batch, 1));
@@ -87,6 +87,7 @@ class Plan : public HostPlan {
     T* room;
   };
 
+  int64_t panel_of_rows() const { return kSlice * kernels_.apart; }
   int64_t bytes_of_matrix() const { return (a_room_ + b_room_) * static_cast<int64_t>(sizeof(T)); }
   T* room_of(const Part& part, int64_t z) const { return part.room + z * (a_room_ + b_room_); }
 
@@ -107,8 +108,8 @@ class Plan : public HostPlan {
     const GemmDesc& g = desc_;
     const T* const a = part.a + z * g.stride_a;
     kernels_.copy(g.transpose_a ? a + part.first * g.lda + row : a + row * g.lda + part.first,
-                  g.lda, g.transpose_a, std::min(kernels_.rows, g.m - row), part.terms,
-                  room_of(part, z) + row * kSlice, kSlice);
+                  g.lda, !g.transpose_a, part.terms, std::min(kernels_.apart, g.m - row),
+                  room_of(part, z) + row / kernels_.rows * panel_of_rows(), kernels_.apart);
   }
 
   void copy_columns(const Part& part, int64_t z, int64_t column) const {
@@ -140,8 +141,9 @@ class Plan : public HostPlan {
                             ? Columns<T>{part.b + z * g.stride_b + part.first * g.ldb + column,
                                          wide, g.ldb}
                             : Columns<T>{room + a_room_ + column * slice_, wide * slice_, wide};
-                    kernels_.multiply(room + row * kSlice, b, part.terms, std::min(rows, g.m - row),
-                                      std::min(columns, g.n - column), part.first > 0,
+                    kernels_.multiply(room + row / kernels_.rows * panel_of_rows(), b, part.terms,
+                                      std::min(rows, g.m - row), std::min(columns, g.n - column),
+                                      part.first > 0,
                                       part.d + z * g.stride_d + row * g.ldd + column, g.ldd);
                   }
                 });

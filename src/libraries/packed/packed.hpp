@@ -25,13 +25,15 @@ struct Columns {
 // For one type and the best vector instructions of this processor.
 template <class T>
 struct Kernels {
-  int64_t rows, columns;  // of a rectangle
+  int64_t rows;     // of a rectangle
+  int64_t apart;    // elements from one term of a panel of a to the next
+  int64_t columns;  // of a rectangle
   // to[i * ld_to + j] of so many rows and columns of from[i * ld + j] or, transposed, of
   // from[j * ld + i].
   void (*copy)(const T* from, int64_t ld, bool transposed, int64_t rows, int64_t columns, T* to,
                int64_t ld_to);
-  // Adds a slice of terms to d, or sets it. The rows of a are kSlice apart; behind the last column
-  // the last panel holds something.
+  // Adds a slice of terms to d, or sets it. A panel of a has room for kSlice terms, that of the
+  // last columns of b something behind them.
   void (*multiply)(const T* a, const Columns<T>& b, int64_t terms, int64_t rows, int64_t columns,
                    bool add, T* d, int64_t ldd);
 };

@@ -96,8 +96,11 @@ TEST(Product, KernelsHaveTheBitsOfTheProgram) {
     const Types types{type, type, type};
     std::vector<hal::GemmDesc> all;
     for (int round = 0; round < 60; round++) all.push_back(random_desc(types, random));
-    for (const auto& [m, n, k] :
-         {std::array<int64_t, 3>{7, 64, 300}, {1, 32, 65}, {14, 96, 129}, {6, 32, 1}})
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{7, 64, 300},
+                                  {1, 32, 65},
+                                  {1, 777, 600},
+                                  {3, 290, 270},
+                                  {2, 5, 40}})
       all.push_back(describe(types, m, n, k));
     hal::GemmDesc& many = all.emplace_back(describe(types, 130, 130, 300));
     many.batch = 30;

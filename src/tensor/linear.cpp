@@ -41,11 +41,11 @@ Tensor for_libraries(const Tensor& t) {
   return fine ? t : tensor::dense(t);
 }
 
-// A matrix times a vector reads every element once: on GPUs, sums of rows by a kernel of our own
-// are as fast as memory, which no library is always, and fuse with what comes before and after.
-// Sums along the other axis of the matrix are left to the library.
+// A matrix times a vector reads every element once: sums of rows by a kernel of our own are as fast
+// as memory, which no library is always, and fuse with what comes before and after. Sums along the
+// other axis of the matrix are left to the library.
 bool are_sums_of_rows(const Tensor& rows, const Tensor& vector) {
-  return vector.size(-2) == 1 && is_float(rows.dtype()) && has_many_threads(rows) &&
+  return vector.size(-2) == 1 && is_float(rows.dtype()) &&
          (rows.size(-1) == 1 || tensor::Access::view(rows).strides.back() == 1);
 }
 Tensor sums_of_rows(const Tensor& rows, const Tensor& vector) {

@@ -30,8 +30,9 @@ constexpr int64_t kWide = kVectors* kLanes<T>;
 
 // A slice of terms for kHeight rows of d, kWide columns wide, block after block.
 template <class T, int64_t kHeight>
-void rectangle(const T* a, const T* b, int64_t term, int64_t terms, bool add, T* d, int64_t ldd) {
+void rectangle(const T* a, const T* b, int64_t terms, bool add, T* d, int64_t ldd) {
   constexpr Tag<T> tag;
+  constexpr int64_t term = kWide<T>;
   HWY_ALIGN T totals[kHeight * kWide<T>];
   for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
     const int64_t end = std::min(first + kTermsOfBlock, terms);
@@ -63,6 +64,36 @@ void rectangle(const T* a, const T* b, int64_t term, int64_t terms, bool add, T*
         hn::StoreU(hn::Add(before, sums[r][v]), tag, last ? in_d : total);
       }
   }
+}
+
+// The same for one row of d and kMany vectors of its columns: as fast as b is read.
+template <class T, int64_t kMany>
+void piece_of_row(const T* a, const T* b, int64_t term, int64_t terms, bool add, T* d) {
+  constexpr Tag<T> tag;
+  constexpr int64_t kAhead = 12;  // terms
+  hn::Vec<Tag<T>> totals[kMany];
+#pragma GCC unroll 8
+  for (int64_t v = 0; v < kMany; v++)
+    totals[v] = add ? hn::LoadU(tag, d + v * kLanes<T>) : hn::Zero(tag);
+  for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
+    const int64_t end = std::min(first + kTermsOfBlock, terms);
+    hn::Vec<Tag<T>> sums[kMany];
+#pragma GCC unroll 8
+    for (auto& sum : sums) sum = hn::Zero(tag);
+    for (int64_t p = first; p < end; p++) {
+      const auto x = hn::Set(tag, a[p * kRowsApart]);
+      const T* const y = b + p * term;
+#pragma GCC unroll 8
+      for (int64_t v = 0; v < kMany; v++) {
+        __builtin_prefetch(y + kAhead * term + v * kLanes<T>);
+        sums[v] = hn::MulAdd(x, hn::LoadU(tag, y + v * kLanes<T>), sums[v]);
+      }
+    }
+#pragma GCC unroll 8
+    for (int64_t v = 0; v < kMany; v++) totals[v] = hn::Add(totals[v], sums[v]);
+  }
+#pragma GCC unroll 8
+  for (int64_t v = 0; v < kMany; v++) hn::StoreU(totals[v], tag, d + v * kLanes<T>);
 }
 
 // Four neighbours of four rows as four rows of four neighbours; of f64, two.
@@ -120,7 +151,30 @@ void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_
 }
 
 template <class T>
-void multiply(const T* a, const Columns<T>& b, int64_t terms, int64_t rows, int64_t columns,
+void multiply_rows(const T* a, const T* b, int64_t term, int64_t terms, int64_t rows,
+                   int64_t columns, bool add, T* d, int64_t ldd) {
+  constexpr int64_t kMany = HWY_TARGET == HWY_AVX2 ? 6 : 8, kWhole = kMany * kLanes<T>;
+  int64_t column = 0;
+  for (; column + kWhole <= columns; column += kWhole)
+    for (int64_t r = 0; r < rows; r++)
+      piece_of_row<T, kMany>(a + r, b + column, term, terms, add, d + r * ldd + column);
+  for (; column + kLanes<T> <= columns; column += kLanes<T>)
+    for (int64_t r = 0; r < rows; r++)
+      piece_of_row<T, 1>(a + r, b + column, term, terms, add, d + r * ldd + column);
+  const int64_t rest = columns - column;
+  if (rest == 0) return;
+  HWY_ALIGN T last[kSlice * kLanes<T>] = {}, sums[kLanes<T>] = {};
+  for (int64_t p = 0; p < terms; p++) copy_row(b + p * term + column, rest, last + p * kLanes<T>);
+  for (int64_t r = 0; r < rows; r++) {
+    T* const to = d + r * ldd + column;
+    if (add) copy_row(to, rest, sums);
+    piece_of_row<T, 1>(a + r, last, kLanes<T>, terms, add, sums);
+    copy_row(sums, rest, to);
+  }
+}
+
+template <class T>
+void multiply(const T* a, const T* b, int64_t slice, int64_t terms, int64_t rows, int64_t columns,
               bool add, T* d, int64_t ldd) {
   struct Height {
     int64_t rows;
@@ -131,7 +185,7 @@ void multiply(const T* a, const Columns<T>& b, int64_t terms, int64_t rows, int6
       {kRows, &rectangle<T, kRows>}, {4, &rectangle<T, 4>}, {1, &rectangle<T, 1>}};
   HWY_ALIGN T edge[kRows * kWide<T>];
   for (int64_t column = 0; column < columns; column += kWide<T>) {
-    const T* const y = b.data + column / kWide<T> * b.panel;
+    const T* const y = b + column * slice;
     const int64_t there = std::min(kWide<T>, columns - column);
     const Height* height = kHeights;
     for (int64_t row = 0; row < rows; row += height->rows) {
@@ -139,12 +193,12 @@ void multiply(const T* a, const Columns<T>& b, int64_t terms, int64_t rows, int6
       const T* const x = a + row / kRows * kRowsApart * kSlice + row % kRows;
       T* const to = d + row * ldd + column;
       if (there == kWide<T>) {
-        height->run(x, y, b.term, terms, add, to, ldd);
+        height->run(x, y, terms, add, to, ldd);
         continue;
       }
       for (int64_t r = 0; r < height->rows && add; r++)
         copy_row(to + r * ldd, there, edge + r * kWide<T>);
-      height->run(x, y, b.term, terms, add, edge, kWide<T>);
+      height->run(x, y, terms, add, edge, kWide<T>);
       for (int64_t r = 0; r < height->rows; r++) copy_row(edge + r * kWide<T>, there, to + r * ldd);
     }
   }
@@ -152,7 +206,8 @@ void multiply(const T* a, const Columns<T>& b, int64_t terms, int64_t rows, int6
 
 template <class T>
 const Kernels<T>* all() {
-  static constexpr Kernels<T> kAll = {kRows, kRowsApart, kWide<T>, &copy<T>, &multiply<T>};
+  static constexpr Kernels<T> kAll = {kRows,    kRowsApart,   kWide<T>,
+                                      &copy<T>, &multiply<T>, &multiply_rows<T>};
   return &kAll;
 }
 

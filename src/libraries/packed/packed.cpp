@@ -14,6 +14,7 @@ using hal::GemmDesc;
 
 constexpr int64_t kRoom = int64_t{8} << 20;             // for copies of several matrices of a batch
 constexpr int64_t kPanelsDown = 1, kPanelsAcross = 16;  // computed by a thread at a time
+constexpr int64_t kFewRows = 3;
 constexpr double kFlopsWorthAThread = 2e5;
 constexpr uint64_t kBytesWorthAThread = 32768;
 
@@ -34,7 +35,7 @@ class Plan : public HostPlan {
         row_panels_(parts(desc_.m, kernels_.rows)),
         column_panels_(parts(desc_.n, kernels_.columns)) {
     // A few rows read each element of b a few times: a copy would not pay.
-    in_place_ = !desc_.transpose_b && desc_.n % kernels_.columns == 0 && desc_.m <= kernels_.rows;
+    in_place_ = !desc_.transpose_b && desc_.m <= kFewRows;
     a_room_ = row_panels_ * panel_of_rows();
     b_room_ = in_place_ ? 0 : column_panels_ * kernels_.columns * slice_;
     together_ = std::clamp<int64_t>(kRoom / std::max<int64_t>(bytes_of_matrix(), 1), 1,
@@ -136,15 +137,17 @@ class Plan : public HostPlan {
                     const int64_t z = i / (down * across), at = i % (down * across);
                     const int64_t row = at % down * rows, column = at / down * columns;
                     const T* const room = room_of(part, z);
-                    const Columns<T> b =
-                        in_place_
-                            ? Columns<T>{part.b + z * g.stride_b + part.first * g.ldb + column,
-                                         wide, g.ldb}
-                            : Columns<T>{room + a_room_ + column * slice_, wide * slice_, wide};
-                    kernels_.multiply(room + row / kernels_.rows * panel_of_rows(), b, part.terms,
-                                      std::min(rows, g.m - row), std::min(columns, g.n - column),
-                                      part.first > 0,
-                                      part.d + z * g.stride_d + row * g.ldd + column, g.ldd);
+                    const T* const a = room + row / kernels_.rows * panel_of_rows();
+                    T* const d = part.d + z * g.stride_d + row * g.ldd + column;
+                    const int64_t rows_left = std::min(rows, g.m - row),
+                                  columns_left = std::min(columns, g.n - column);
+                    if (in_place_)
+                      kernels_.multiply_rows(
+                          a, part.b + z * g.stride_b + part.first * g.ldb + column, g.ldb,
+                          part.terms, rows_left, columns_left, part.first > 0, d, g.ldd);
+                    else
+                      kernels_.multiply(a, room + a_room_ + column * slice_, slice_, part.terms,
+                                        rows_left, columns_left, part.first > 0, d, g.ldd);
                   }
                 });
   }

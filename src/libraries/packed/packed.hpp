@@ -15,13 +15,6 @@ namespace hologram::libraries::packed {
 
 inline constexpr int64_t kSlice = 4 * kTermsOfBlock;
 
-// Columns of b, by panels `panel` apart; in a panel the terms are `term` apart.
-template <class T>
-struct Columns {
-  const T* data;
-  int64_t panel, term;
-};
-
 // For one type and the best vector instructions of this processor.
 template <class T>
 struct Kernels {
@@ -34,8 +27,11 @@ struct Kernels {
                int64_t ld_to);
   // Adds a slice of terms to d, or sets it. A panel of a has room for kSlice terms, that of the
   // last columns of b something behind them.
-  void (*multiply)(const T* a, const Columns<T>& b, int64_t terms, int64_t rows, int64_t columns,
-                   bool add, T* d, int64_t ldd);
+  void (*multiply)(const T* a, const T* b, int64_t slice, int64_t terms, int64_t rows,
+                   int64_t columns, bool add, T* d, int64_t ldd);
+  // The same for rows of one panel of a and b as it lies, its terms `term` apart.
+  void (*multiply_rows)(const T* a, const T* b, int64_t term, int64_t terms, int64_t rows,
+                        int64_t columns, bool add, T* d, int64_t ldd);
 };
 
 // Null where the processor has no fused multiply-add.

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 
+import bilateral_opencv
 import compare_report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -154,6 +155,11 @@ class Runs:
             busy.kill()
             busy.wait()
 
+    def bilateral(self, threads):
+        self.say(f"bilateral filter, {threads} thread{'s' if threads > 1 else ''}")
+        return bilateral_opencv.race(self.bin / "bench_bilateral", self.environment, threads,
+                                     2 if self.arguments.quick else 5)
+
     def start(self):
         self.say("start and compilation")
         times = [self.json_of(self.bin / "bench_start") for _ in range(5 if self.arguments.quick else 15)]
@@ -186,6 +192,7 @@ def main():
             results["runs"][f"{name}, {threads}"] = runs.group(name, threads)
     if not arguments.group or "sgemm" in arguments.group:
         results["busy"] = runs.beside_busy_process(min(2, os.cpu_count()))
+    results["bilateral"] = {threads: runs.bilateral(threads) for threads in sorted({1, min(2, os.cpu_count())})}
     results["start"] = runs.start()
     results["overhead"] = runs.overhead()
     results["machine"]["taken by others"] = watch.percent()

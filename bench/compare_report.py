@@ -36,6 +36,9 @@ LOOPS_ARE = """\
 Loops by hand are for {target} by Highway, and plain C++ by g++ -O3 -march=native at 256 and at 512 bits; the
 best of the three counts. PyTorch's best is that of eager mode, of results into memory that is there (out=), and
 of torch.compile."""
+BILATERAL_IS = (
+    "A picture of 1500 x 1000 pixels with three channels of f32, a window of radius 8, `examples/atlas/bilateral.atlas`;\n"
+    "OpenCV's filter has the same window, another distance of colours, and its exponential from a table.")
 BUSY_IS = "The same while another process takes one processor for half of the time, in pieces of 10 ms."
 WORKS = """\
 `fma` is `a * b + c`; `sigmoid` is `sigmoid(a * b + c) * d - e`; `twelve` is a chain of twelve operations on
@@ -178,6 +181,14 @@ def beginnings(results, groups):
     return ["", "## Before the first result", "", table(["what", "time"], lines)]
 
 
+def pictures(results):
+    rows = []
+    for threads, seconds in results["bilateral"].items():
+        own = seconds["hologram"]
+        rows += [[name, threads, f"{1000 * s:,.0f} ms", f"{s / own:.2f}"] for name, s in seconds.items()]
+    return ["", "## The bilateral filter", "", BILATERAL_IS, "", table(["who", "threads", "time", "ratio"], rows)]
+
+
 def page(results, groups):
     text = introduction(results) + shortcomings(results, groups)
     for group, rows in groups.items():
@@ -185,7 +196,7 @@ def page(results, groups):
                  f"![](images/cpu-{group}.svg)", "", table_of(group, rows)]
     if "busy" in results:
         text += ["", "## Beside a busy process", "", BUSY_IS, "", table_of("sgemm", rows_of(results["busy"]))]
-    return "\n".join(text + beginnings(results, groups)) + "\n"
+    return "\n".join(text + pictures(results) + beginnings(results, groups)) + "\n"
 
 
 def write(results, folder):

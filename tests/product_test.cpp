@@ -95,6 +95,7 @@ TEST(Product, KernelsHaveTheBitsOfTheProgram) {
   for (const DType type : {DType::F32, DType::F64}) {
     const Types types{type, type, type};
     std::vector<hal::GemmDesc> all;
+    all.reserve(66);
     for (int round = 0; round < 60; round++) all.push_back(random_desc(types, random));
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{7, 64, 300},
                                   {1, 32, 65},

@@ -12,9 +12,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::packed::HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
+
+namespace hn = hwy::HWY_NAMESPACE;
 
 // A rectangle of d whose sums stay in registers, with some left for what is multiplied.
 constexpr int64_t kVectors = 2;

@@ -33,14 +33,12 @@ class Plan : public HostPlan {
         name_(fmt::format("hologram {} product", name_of(desc.a))),
         slice_(std::min(kSlice, parts(desc_.k, kTermsOfBlock) * kTermsOfBlock)),
         row_panels_(parts(desc_.m, kernels_.rows)),
-        column_panels_(parts(desc_.n, kernels_.columns)) {
-    // A few rows read each element of b a few times: a copy would not pay.
-    in_place_ = !desc_.transpose_b && desc_.m <= kFewRows;
-    a_room_ = row_panels_ * panel_of_rows();
-    b_room_ = in_place_ ? 0 : column_panels_ * kernels_.columns * slice_;
-    together_ = std::clamp<int64_t>(kRoom / std::max<int64_t>(bytes_of_matrix(), 1), 1,
-                                    std::max<int64_t>(desc_.batch, 1));
-  }
+        column_panels_(parts(desc_.n, kernels_.columns)),
+        in_place_(!desc_.transpose_b && desc_.m <= kFewRows),
+        a_room_(row_panels_ * panel_of_rows()),
+        b_room_(in_place_ ? 0 : column_panels_ * kernels_.columns * slice_),
+        together_(std::clamp<int64_t>(kRoom / std::max<int64_t>(bytes_of_matrix(), 1), 1,
+                                      std::max<int64_t>(desc_.batch, 1))) {}
 
   const std::string& name() const override { return name_; }
   uint64_t workspace() const override {
@@ -157,9 +155,9 @@ class Plan : public HostPlan {
   const std::string name_;
   const int64_t slice_;  // terms of a panel of b
   const int64_t row_panels_, column_panels_;
-  bool in_place_ = false;
-  int64_t a_room_ = 0, b_room_ = 0;  // elements of a matrix's panels
-  int64_t together_ = 1;             // matrices of the batch that are copied at a time
+  const bool in_place_;  // a few rows read each element of b a few times: a copy would not pay
+  const int64_t a_room_, b_room_;  // elements of a matrix's panels
+  const int64_t together_;         // matrices of the batch that are copied at a time
 };
 
 }  // namespace

@@ -1,11 +1,19 @@
 // node --test web/test: the built module in build-web/package, in Node. The conformance suite's cases
 // are chosen by HOLOGRAM_TEST_FILTER.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 
 const folder = new URL('../../build-web/package/', import.meta.url);
 const { Hologram, HologramError } = await import(new URL('hologram.js', folder));
 const hg = await Hologram.create();
+
+test('the module asks for nothing that only another library has', async () => {
+  const module = await WebAssembly.compile(await readFile(new URL('hologram.wasm', folder)));
+  const known = /^(wasi_snapshot_preview1|webgpu)[.]|^env[.](__syscall_|emscripten_notify_memory_growth$)/;
+  const others = WebAssembly.Module.imports(module).map((i) => `${i.module}.${i.name}`).filter((name) => !known.test(name));
+  assert.deepEqual(others, []);
+});
 
 test('tensors go in and out', async () => {
   const a = hg.tensor([[1, 2, 3], [4, 5, 6]]);

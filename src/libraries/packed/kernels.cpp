@@ -229,14 +229,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::packed {
 
-#define KERNELS(type, name)                                   \
-  HWY_EXPORT(name);                                           \
-  const Kernels<type>* kernels(type) {                        \
-    static const auto* const best = [] {                      \
-      hwy::GetChosenTarget().Update(hwy::SupportedTargets()); \
-      return HWY_DYNAMIC_DISPATCH(name)();                    \
-    }();                                                      \
-    return best;                                              \
+#define KERNELS(type, name)                                     \
+  HWY_EXPORT(name);                                             \
+  const Kernels<type>* kernels(type) {                          \
+    static const auto* const best = [] {                        \
+      if constexpr ((HWY_TARGETS) != HWY_STATIC_TARGET)         \
+        hwy::GetChosenTarget().Update(hwy::SupportedTargets()); \
+      return HWY_DYNAMIC_DISPATCH(name)();                      \
+    }();                                                        \
+    return best;                                                \
   }
 KERNELS(float, f32)
 KERNELS(double, f64)

@@ -82,7 +82,7 @@ export const WORKLOADS = [
   {
     id: 'bilateral',
     title: 'Bilateral filter',
-    what: `${WIDTH} × ${HEIGHT} pixels in colour, 13 × 13 around each`,
+    what: `${WIDTH} × ${HEIGHT} pixels in colour, those within 6 of each`,
     inputs: { src: [random(WIDTH * HEIGHT * 3), [HEIGHT, WIDTH, 3]] },
     within: 1e-4,
     work: (WIDTH * HEIGHT) / 1000,
@@ -102,7 +102,8 @@ export const WORKLOADS = [
             b = 0;
           for (let dy = -6; dy <= 6; dy++) {
             const row = clamp(y + dy, HEIGHT - 1) * WIDTH;
-            for (let dx = -6; dx <= 6; dx++) {
+            const half = Math.floor(Math.sqrt(36 - dy * dy));
+            for (let dx = -half; dx <= half; dx++) {
               const q = (row + clamp(x + dx, WIDTH - 1)) * 3;
               const d0 = src[q] - src[p],
                 d1 = src[q + 1] - src[p + 1],

@@ -30,7 +30,7 @@ class WidenedPlan : public HostPlan {
   std::shared_ptr<const HostPlan> product_;
   std::string name_;
   std::array<Stored, 3> narrow_, wide_;
-  std::array<uint64_t, 3> at_ = {};  // of the copies in the workspace, in bytes
+  std::array<uint64_t, 3> at_ = {};      // of the copies in the workspace, in bytes
   uint64_t copies_ = 0, workspace_ = 0;  // bytes of the copies; with what the product needs
 };
 

@@ -185,7 +185,7 @@ def pictures(results):
     rows = []
     for threads, seconds in results["bilateral"].items():
         own = seconds["hologram"]
-        rows += [[name, threads, f"{1000 * s:,.0f} ms", f"{s / own:.2f}"] for name, s in seconds.items()]
+        rows += [[name, str(threads), f"{1000 * s:,.0f} ms", f"{s / own:.2f}"] for name, s in seconds.items()]
     return ["", "## The bilateral filter", "", BILATERAL_IS, "", table(["who", "threads", "time", "ratio"], rows)]
 
 

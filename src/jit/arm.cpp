@@ -62,16 +62,6 @@ void Arm::end(BaseReg status) {
   cc_.endFunc();
 }
 
-// What is computed once, before anything else.
-BaseReg Arm::at_start(const std::function<BaseReg()>& emit) {
-  asmjit::BaseNode* here = cc_.setCursor(start_);
-  const bool first = here == start_;
-  const BaseReg r = emit();
-  start_ = cc_.cursor();
-  if (!first) cc_.setCursor(here);
-  return r;
-}
-
 // An access of `size` bytes takes a base with an offset, or with an index scaled by that size.
 Arm::Mem Arm::memory(const Address& a, uint32_t size) {
   Gp base = gp(a.base);

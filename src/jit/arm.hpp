@@ -105,7 +105,6 @@ class Arm final : public Target {
   Vec lanes_of(DType type, const Operand& v) { return lanes(type, in_register(type, v)); }
   Mem literal(const void* data);  // 16 bytes in the constant pool
   Mem numbers(DType type, const std::function<uint64_t(uint32_t lane)>& of_lane);
-  BaseReg at_start(const std::function<BaseReg()>& emit);
   void load(const Vec& to, const Mem& from, uint32_t size);
   Vec zero();
   Vec result_in(const Operand& v, bool dies);
@@ -147,7 +146,6 @@ class Arm final : public Target {
   asmjit::a64::Compiler cc_;
   bool wide_;
   uint32_t held_;
-  asmjit::BaseNode* start_ = nullptr;
   Gp argument_;
   std::map<std::pair<DType, uint64_t>, Operand> constants_;
 };

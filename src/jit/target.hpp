@@ -8,6 +8,7 @@
 #include <asmjit/core.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -138,6 +139,19 @@ class Target {
   // Of a function with a fixed address, or whose address stands in a register.
   virtual void call(const Operand& function, std::span<const BaseReg> arguments,
                     BaseReg result) = 0;
+
+ protected:
+  // What is computed once, before anything else: behind what begin() emits, or was emitted so
+  // before.
+  BaseReg at_start(const std::function<BaseReg()>& emit) {
+    asmjit::BaseNode* const here = compiler().setCursor(start_);
+    const BaseReg r = emit();
+    asmjit::BaseNode* const last = compiler().cursor();
+    if (here != start_) compiler().setCursor(here);
+    start_ = last;
+    return r;
+  }
+  asmjit::BaseNode* start_ = nullptr;
 };
 
 }  // namespace hologram::jit

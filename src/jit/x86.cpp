@@ -45,16 +45,6 @@ void X86::end(BaseReg status) {
   cc_.endFunc();
 }
 
-// What is computed once, before anything else.
-BaseReg X86::at_start(const std::function<BaseReg()>& emit) {
-  asmjit::BaseNode* here = cc_.setCursor(start_);
-  const bool first = here == start_;
-  const BaseReg r = emit();
-  start_ = cc_.cursor();
-  if (!first) cc_.setCursor(here);
-  return r;
-}
-
 X86::Mem X86::memory(const Address& a, uint32_t size) {
   const uint32_t shift = a.element == 8 ? 3 : a.element == 4 ? 2 : a.element == 2 ? 1 : 0;
   Mem m = !a.index.isValid() ? x86::ptr(gp(a.base), a.bytes)

@@ -96,7 +96,6 @@ class X86 final : public Target {
   Vec any(DType type, const Operand& v) { return in_register(type, v).as<Vec>(); }
   Mem literal(const void* data, size_t size);  // in the constant pool
   Mem repeated(uint64_t bits, uint32_t element, uint32_t size);
-  BaseReg at_start(const std::function<BaseReg()>& emit);
   void move(Vec to, const Operand& from);
   void bitwise(Op op, Vec to, const Operand& a, const Operand& b);
   Vec result_in(DType type, const Operand& v, bool dies);
@@ -131,7 +130,6 @@ class X86 final : public Target {
   bool avx512_, wide_;
   uint32_t held_;
   Mem rows_[kRows];
-  asmjit::BaseNode* start_ = nullptr;
   asmjit::FuncNode* function_ = nullptr;
   Gp argument_;
   std::map<std::pair<DType, uint64_t>, Operand> constants_;

@@ -154,22 +154,34 @@ template <class T>
 void multiply_rows(const T* a, const T* b, int64_t term, int64_t terms, int64_t rows,
                    int64_t columns, bool add, T* d, int64_t ldd) {
   constexpr int64_t kMany = HWY_TARGET == HWY_AVX2 ? 6 : 8, kWhole = kMany * kLanes<T>;
+  // What is left at the end is done with columns before it, elsewhere, and before those change.
+  const int64_t rest = columns >= kWhole ? columns % kWhole : 0;
+  for (int64_t r = 0; r < rows; r++) {
+    T* const to = d + r * ldd;
+    HWY_ALIGN T end[kWhole];
+    if (rest > 0) {
+      if (add) std::copy_n(to + columns - kWhole, kWhole, end);
+      piece_of_row<T, kMany>(a + r, b + columns - kWhole, term, terms, add, end);
+    }
+    int64_t column = 0;
+    for (; column + kWhole <= columns; column += kWhole)
+      piece_of_row<T, kMany>(a + r, b + column, term, terms, add, to + column);
+    if (rest > 0) std::copy_n(end + kWhole - rest, rest, to + column);
+  }
+  if (columns >= kWhole) return;
   int64_t column = 0;
-  for (; column + kWhole <= columns; column += kWhole)
-    for (int64_t r = 0; r < rows; r++)
-      piece_of_row<T, kMany>(a + r, b + column, term, terms, add, d + r * ldd + column);
   for (; column + kLanes<T> <= columns; column += kLanes<T>)
     for (int64_t r = 0; r < rows; r++)
       piece_of_row<T, 1>(a + r, b + column, term, terms, add, d + r * ldd + column);
-  const int64_t rest = columns - column;
-  if (rest == 0) return;
+  const int64_t few = columns - column;
+  if (few == 0) return;
   HWY_ALIGN T last[kSlice * kLanes<T>] = {}, sums[kLanes<T>] = {};
-  for (int64_t p = 0; p < terms; p++) copy_row(b + p * term + column, rest, last + p * kLanes<T>);
+  for (int64_t p = 0; p < terms; p++) copy_row(b + p * term + column, few, last + p * kLanes<T>);
   for (int64_t r = 0; r < rows; r++) {
     T* const to = d + r * ldd + column;
-    if (add) copy_row(to, rest, sums);
+    if (add) copy_row(to, few, sums);
     piece_of_row<T, 1>(a + r, last, kLanes<T>, terms, add, sums);
-    copy_row(sums, rest, to);
+    copy_row(sums, few, to);
   }
 }
 

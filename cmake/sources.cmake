@@ -99,12 +99,14 @@ set(HOLOGRAM_SOURCES
     src/dialects/operations.cpp
     src/dialects/patterns.cpp
     src/dialects/polls.cpp
+    src/dialects/quads.cpp
     src/dialects/unrolling.cpp
     src/dialects/print.cpp
     src/dialects/uses.cpp
     src/dialects/wgsl_body.cpp
     src/dialects/wgsl_groups.cpp
     src/dialects/wgsl_helpers.cpp
+    src/dialects/wgsl_hidden.cpp
     src/dialects/wgsl_operations.cpp
     src/dialects/wgsl_print.cpp
 

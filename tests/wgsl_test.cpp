@@ -310,6 +310,49 @@ TEST_F(Wgsl, QuotientsAndRootsMadeExact) {
   }
 }
 
+// Devices whose compilers make one fma of a product and a sum.
+TEST_F(Wgsl, ProductsThatNoSumIsMadeOneWith) {
+  if (device_->flushes()) GTEST_SKIP() << "the device flushes what is denormal";
+  Options how = options();
+  how.webgpu.fused = how.webgpu.contracts = true;
+  const Program program = Program::parse(
+      "program p(in x: f32[n], out y: f32[n, 4]) lanes(n) {\n"
+      "  i = global_id.x; v = x[i]; w = x[n - 1 - i]\n"
+      "  y[i, 0] = v * w; y[i, 1] = v * w + v; y[i, 2] = w - v * v; y[i, 3] = v * 0.0 }");
+  ASSERT_NE(print(program, Language::Wgsl, how).text.find("mul_f32("), std::string::npos);
+  for (uint64_t seed = 0; seed < 3; seed++) check(case_of(program, seed), how, "products");
+}
+
+// Workgroup arrays that are read and written by quads, and some that look like it.
+TEST_F(Wgsl, WorkgroupArraysOfQuads) {
+  constexpr std::string_view kText =
+      "program p(in x: f32[n], out y: f32[n]) workgroup(16) lanes(n) {{\n"
+      "  shared t: f32[64]\n  i = global_id.x; l = lane_id.x * 4; v = x[i]; s = {}\n"
+      "  {}\n  barrier()\n"
+      "  y[i] = t[s] + t[s + 1] * 2.0 + t[s + 2] * 4.0 + t[s + 3] * 8.0 }}";
+  constexpr std::string_view kStores =
+      "t[l] = v; t[l + 1] = v + 1.0; t[l + 3] = v + 3.0; t[l + 2] = v + 2.0";
+  struct Row {
+    std::string_view start, stores;
+    bool fours;
+  };
+  const Row kRows[] = {
+      {"60 - l", kStores, true},
+      {"(15 - lane_id.x) * 4", kStores, true},
+      {"lane_id.x", kStores, false},  // not at multiples of four
+      {"60 - l", "t[l] = v; t[l + 1] = v; t[l + 2] = v", false},
+      {"60 - l", "t[l] = v; t[l + 1] = t[l]; t[l + 2] = v; t[l + 3] = v", false},
+  };
+  for (const Row& row : kRows) {
+    const Program program = Program::parse(fmt::format(kText, row.start, row.stores));
+    const bool fours =
+        print(program, Language::Wgsl, options()).text.find("array<vec4<f32>, 16>") !=
+        std::string::npos;
+    EXPECT_EQ(fours, row.fours) << row.start << "; " << row.stores;
+    if (!device_->flushes()) check(case_of(program, 128), options(), row.start);
+  }
+}
+
 TEST_F(Wgsl, Functions) {
   const auto all = functions(DType::F32);
   for (size_t i = 0; i < all.size(); i += thorough() ? 1 : 7) check(all[i]);
@@ -391,6 +434,12 @@ TEST_F(Wgsl, WhatCompilersKnowBeforehand) {
                     "  y[i, 6] = exp(v); y[i, 7] = select(v != v, -inf, inf) }"),
                 5),
         options(), "NaN");
+  check(case_of(Program::parse("program p(in x: f32[n], out y: f32[n, 4]) lanes(n) {\n"
+                               "  i = global_id.x; v = x[i]; c = -18.0; w = v * nan\n"
+                               "  y[i, 0] = select(v < c, c, v); y[i, 1] = select(v > c, v, c)\n"
+                               "  y[i, 2] = select(w < c, c, w); y[i, 3] = select(c < w, w, c) }"),
+                5),
+        options(), "extrema that are none");
   check(case_of(Program::parse("program p(in __: i32[n], out u__: i32[n]) workgroup(8) lanes(n) {\n"
                                "  shared __t: i32[8]; __i = global_id.x; var __v = 1\n"
                                "  __t[9] = 1; __t[lane_id.x] = __[__i] + __[-1]; barrier()\n"

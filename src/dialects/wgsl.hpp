@@ -8,6 +8,7 @@
 
 #include "dialects/dialect.hpp"
 #include "dialects/lanes.hpp"
+#include "dialects/quads.hpp"
 #include "dialects/uses.hpp"
 #include "program/ir.hpp"
 
@@ -19,8 +20,8 @@ Printed print(const program::Module& module, const Options& options);
 // What stands between the braces of run_lane(group_x: u32, …, lane: u32), or run_lanes, which does
 // all lanes of a thread or calls run_lane for each; `lane` is the first of them. `own`: of the
 // kernel, if its threads have several.
-std::string print_body(const program::Module& module, const Uses& uses, const Options& options,
-                       const OwnLanes* own, bool several);
+std::string print_body(const program::Module& module, const Uses& uses, const Quads& quads,
+                       const Options& options, const OwnLanes* own, bool several);
 
 // What run_lane is given before `lane`: "group_x, ".
 std::string group_arguments(const Uses& uses);
@@ -29,8 +30,25 @@ std::string group_arguments(const Uses& uses);
 std::string expression(program::Op op, DType type, DType from,
                        const std::vector<std::string>& operands);
 
+// Compilers of WGSL may take floats for real numbers: x * 0 is 0 to them, x - x too, x / x is 1,
+// a + b - b is a, although functions find out by it what was rounded off, and x < c ? c : x is an
+// extremum, which no NaN passes. Tells which operands of f32 they must not see through.
+class Hidden {
+ public:
+  Hidden(const program::Module& module, bool fused);
+  bool operator()(const program::Inst& inst, size_t operand) const;
+
+ private:
+  bool is_sum_with(uint32_t value, uint32_t other) const;
+  bool is_of_extremum(const program::Inst& select) const;
+  bool is_number(uint32_t value) const { return definitions_[value]->op == program::Op::Const; }
+
+  std::vector<const program::Inst*> definitions_;  // by id
+  const bool fused_;
+};
+
 // The function that computes an operation on f32 which the device does not do well; empty: it does.
-std::string_view replaced_by(program::Op op, const Options& options);
+std::string_view replaced_by(program::Op op, const Options::WebGpu& device);
 
 // The functions that `text` calls, and those that they call, each before its use. `fused`: the
 // device's fma rounds once; `pairs`: as Options says.

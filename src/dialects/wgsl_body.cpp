@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "dialects/spelling.hpp"
@@ -21,10 +22,11 @@ constexpr std::string_view kAtomics[] = {"Add", "", "Min", "Max", "And", "Or", "
 
 class Body {
  public:
-  Body(const Module& module, const Uses& uses, const Options& options, const OwnLanes* own,
-       bool several)
+  Body(const Module& module, const Uses& uses, const Quads& quads, const Options& options,
+       const OwnLanes* own, bool several)
       : module_(module),
         uses_(uses),
+        quads_(quads),
         options_(options),
         own_(own),
         lanes_(several ? &own->lanes : nullptr),
@@ -32,9 +34,8 @@ class Body {
         wide_index_(size_of(module.index) == 8),
         values_(count(), std::vector<std::string>(module.body.values.size())),
         constants_(module.body.values.size()),
-        definitions_(module.body.values.size()) {
+        hidden_(module, options.webgpu.fused) {
     for (const Inst& inst : module.body.insts) {
-      if (inst.id != program::kNone) definitions_[inst.id] = &inst;
       const bool memory = inst.op == Op::Load || inst.op == Op::Store || inst.op == Op::Atomic;
       shares_buffers_ =
           shares_buffers_ || (memory && module.buffers[inst.slot].access != Access::In);
@@ -252,10 +253,14 @@ class Body {
       case Op::Var: line(fmt::format("var {} = {};", variable(inst), value(inst, 0))); break;
       case Op::Get: define(inst, variable(inst)); break;
       case Op::Set: line(fmt::format("{} = {};", variable(inst), value(inst, 0))); break;
-      case Op::Load:
-      case Op::SharedLoad: load(inst); break;
-      case Op::Store:
-      case Op::SharedStore: store(inst); break;
+      case Op::SharedLoad:
+        if (quads_.arrays[inst.slot]) return load_four(inst);
+        [[fallthrough]];
+      case Op::Load: load(inst); break;
+      case Op::SharedStore:
+        if (quads_.arrays[inst.slot]) return store_four();
+        [[fallthrough]];
+      case Op::Store: store(inst); break;
       case Op::Atomic:
       case Op::SharedAtomic: atomic(inst); break;
       case Op::Barrier:
@@ -274,43 +279,16 @@ class Body {
     for (size_t k = 0; k < arity(inst); k++) operands.push_back(value(inst, k));
     if (inst.type == DType::F32)
       for (size_t k = 0; k < operands.size(); k++)
-        if (is_known_better(inst, k)) operands[k] = fmt::format("kept_f32({})", operands[k]);
+        if (hidden_(inst, k)) operands[k] = fmt::format("kept_f32({})", operands[k]);
     const std::string text = expression(inst.op, inst.type, inst.from, operands);
     if (inst.from != DType::F32) return define(inst, text);
     const bool itself = inst.args[0] == inst.args[1];
     // The ways to ask for NaN that compilers know the answer to.
     if (itself && inst.op == Op::Ne) return define(inst, fmt::format("is_nan({})", operands[0]));
     if (itself && inst.op == Op::Eq) return define(inst, fmt::format("!is_nan({})", operands[0]));
-    const std::string_view replaced = replaced_by(inst.op, options_);
+    const std::string_view replaced = replaced_by(inst.op, options_.webgpu);
     define(inst,
            replaced.empty() ? text : fmt::format("{}({})", replaced, fmt::join(operands, ", ")));
-  }
-
-  // Whether compilers must not see what operand k is, since they take floats for real numbers:
-  // x * 0 is 0 to them, x - x too, x / x is 1, and a + b - b is a, although functions find out by
-  // it what was rounded off.
-  bool is_known_better(const Inst& inst, size_t k) const {
-    const bool same = inst.args[0] == inst.args[1];
-    switch (inst.op) {
-      case Op::Div: return same && k == 1;
-      case Op::Fma:
-      case Op::Mad:
-        if (!options_.webgpu.fused || k == 2) return false;  // fma_f32 sees to it
-        [[fallthrough]];
-      case Op::Mul: return constants_[inst.args[k]] && *constants_[inst.args[k]] << 33 == 0;
-      case Op::Sub:
-        if (same) return k == 1;
-        [[fallthrough]];
-      case Op::Add: return is_sum_with(inst.args[k], inst.args[1 - k]);
-      default: return false;
-    }
-  }
-  bool is_sum_with(uint32_t value, uint32_t other) const {
-    const Inst& sum = *definitions_[value];
-    if (sum.op != Op::Add && sum.op != Op::Sub) return false;
-    for (const uint32_t part : {sum.args[0], sum.args[1]})
-      if (part == other || (constants_[part] && constants_[other])) return true;
-    return false;
   }
 
   void scalar(const Inst& inst) {
@@ -411,6 +389,26 @@ class Body {
     line(at.inside.empty() ? stored : fmt::format("if ({}) {{ {} }}", at.inside, stored));
   }
 
+  // Of an array that is made of fours: all of one by the first that loads, or the last that stores.
+  void load_four(const Inst& inst) {
+    const std::vector<size_t>& four = quads_.fours[at_];
+    const size_t first = *std::min_element(four.begin(), four.end());
+    const std::string all = fmt::format("four{}", module_.body.insts[first].id);
+    if (at_ == first) line(fmt::format("let {} = {};", all, element_of_fours(inst)));
+    set(inst, fmt::format("{}.{}", all, "xyzw"[quads_.place[at_]]));
+  }
+  void store_four() {
+    const std::vector<size_t>& four = quads_.fours[at_];
+    if (at_ != *std::max_element(four.begin(), four.end())) return;
+    const auto stored = [&](size_t k) { return value(module_.body.insts[four[k]], 1); };
+    line(fmt::format("{} = vec4({}, {}, {}, {});", element_of_fours(module_.body.insts[at_]),
+                     stored(0), stored(1), stored(2), stored(3)));
+  }
+  std::string element_of_fours(const Inst& inst) const {
+    const Place at = place(inst);
+    return fmt::format("{}[{} / 4u]", at.memory, at.index);
+  }
+
   void atomic(const Inst& inst) {
     const Place at = place(inst);
     define_inside(
@@ -476,6 +474,7 @@ class Body {
 
   const Module& module_;
   const Uses& uses_;
+  const Quads& quads_;
   const Options& options_;
   const OwnLanes* const own_;  // of the kernel; null: a thread has one lane
   const Lanes* const lanes_;   // of this function; null: it does one
@@ -485,16 +484,16 @@ class Body {
   bool shares_buffers_ = false;                     // lanes may read what others wrote to a buffer
   std::vector<std::vector<std::string>> values_;    // by lane and id: what stands for it
   std::vector<std::optional<uint64_t>> constants_;  // by id
-  std::vector<const Inst*> definitions_;            // by id
+  const Hidden hidden_;
   std::string text_;
   size_t at_ = 0, depth_ = 1;
 };
 
 }  // namespace
 
-std::string print_body(const Module& module, const Uses& uses, const Options& options,
-                       const OwnLanes* own, bool several) {
-  return Body(module, uses, options, own, several).print();
+std::string print_body(const Module& module, const Uses& uses, const Quads& quads,
+                       const Options& options, const OwnLanes* own, bool several) {
+  return Body(module, uses, quads, options, own, several).print();
 }
 
 }  // namespace hologram::dialects::wgsl

@@ -3,7 +3,9 @@
 // and is the same for all.
 #include <fmt/format.h>
 
+#include <bit>
 #include <set>
+#include <vector>
 
 #include "dialects/spelling.hpp"
 #include "dialects/wgsl.hpp"
@@ -16,22 +18,22 @@ using program::Inst;
 using program::Op;
 
 // $N: the function's name. $T: the type. $m: the workgroup array. $p: v as the array holds it; the
-// value of element x is $ox$x. $e: the combination of a and b. $L: lanes, $h: half of them.
+// value of element x is $ox$x. $e: the combination of a and b. $L: lanes.
 // Nothing is read after the last barrier, so that the next such function may write at once.
 
-// v[l] = v[l] op v[l + d] for d = L/2, L/4, … 1; then v[0] is everyone's.
+// v[l] = v[l] op v[l + d] for d = L/2, L/4, … 1; then v[0] is everyone's. In two steps, so that few
+// barriers are waited at: $c lanes take $r values each, $c apart, and the first lane takes theirs;
+// $R and $C are these two trees.
 constexpr std::string_view kReduce = R"(fn $N(lane: u32, value: $T) -> $T {
   var v = value;
   $m[lane] = $p;
   workgroupBarrier();
-  for (var d = $h; d > 0u; d /= 2u) {
-    if (lane < d) {
-      let a = v;
-      let b = $o$m[lane + d]$x;
-      v = $e;
-      $m[lane] = $p;
-    }
-    workgroupBarrier();
+  if (lane < $c) {
+$R    $m[lane] = $p;
+  }
+  workgroupBarrier();
+  if (lane == 0u) {
+$C    $m[0] = $p;
   }
   let first = workgroupUniformLoad(&$m[0]);
   return $ofirst$x;
@@ -84,6 +86,27 @@ AsWords as_words(DType type) {
   }
 }
 
+// The tree of so many values of the array, `step` apart from the one of `lane` on, as statements
+// that leave v.
+std::string tree(const Inst& inst, const AsWords& words, std::string_view memory, uint32_t count,
+                 uint32_t step) {
+  std::string text;
+  for (uint32_t k = 0; k < count; k++)
+    text += fmt::format("    let v{0} = {1}{2}[lane + {3}u]{4};\n", k, words.open, memory, k * step,
+                        words.close);
+  std::vector<std::string> names;
+  for (uint32_t k = 0; k < count; k++) names.push_back(fmt::format("v{}", k));
+  const Op op = operation_of(static_cast<Combine>(inst.aux));
+  for (uint32_t d = count / 2; d > 0; d /= 2)
+    for (uint32_t k = 0; k < d; k++) {
+      const std::string sum = fmt::format("{}_{}", names[k], k + d);
+      text += fmt::format("    let {} = {};\n", sum,
+                          expression(op, inst.type, inst.type, {names[k], names[k + d]}));
+      names[k] = sum;
+    }
+  return text + fmt::format("    v = {};\n", names[0]);
+}
+
 std::string group_function(const Inst& inst, uint32_t lanes) {
   const AsWords words = as_words(inst.type);
   Replacements values = {
@@ -94,12 +117,19 @@ std::string group_function(const Inst& inst, uint32_t lanes) {
       {'o', std::string(words.open)},
       {'x', std::string(words.close)},
       {'L', fmt::format("{}u", lanes)},
-      {'h', fmt::format("{}u", lanes / 2)},
   };
   if (inst.op == Op::GroupUniform) return substitute(kUniform, values);
+  if (inst.op == Op::GroupReduce) {
+    const uint32_t columns = uint32_t{1} << std::bit_width(lanes) / 2;
+    const std::string_view memory = size_of(inst.type) == 8 ? "group_values64" : "group_values32";
+    values.emplace_back('c', fmt::format("{}u", columns));
+    values.emplace_back('R', tree(inst, words, memory, lanes / columns, columns));
+    values.emplace_back('C', tree(inst, words, memory, columns, 1));
+    return substitute(kReduce, values);
+  }
   values.emplace_back('e', expression(operation_of(static_cast<Combine>(inst.aux)), inst.type,
                                       inst.type, {"a", "b"}));
-  return substitute(inst.op == Op::GroupScan ? kScan : kReduce, values);
+  return substitute(kScan, values);
 }
 
 }  // namespace

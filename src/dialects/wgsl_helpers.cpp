@@ -24,6 +24,11 @@ constexpr Helper kHelpers[] = {
      R"(fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 )"},
 
+    // -0 leaves a product as it is, and this one compilers do not know.
+    {"mul_f32",
+     R"(fn mul_f32(a: f32, b: f32) -> f32 { return fma(a, b, bitcast<f32>(0x80000000u ^ parameters.zero)); }
+)"},
+
     // 64-bit integers: x is the low word.
     {"add_u64", R"(fn add_u64(a: vec2u, b: vec2u) -> vec2u {
   let low = a.x + b.x;
@@ -309,9 +314,19 @@ constexpr Helper kHelpers[] = {
 )"},
 
     // Rounded correctly where the device's own are only nearly right: by the rest, which fma gives
-    // exactly (P. W. Markstein, 1990), of significands alone. What has no normal result stays as it
-    // is.
+    // exactly (P. W. Markstein, 1990). Numbers that are far from 1 are done as significands; what
+    // has no normal result stays as it is.
+    {"quotient_f32", R"(fn quotient_f32(a: f32, b: f32) -> f32 {
+  let first = 1.0f / b;
+  let z = fma_f32(first, fma_f32(-b, first, 1.0f), first);
+  let nearly = fma_f32(fma_f32(-b, a * z, a), z, a * z);
+  return fma_f32(fma_f32(-b, nearly, a), z, nearly);
+}
+)"},
     {"div_f32", R"(fn div_f32(a: f32, b: f32) -> f32 {
+  if (abs(a) >= 0x1p-60f && abs(a) < 0x1p60f && abs(b) >= 0x1p-60f && abs(b) < 0x1p60f) {
+    return quotient_f32(a, b);
+  }
   let x = bitcast<u32>(a);
   let y = bitcast<u32>(b);
   let p = (x >> 23u) & 0xffu;
@@ -319,10 +334,7 @@ constexpr Helper kHelpers[] = {
   if (p - 1u >= 254u || q - 1u >= 254u) { return a / b; }
   let m = bitcast<f32>((x & 0x7fffffu) | 0x3f800000u);
   let n = bitcast<f32>((y & 0x7fffffu) | 0x3f800000u);
-  let first = 1.0f / n;
-  let z = fma_f32(first, fma_f32(-n, first, 1.0f), first);
-  let nearly = fma_f32(fma_f32(-n, m * z, m), z, m * z);
-  let s = bitcast<u32>(fma_f32(fma_f32(-n, nearly, m), z, nearly));
+  let s = bitcast<u32>(quotient_f32(m, n));
   let exponent = i32(p) - i32(q) + i32(s >> 23u);
   if (exponent < 1i) { return a / b; }
   let sign = (x ^ y) & 0x80000000u;

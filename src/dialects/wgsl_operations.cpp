@@ -185,12 +185,13 @@ std::string expression(Op op, DType type, DType from, const std::vector<std::str
   return substitute(pattern_of(op, type, from), values);
 }
 
-std::string_view replaced_by(Op op, const Options& options) {
+std::string_view replaced_by(Op op, const Options::WebGpu& device) {
   switch (op) {
+    case Op::Mul: return device.contracts && device.fused ? "mul_f32" : "";
     case Op::Fma:
-    case Op::Mad: return options.webgpu.fused ? "" : "fma_f32";
-    case Op::Div: return options.webgpu.divides ? "" : "div_f32";
-    case Op::Sqrt: return options.webgpu.divides ? "" : "sqrt_f32";
+    case Op::Mad: return device.fused ? "" : "fma_f32";
+    case Op::Div: return device.divides ? "" : "div_f32";
+    case Op::Sqrt: return device.divides ? "" : "sqrt_f32";
     default: return {};
   }
 }

@@ -22,6 +22,7 @@ class Unit {
       : module_(module),
         options_(options),
         uses_(module, options.stop),
+        quads_(module),
         // A budget is that of each lane.
         own_(uses_.cooperative || polls() ? std::nullopt
                                           : own_lanes(module, options.lanes_a_thread)) {}
@@ -169,6 +170,10 @@ class Unit {
     for (uint32_t s = 0; s < module_.shared.size(); s++) {
       const program::SharedArray& array = module_.shared[s];
       const std::string type(type_name(array.type));
+      if (quads_.arrays[s]) {
+        local(word(shared_name(module_, s)), fmt::format("vec4<{}>", type), array.count / 4);
+        continue;
+      }
       local(word(shared_name(module_, s)), array.atomic ? "atomic<" + type + ">" : type,
             array.count);
     }
@@ -183,9 +188,9 @@ class Unit {
       if (uses_.group_ids[axis]) parameters += fmt::format("group_{}: u32, ", kAxes[axis]);
     const OwnLanes* const own = own_ ? &*own_ : nullptr;
     std::string text = fmt::format("fn run_lane({}lane: u32) {{\n{}}}\n", parameters,
-                                   print_body(module_, uses_, options_, own, false));
+                                   print_body(module_, uses_, quads_, options_, own, false));
     if (own == nullptr) return text;
-    const std::string lanes = print_body(module_, uses_, options_, own, true);
+    const std::string lanes = print_body(module_, uses_, quads_, options_, own, true);
     if (lanes.find("run_lane(") == std::string::npos) text.clear();
     return text + fmt::format("\nfn run_lanes({}lane: u32) {{\n{}}}\n", parameters, lanes);
   }
@@ -236,6 +241,7 @@ class Unit {
   const Module& module_;
   const Options& options_;
   const Uses uses_;
+  const Quads quads_;
   const std::optional<OwnLanes> own_;  // where a thread has several lanes
   Printed printed_;
 };

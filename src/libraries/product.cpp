@@ -207,11 +207,16 @@ std::string name_of(const ProductTile& tile) {
 }
 
 uint8_t usual_tile(const Product& product, uint32_t compute_units) {
-  constexpr uint8_t kUsual[] = {0, 4, 6};                // from large to small
+  // From large to small. The largest is the fastest where it leaves few units idle at the end.
+  struct Usual {
+    uint8_t tile;
+    uint64_t turns;  // of the whole device that it must fill
+  };
+  constexpr Usual kUsual[] = {{2, 4}, {0, 1}, {4, 1}, {6, 1}};
   const uint64_t groups = std::max(compute_units, 32u);  // not every GPU tells
-  for (const uint8_t tile : kUsual) {
-    const Grid grid = grid_of(product, kProductTiles[tile]);
-    if (grid[0] * grid[1] * grid[2] >= groups) return tile;
+  for (const Usual& usual : kUsual) {
+    const Grid grid = grid_of(product, kProductTiles[usual.tile]);
+    if (grid[0] * grid[1] * grid[2] >= groups * usual.turns) return usual.tile;
   }
   return std::size(kProductTiles) - 1;
 }

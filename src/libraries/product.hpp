@@ -69,7 +69,7 @@ inline constexpr ProductTile kProductTiles[] = {
 std::string name_of(const ProductTile& tile);  // "128 x 64 x 16, 256 lanes"
 
 // The one that is taken if nothing is known of the device but how many workgroups it does at a
-// time: the first that occupies them all, otherwise the smallest.
+// time: the largest that occupies them all, otherwise the smallest.
 uint8_t usual_tile(const Product& product, uint32_t compute_units);
 
 // Chosen by types, sizes and strides, and whether the device has many threads: the results have the

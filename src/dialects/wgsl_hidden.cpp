@@ -1,0 +1,50 @@
+// Which operands compilers of WGSL must not see through.
+#include "dialects/wgsl.hpp"
+
+namespace hologram::dialects::wgsl {
+
+using program::Inst;
+using program::Op;
+
+Hidden::Hidden(const program::Module& module, bool fused)
+    : definitions_(module.body.values.size()), fused_(fused) {
+  for (const Inst& inst : module.body.insts)
+    if (inst.id != program::kNone) definitions_[inst.id] = &inst;
+}
+
+bool Hidden::operator()(const Inst& inst, size_t operand) const {
+  const uint32_t value = inst.args[operand];
+  const bool same = inst.args[0] == inst.args[1];
+  switch (inst.op) {
+    case Op::Div: return same && operand == 1;
+    case Op::Fma:
+    case Op::Mad:
+      if (!fused_ || operand == 2) return false;  // fma_f32 sees to it
+      [[fallthrough]];
+    case Op::Mul: return is_number(value) && definitions_[value]->imm << 33 == 0;
+    case Op::Sub:
+      if (same) return operand == 1;
+      [[fallthrough]];
+    case Op::Add: return is_sum_with(value, inst.args[1 - operand]);
+    case Op::Select: return operand == 1 && is_of_extremum(inst);
+    default: return false;
+  }
+}
+
+bool Hidden::is_sum_with(uint32_t value, uint32_t other) const {
+  const Inst& sum = *definitions_[value];
+  if (sum.op != Op::Add && sum.op != Op::Sub) return false;
+  for (const uint32_t part : {sum.args[0], sum.args[1]})
+    if (part == other || (is_number(part) && is_number(other))) return true;
+  return false;
+}
+
+bool Hidden::is_of_extremum(const Inst& select) const {
+  const Inst& test = *definitions_[select.args[0]];
+  if (test.from != DType::F32 || program::info(test.op).category != program::Category::Compare)
+    return false;
+  const uint32_t a = select.args[1], b = select.args[2];
+  return (test.args[0] == a && test.args[1] == b) || (test.args[0] == b && test.args[1] == a);
+}
+
+}  // namespace hologram::dialects::wgsl

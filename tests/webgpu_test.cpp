@@ -166,6 +166,36 @@ program where(out y: i32[d, h, w]) workgroup(4, 2) lanes(w, h, d) {
   for (size_t k = 0; k < kCount; k++) ASSERT_EQ(all.as<uint8_t>()[k], k % 251);
 }
 
+// Of which more than there is room for are kept, in launches that are started together.
+TEST_F(WebGpu, ManyLaunchesWithOtherParameters) {
+  const Program program = Program::parse(
+      "program add(inout y: i32[n], a: i32) lanes(n) { y[global_id.x] = y[global_id.x] + a }");
+  const auto on = device();
+  const auto y = on->allocate(256), other = on->allocate(256);
+  const auto stream = on->stream();
+  const auto ready = on->compile(program, {});
+  constexpr int kLaunches = 3000;
+  for (hal::Buffer* buffer : {y.get(), other.get()}) stream->fill({buffer, 0, 256}, 0);
+  for (int k = 0; k < kLaunches; k++) {
+    const hal::Binding where{(k % 3 == 0 ? other : y).get(), 0, 256};
+    const uint64_t scalars[] = {64, static_cast<uint64_t>(k)};
+    hal::Launch launch;
+    launch.executable = ready.get();
+    launch.bindings = {&where, 1};
+    launch.scalars = std::span(scalars).first(program.scalars().size());
+    stream->launch(launch);
+  }
+  int32_t sums[2] = {};
+  hal::HostBuffer host(reinterpret_cast<std::byte*>(sums), sizeof sums);
+  stream->copy({&host, 0, 4}, {y.get(), 100, 4});
+  stream->copy({&host, 4, 4}, {other.get(), 100, 4});
+  EXPECT_EQ(stream->wait(stream->submit(), {}), hal::State::Done);
+  int32_t want[2] = {};
+  for (int k = 0; k < kLaunches; k++) want[k % 3 == 0 ? 1 : 0] += k;
+  EXPECT_EQ(sums[0], want[0]);
+  EXPECT_EQ(sums[1], want[1]);
+}
+
 TEST_F(WebGpu, AProgramThatDoesNotEndTimesOutAndTheDeviceWorksOn) {
   const Program endless = Program::parse(R"(
 program endless(in x: i32[n], out y: i32[n]) workgroup(64) lanes(n) {

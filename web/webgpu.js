@@ -218,9 +218,11 @@ export class Gpu {
         { code: string(code, length), label: string(label, labelLength) })),
       gpu_layout: (slots, count) => {
         const entries = [];
-        for (let i = 0, at = slots >>> 0; i < count; i++, at += 8)
+        for (let i = 0, at = slots >>> 0; i < count; i++, at += 8) {
+          const type = BINDINGS[data().getUint32(at + 4, true)];
           entries.push({ binding: data().getUint32(at, true), visibility: GPUShaderStage.COMPUTE,
-            buffer: { type: BINDINGS[data().getUint32(at + 4, true)] } });
+            buffer: { type, hasDynamicOffset: type === 'uniform' } });
+        }
         return this.#add(device().createBindGroupLayout({ entries }));
       },
       gpu_pipeline_layout: (layout) =>
@@ -259,7 +261,7 @@ export class Gpu {
       },
       gpu_pass: (encoder) => this.#add(objects()[encoder].beginComputePass()),
       gpu_set_pipeline: (pass, pipeline) => objects()[pass].setPipeline(objects()[pipeline]),
-      gpu_set_group: (pass, group) => objects()[pass].setBindGroup(0, objects()[group]),
+      gpu_set_group: (pass, group, offset) => objects()[pass].setBindGroup(0, objects()[group], [offset >>> 0]),
       gpu_dispatch: (pass, blocks) => objects()[pass].dispatchWorkgroups(blocks >>> 0),
       gpu_end: (pass) => objects()[pass].end(),
       gpu_copy: (encoder, from, fromOffset, to, toOffset, bytes) =>

@@ -195,8 +195,8 @@ constexpr Api page() {
     gpu_set_pipeline(handle(pass), handle(pipeline));
   };
   api.wgpuComputePassEncoderSetBindGroup = [](ComputePass* pass, uint32_t, BindGroup* group, size_t,
-                                              const uint32_t*) {
-    gpu_set_group(handle(pass), handle(group));
+                                              const uint32_t* offset) {
+    gpu_set_group(handle(pass), handle(group), *offset);
   };
   api.wgpuComputePassEncoderDispatchWorkgroups = [](ComputePass* pass, uint32_t x, uint32_t,
                                                     uint32_t) { gpu_dispatch(handle(pass), x); };

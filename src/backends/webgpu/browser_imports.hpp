@@ -57,7 +57,7 @@ void HOLOGRAM_PAGE(gpu_watched)(const char* what, uint32_t length);
 uint32_t HOLOGRAM_PAGE(gpu_encoder)();
 uint32_t HOLOGRAM_PAGE(gpu_pass)(uint32_t encoder);
 void HOLOGRAM_PAGE(gpu_set_pipeline)(uint32_t pass, uint32_t pipeline);
-void HOLOGRAM_PAGE(gpu_set_group)(uint32_t pass, uint32_t group);
+void HOLOGRAM_PAGE(gpu_set_group)(uint32_t pass, uint32_t group, uint32_t offset);
 void HOLOGRAM_PAGE(gpu_dispatch)(uint32_t pass, uint32_t blocks);
 void HOLOGRAM_PAGE(gpu_end)(uint32_t pass);
 void HOLOGRAM_PAGE(gpu_copy)(uint32_t encoder, uint32_t from, double from_offset, uint32_t to,

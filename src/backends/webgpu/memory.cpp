@@ -83,6 +83,7 @@ WgBuffer::WgBuffer(std::shared_ptr<Session> session, uint64_t bytes)
 
 WgBuffer::~WgBuffer() {
   const auto lock = session_->lock();
+  session_->forget(buffer_.get());
   buffer_.reset();
 }
 
@@ -92,6 +93,7 @@ StopWord::StopWord(Session& session)
 
 StopWord::~StopWord() {
   const auto lock = session_.lock();
+  session_.forget(buffer_.get());
   buffer_.reset();
 }
 

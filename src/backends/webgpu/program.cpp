@@ -26,6 +26,7 @@ dialects::Options options_for(const Session& session, bool several) {
                     .storage_buffers = info.max_bindings + 1,
                     .fused = session.fused(),
                     .divides = session.divides(),
+                    .contracts = session.contracts(),
                     .pairs = kInPage};
   return options;
 }

@@ -16,8 +16,9 @@ using core::Text;
 using std::chrono::seconds;
 
 constexpr seconds kPatience{30};               // for a device
-constexpr uint64_t kParameterBytes = 1 << 16;  // of the launches that are put together
+constexpr uint64_t kParameterBytes = 1 << 18;  // of launches; many are alike
 constexpr size_t kMostPipelines = 1024;        // before those are forgotten that nobody uses
+constexpr size_t kMostGroups = 1024;           // that are kept bound
 
 }  // namespace
 
@@ -105,10 +106,10 @@ Session::Session(const Found& found) : api_(Driver::instance().api()), info_(fou
   parameter_buffer_ = make_buffer(kParameterBytes, kUseUniform | kUseCopyTo);
 }
 
-// WGSL leaves open whether fma rounds once, and quotients and roots correctly. What they are given
-// must not be known to the compiler.
+// WGSL leaves open whether fma rounds once, and quotients and roots correctly, and whether a
+// product and a sum become one fma. What they are given must not be known to the compiler.
 void Session::test_arithmetic() {
-  constexpr uint32_t kLanes = 64, kTested = 4096;
+  constexpr uint32_t kLanes = 64, kTested = 4096, kResults = 4;
   constexpr float kStep = 0x1p-23F;
   dialects::Printed printed;
   printed.text =
@@ -117,14 +118,16 @@ void Session::test_arithmetic() {
       "@compute @workgroup_size(64) fn test(@builtin(global_invocation_id) id: vec3u) {\n"
       "  let a = bitcast<f32>(((id.x * 2654435769u) >> 9u) | bitcast<u32>(given.w));\n"
       "  let b = bitcast<f32>(((id.x * 2246822519u) >> 9u) | bitcast<u32>(given.w));\n"
-      "  result[3u * id.x] = fma(given.x, given.y, given.z);\n"
-      "  result[3u * id.x + 1u] = a / b;\n"
-      "  result[3u * id.x + 2u] = sqrt(a);\n}\n";
+      "  result[4u * id.x] = fma(given.x, given.y, given.z);\n"
+      "  result[4u * id.x + 1u] = a / b;\n"
+      "  result[4u * id.x + 2u] = sqrt(a);\n"
+      "  let product = given.x * given.y;\n"
+      "  result[4u * id.x + 3u] = product + given.z;\n}\n";
   printed.entry = "test";
   printed.arguments.emplace_back();
   printed.block_binding = 1;
   const auto kernel = pipeline("test of arithmetic", printed);
-  std::vector<float> results(size_t{3} * kTested);
+  std::vector<float> results(size_t{kResults} * kTested);
   const WgBuffer buffer(shared_from_this(), results.size() * sizeof(float));
   const Bound bound{buffer.buffer(), 0, buffer.room(), true};
   const float given[] = {1 + kStep, 1 + kStep, -(1 + 2 * kStep), 1};
@@ -137,9 +140,10 @@ void Session::test_arithmetic() {
   };
   for (uint32_t i = 0; i < kTested; i++) {
     const float a = number(i, 2654435769u), b = number(i, 2246822519u);
-    fused_ = fused_ && results[size_t{3} * i] == kStep * kStep;
-    divides_ = divides_ && results[size_t{3} * i + 1] == a / b &&
-               results[size_t{3} * i + 2] == std::sqrt(a);
+    const float* const found = &results[size_t{kResults} * i];
+    fused_ = fused_ && found[0] == kStep * kStep;
+    divides_ = divides_ && found[1] == a / b && found[2] == std::sqrt(a);
+    contracts_ = contracts_ || found[3] != 0;
   }
 }
 
@@ -148,6 +152,7 @@ Session::~Session() {
   if (is_ending() || device_ == nullptr) return;
   pass_.reset();
   encoder_.reset();
+  groups_.clear();
   staging_.clear();
   parameter_buffer_.reset();
   queue_.reset();
@@ -193,6 +198,7 @@ std::shared_ptr<const Pipeline> Session::pipeline(const std::string& program,
     entry.binding = binding;
     entry.stages = kComputeStage;
     entry.buffer.type = type;
+    entry.buffer.moves = type == BindingType::Uniform;
     entries.push_back(entry);
   };
   for (const dialects::Argument& argument : printed.arguments)
@@ -240,6 +246,7 @@ std::shared_ptr<const Pipeline> Session::pipeline(const std::string& program,
 Pipeline::~Pipeline() {
   if (layout == nullptr && pipeline == nullptr) return;
   const auto lock = session->lock();
+  session->forget(layout.get());
   layout.reset();
   pipeline.reset();
 }
@@ -266,10 +273,10 @@ void Session::end_pass() {
 void Session::flush() {
   if (encoder_ == nullptr) return;
   end_pass();
-  if (!parameters_.empty())
-    api_.wgpuQueueWriteBuffer(queue_.get(), parameter_buffer_.get(), 0, parameters_.data(),
-                              parameters_.size());
-  parameters_.clear();
+  if (parameters_.size() > written_)
+    api_.wgpuQueueWriteBuffer(queue_.get(), parameter_buffer_.get(), written_,
+                              &parameters_[written_], parameters_.size() - written_);
+  written_ = parameters_.size();
   const auto commands =
       own(api_.wgpuCommandEncoderFinish(encoder_.get(), nullptr), api_.wgpuCommandBufferRelease);
   encoder_.reset();
@@ -277,12 +284,30 @@ void Session::flush() {
   if (!troubled()) api_.wgpuQueueSubmit(queue_.get(), 1, &one);
 }
 
+// Where these are in the buffer: what is there already need not be brought again, and the device
+// need not wait for it.
+uint64_t Session::place_of(std::span<const std::byte> parameters) {
+  const std::string_view bytes(reinterpret_cast<const char*>(parameters.data()), parameters.size());
+  if (const auto known = places_.find(bytes); known != places_.end()) return known->second;
+  const uint64_t step =
+      (parameters.size() + parameter_step_ - 1) / parameter_step_ * parameter_step_;
+  if (parameters_.size() + step > kParameterBytes) {
+    flush();
+    places_.clear();
+    parameters_.clear();
+    written_ = 0;
+  }
+  const uint64_t at = parameters_.size();
+  parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
+  parameters_.resize(at + step);
+  places_.emplace(bytes, at);
+  return at;
+}
+
 void Session::launch(const std::string& program, const Pipeline& pipeline,
                      std::span<const Bound> bound, std::span<const std::byte> parameters,
                      uint32_t blocks) {
-  const uint64_t step =
-      (parameters.size() + parameter_step_ - 1) / parameter_step_ * parameter_step_;
-  if (step > kParameterBytes)
+  if (parameters.size() > kParameterBytes)
     throw core::error(Text::ProgramTooLarge, program, parameters.size(), "bytes of parameters",
                       info_.name, kParameterBytes);
   for (const Bound& a : bound)
@@ -294,31 +319,49 @@ void Session::launch(const std::string& program, const Pipeline& pipeline,
                                       "writes to one, as arguments",
                                       program));
   const auto lock = this->lock();
-  if (parameters_.size() + step > kParameterBytes) flush();
-  const uint64_t at = parameters_.size();
-  parameters_.resize(at + step);
-  std::copy(parameters.begin(), parameters.end(), parameters_.begin() + static_cast<ptrdiff_t>(at));
-  std::vector<BindGroupEntry> entries(bound.size() + 1);
-  for (uint32_t i = 0; i < entries.size(); i++) {
-    entries[i].binding = i;
-    const Bound b =
-        i < bound.size() ? bound[i] : Bound{parameter_buffer_.get(), at, parameters.size(), false};
-    entries[i].buffer = b.buffer;
-    entries[i].offset = b.offset;
-    entries[i].bytes = b.bytes;
-  }
+  const auto offset = static_cast<uint32_t>(place_of(parameters));
   {
     const std::lock_guard health(health_->mutex);
     health_->program = program;
   }
-  const BindGroupDescription description{
-      .layout = pipeline.layout.get(), .entry_count = entries.size(), .entries = entries.data()};
-  const auto group =
-      own(api_.wgpuDeviceCreateBindGroup(device_.get(), &description), api_.wgpuBindGroupRelease);
+  BindGroup* const bindings = group(pipeline, bound, parameters.size());
   begin_pass();
   api_.wgpuComputePassEncoderSetPipeline(pass_.get(), pipeline.pipeline.get());
-  api_.wgpuComputePassEncoderSetBindGroup(pass_.get(), 0, group.get(), 0, nullptr);
+  api_.wgpuComputePassEncoderSetBindGroup(pass_.get(), 0, bindings, 1, &offset);
   api_.wgpuComputePassEncoderDispatchWorkgroups(pass_.get(), blocks, 1, 1);
+}
+
+BindGroup* Session::group(const Pipeline& pipeline, std::span<const Bound> bound,
+                          uint64_t parameters) {
+  const auto word = [](const void* object) {
+    return static_cast<uint64_t>(reinterpret_cast<uintptr_t>(object));
+  };
+  sought_.assign(1, word(pipeline.layout.get()));
+  for (const Bound& b : bound) sought_.insert(sought_.end(), {word(b.buffer), b.offset, b.bytes});
+  if (const auto known = groups_.find(sought_); known != groups_.end()) return known->second.get();
+  std::vector<BindGroupEntry> entries(bound.size() + 1);
+  for (uint32_t i = 0; i < entries.size(); i++) {
+    entries[i].binding = i;
+    const Bound b =
+        i < bound.size() ? bound[i] : Bound{parameter_buffer_.get(), 0, parameters, false};
+    entries[i].buffer = b.buffer;
+    entries[i].offset = b.offset;
+    entries[i].bytes = b.bytes;
+  }
+  const BindGroupDescription description{
+      .layout = pipeline.layout.get(), .entry_count = entries.size(), .entries = entries.data()};
+  if (groups_.size() >= kMostGroups) groups_.clear();
+  return groups_
+      .emplace(sought_, own(api_.wgpuDeviceCreateBindGroup(device_.get(), &description),
+                            api_.wgpuBindGroupRelease))
+      .first->second.get();
+}
+
+void Session::forget(const void* object) {
+  const auto word = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(object));
+  std::erase_if(groups_, [&](const auto& entry) {
+    return std::find(entry.first.begin(), entry.first.end(), word) != entry.first.end();
+  });
 }
 
 void Session::give_up(Awaited done, const std::string& program) {

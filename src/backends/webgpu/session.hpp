@@ -68,9 +68,11 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const Api& api() const { return api_; }
   const DeviceInfo& info() const { return info_; }
-  // As was seen: its fma rounds once; quotients and roots are rounded correctly.
+  // As was seen: its fma rounds once; quotients and roots are rounded correctly; its compiler makes
+  // one fma of a product and a sum.
   bool fused() const { return fused_; }
   bool divides() const { return divides_; }
+  bool contracts() const { return contracts_; }
   DeviceObject* device() const { return device_.get(); }
   std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
   bool lost() const;
@@ -110,6 +112,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void settle();
 #endif
 
+  // Before a buffer or layout goes: nothing is kept that is bound to it. With the lock.
+  void forget(const void* object);
+
   // A launch that ran over its limit: until it is done, nothing else is started.
   void give_up(Awaited done, const std::string& program);
   // DeviceLost while there is such a launch, and where the device is lost.
@@ -120,6 +125,8 @@ class Session : public std::enable_shared_from_this<Session> {
     Owned<GpuBuffer> buffer;
     uint64_t bytes = 0;
   };
+  uint64_t place_of(std::span<const std::byte> parameters);
+  BindGroup* group(const Pipeline& pipeline, std::span<const Bound> bound, uint64_t parameters);
   void begin_pass();
   void end_pass();
   void test_arithmetic();
@@ -139,12 +146,19 @@ class Session : public std::enable_shared_from_this<Session> {
   Owned<DeviceObject> device_;
   Owned<Queue> queue_;
   uint32_t parameter_step_ = 256;
-  bool fused_ = true, divides_ = true;
-  // What is being put together: launches and copies, whose parameters are written when it starts.
+  bool fused_ = true, divides_ = true, contracts_ = false;
+  // What is being put together: launches and copies.
   Owned<CommandEncoder> encoder_;
   Owned<ComputePass> pass_;
+  // The parameters of launches, each under its bytes; the last of them are written when what is put
+  // together starts.
   std::vector<std::byte> parameters_;
+  size_t written_ = 0;
+  std::map<std::string, uint64_t, std::less<>> places_;
   Owned<GpuBuffer> parameter_buffer_;
+  // What was bound before, by the layout and the buffers with what of them.
+  std::map<std::vector<uint64_t>, Owned<BindGroup>> groups_;
+  std::vector<uint64_t> sought_;  // among them
   std::vector<Staging> staging_;  // that is not in use
   std::map<std::string, std::weak_ptr<const Pipeline>> pipelines_;
   Awaited overdue_;

@@ -11,6 +11,7 @@ namespace {
 
 using core::Text;
 using std::chrono::duration_cast;
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
@@ -62,14 +63,15 @@ bool Session::process(const Awaited& answer) {
 
 bool Session::wait(const Awaited& answer, const hal::Deadline& deadline, const Progress* progress) {
   const auto start = hal::Clock::now();
+  // A thread that sleeps is woken late; a device in software needs the processor itself.
+  const auto attentive = info_.software ? microseconds(50) : microseconds(2000);
   for (;;) {
     if (process(answer)) return true;
     if (lost()) check();
     const auto now = hal::Clock::now();
     if ((deadline && now > *deadline) || (progress != nullptr && progress->cancel)) return false;
-    if (now - start > std::chrono::microseconds(50))
-      std::this_thread::sleep_for(
-          std::min<std::chrono::nanoseconds>((now - start) / 8, std::chrono::milliseconds(1)));
+    if (now - start > attentive)
+      std::this_thread::sleep_for(std::min<nanoseconds>((now - start) / 8, milliseconds(1)));
   }
 }
 
@@ -141,7 +143,7 @@ void WgStream::watch(const WgProgram& program, const hal::Launch& launch, uint64
   const auto limit = launch.deadline ? *launch.deadline - start : nanoseconds(0);
   const auto timed_out = [&] {
     return core::error(Text::ProgramTimeout, program.name(),
-                       duration_cast<milliseconds>(limit + std::chrono::microseconds(500)).count(),
+                       duration_cast<milliseconds>(limit + microseconds(500)).count(),
                        session_->info().name);
   };
   const auto cancelled = [&] { return launch.progress != nullptr && launch.progress->cancel; };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <random>
 #include <vector>
@@ -82,14 +83,16 @@ inline std::vector<Array> arrays_of(const std::vector<Tensor>& tensors) {
   return arrays;
 }
 
+// `smallest`: below it anything may be 0.
 inline void expect_same(const std::vector<Array>& a, const std::vector<Array>& b, uint32_t seed,
-                        const char* what) {
+                        const char* what, float smallest = 0) {
   for (size_t k = 0; k < a.size(); k++) {
     ASSERT_EQ(a[k].shape(), b[k].shape());
     for (size_t i = 0; i < a[k].size(); i++) {
       const float x = a[k].as<float>()[i], y = b[k].as<float>()[i];
       const bool same = std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y);
       if (same || (x != x && y != y)) continue;
+      if (std::fabs(x) < smallest && std::fabs(y) < smallest) continue;
       FAIL() << what << ": seed " << seed << ", root " << k << ", element " << i << ": " << x
              << " or " << y;
     }

@@ -340,7 +340,9 @@ TEST_F(Wgsl, WorkgroupArraysOfQuads) {
       {"60 - l", kStores, true},
       {"(15 - lane_id.x) * 4", kStores, true},
       {"lane_id.x", kStores, false},  // not at multiples of four
-      {"60 - l", "t[l] = v; t[l + 1] = v; t[l + 2] = v", false},
+      {"60 - l",
+       "t[l] = v; t[l + 1] = v; t[l + 2] = v; if v < 0.0 { t[l + 3] = v } else { t[l + 3] = 1.0 }",
+       false},
       {"60 - l", "t[l] = v; t[l + 1] = t[l]; t[l + 2] = v; t[l + 3] = v", false},
   };
   for (const Row& row : kRows) {

@@ -27,7 +27,7 @@ dialects::Options options_for(const Session& session, bool several) {
                     .fused = session.fused(),
                     .divides = session.divides(),
                     .contracts = session.contracts(),
-                    .pairs = kInPage};
+                    .pairs = kInPage || session.flushes()};
   return options;
 }
 

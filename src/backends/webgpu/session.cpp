@@ -106,10 +106,11 @@ Session::Session(const Found& found) : api_(Driver::instance().api()), info_(fou
   parameter_buffer_ = make_buffer(kParameterBytes, kUseUniform | kUseCopyTo);
 }
 
-// WGSL leaves open whether fma rounds once, and quotients and roots correctly, and whether a
-// product and a sum become one fma. What they are given must not be known to the compiler.
+// WGSL leaves open whether denormals are kept, fma rounds once, and quotients and roots correctly,
+// and whether a product and a sum become one fma. What they are given must not be known to the
+// compiler.
 void Session::test_arithmetic() {
-  constexpr uint32_t kLanes = 64, kTested = 4096, kResults = 4;
+  constexpr uint32_t kLanes = 64, kTested = 4096, kResults = 5;
   constexpr float kStep = 0x1p-23F;
   dialects::Printed printed;
   printed.text =
@@ -118,11 +119,13 @@ void Session::test_arithmetic() {
       "@compute @workgroup_size(64) fn test(@builtin(global_invocation_id) id: vec3u) {\n"
       "  let a = bitcast<f32>(((id.x * 2654435769u) >> 9u) | bitcast<u32>(given.w));\n"
       "  let b = bitcast<f32>(((id.x * 2246822519u) >> 9u) | bitcast<u32>(given.w));\n"
-      "  result[4u * id.x] = fma(given.x, given.y, given.z);\n"
-      "  result[4u * id.x + 1u] = a / b;\n"
-      "  result[4u * id.x + 2u] = sqrt(a);\n"
+      "  result[5u * id.x] = fma(given.x, given.y, given.z);\n"
+      "  result[5u * id.x + 1u] = a / b;\n"
+      "  result[5u * id.x + 2u] = sqrt(a);\n"
       "  let product = given.x * given.y;\n"
-      "  result[4u * id.x + 3u] = product + given.z;\n}\n";
+      "  result[5u * id.x + 3u] = product + given.z;\n"
+      "  let smallest = bitcast<f32>(bitcast<u32>(given.w) - 0x3f000000u);\n"
+      "  result[5u * id.x + 4u] = smallest * 0.5f;\n}\n";
   printed.entry = "test";
   printed.arguments.emplace_back();
   printed.block_binding = 1;
@@ -144,6 +147,7 @@ void Session::test_arithmetic() {
     fused_ = fused_ && found[0] == kStep * kStep;
     divides_ = divides_ && found[1] == a / b && found[2] == std::sqrt(a);
     contracts_ = contracts_ || found[3] != 0;
+    flushes_ = flushes_ || found[4] == 0;
   }
 }
 

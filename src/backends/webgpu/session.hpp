@@ -69,10 +69,11 @@ class Session : public std::enable_shared_from_this<Session> {
   const Api& api() const { return api_; }
   const DeviceInfo& info() const { return info_; }
   // As was seen: its fma rounds once; quotients and roots are rounded correctly; its compiler makes
-  // one fma of a product and a sum.
+  // one fma of a product and a sum; denormals are 0.
   bool fused() const { return fused_; }
   bool divides() const { return divides_; }
   bool contracts() const { return contracts_; }
+  bool flushes() const { return flushes_; }
   DeviceObject* device() const { return device_.get(); }
   std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
   bool lost() const;
@@ -146,7 +147,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Owned<DeviceObject> device_;
   Owned<Queue> queue_;
   uint32_t parameter_step_ = 256;
-  bool fused_ = true, divides_ = true, contracts_ = false;
+  bool fused_ = true, divides_ = true, contracts_ = false, flushes_ = false;
   // What is being put together: launches and copies.
   Owned<CommandEncoder> encoder_;
   Owned<ComputePass> pass_;

@@ -314,7 +314,8 @@ constexpr Helper kHelpers[] = {
 )"},
 
     // Rounded correctly where the device's own are only nearly right: by the rest, which fma gives
-    // exactly (P. W. Markstein, 1990). Numbers that are far from 1 are done as significands; what
+    // exactly (P. W. Markstein, 1990). Numbers that are far from 1 are done as significands. The
+    // reciprocal of a large number may be 0, which no infinity is to be multiplied with; what else
     // has no normal result stays as it is.
     {"quotient_f32", R"(fn quotient_f32(a: f32, b: f32) -> f32 {
   let first = 1.0f / b;
@@ -331,6 +332,7 @@ constexpr Helper kHelpers[] = {
   let y = bitcast<u32>(b);
   let p = (x >> 23u) & 0xffu;
   let q = (y >> 23u) & 0xffu;
+  if (p == 255u && q != 255u) { return a * bitcast<f32>((y & 0x80000000u) | 0x3f800000u); }
   if (p - 1u >= 254u || q - 1u >= 254u) { return a / b; }
   let m = bitcast<f32>((x & 0x7fffffu) | 0x3f800000u);
   let n = bitcast<f32>((y & 0x7fffffu) | 0x3f800000u);

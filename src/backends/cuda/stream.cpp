@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 // A thread that the driver puts to sleep wakes up some 70 us late. In a wait of medium length
 // others may have the processor between two looks.
-constexpr microseconds kSpin{40}, kYield{2000};
+constexpr microseconds kSpin{40}, kYield{10000};
 constexpr milliseconds kLongestSleep{1};  // between looks at a deadline
 constexpr milliseconds kGrace{250};       // for a kernel that was told to stop
 

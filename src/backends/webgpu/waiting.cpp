@@ -64,7 +64,7 @@ bool Session::process(const Awaited& answer) {
 bool Session::wait(const Awaited& answer, const hal::Deadline& deadline, const Progress* progress) {
   const auto start = hal::Clock::now();
   // A thread that sleeps is woken late; a device in software needs the processor itself.
-  const auto attentive = info_.software ? microseconds(50) : microseconds(2000);
+  const auto attentive = info_.software ? microseconds(50) : microseconds(10000);
   for (;;) {
     if (process(answer)) return true;
     if (lost()) check();

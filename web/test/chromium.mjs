@@ -99,6 +99,8 @@ export class Chromium {
       '--disable-component-update',
       '--disable-dev-shm-usage',
       '--hide-scrollbars',
+      // It ends the GPU's process when SwiftShader compiles one function for longer than ten seconds.
+      '--disable-gpu-watchdog',
       ...(webgpu ? ['--enable-unsafe-webgpu'] : []),
       ...flags,
       'about:blank',

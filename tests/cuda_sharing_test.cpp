@@ -163,6 +163,7 @@ TEST_F(CudaSharing, FromOneDeviceToAnother) {
   EXPECT_EQ(there.to_vector<float>(), t.to_vector<float>());
   EXPECT_EQ(there.reshape({10, 100}).select(0, 2).to(first).shape(), Shape{100});
   EXPECT_EQ(Tensor::from(counting(0), first).to(second).size(), 0);
+  EXPECT_EQ(driver_.calls("cuCtxEnablePeerAccess"), 2) << "once each way";
   // Where the driver cannot, the host can.
   driver_.fail("cuMemcpyPeerAsync", 0, 1, 217);
   EXPECT_EQ(t.to(second).to_vector<float>(), t.to_vector<float>());

@@ -205,6 +205,15 @@ int cuCtxPopCurrent_v2(Context*) {
   t_depth--;
   return 0;
 }
+int cuDeviceCanAccessPeer(int* possible, DeviceNumber device, DeviceNumber peer) {
+  ENTER;
+  *possible = device != peer ? 1 : 0;
+  return 0;
+}
+int cuCtxEnablePeerAccess(Context peer, unsigned flags) {
+  ENTER;
+  return flags != 0 ? 1 : peer == nullptr ? 201 : 0;
+}
 int cuCtxGetDevice(DeviceNumber* device) {
   ENTER;
   if (current() == nullptr) return 201;

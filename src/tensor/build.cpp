@@ -29,6 +29,13 @@ using graph::View;
 
 namespace {
 
+// The device's name, with its number where the other one has the same name.
+std::string place_of(const Executor& executor, const Executor& other) {
+  const DeviceInfo &info = executor.device(), &beside = other.device();
+  if (info.name != beside.name) return info.name;
+  return fmt::format("{} ({}:{})", info.name, name_of(info.backend), info.index);
+}
+
 // Longer chains are computed on the way, so that the graph stays small.
 constexpr uint32_t kDeepest = 256;
 
@@ -208,12 +215,13 @@ std::vector<Tensor> together(std::string_view operation, std::vector<Tensor> ten
     if (context_of(t) == context_of(tensors[home])) continue;
     if (t.rank() != 0) {
       if (!to.config().allow_transfers || to.config().strict)
-        throw core::error(Text::OperandsApart, operation, t.executor().device().name,
-                          to.device().name);
+        throw core::error(Text::OperandsApart, operation, place_of(t.executor(), to),
+                          place_of(to, t.executor()));
       context_of(tensors[home])->executor().fallbacks++;
       core::log(LogLevel::Info,
                 fmt::format("{}: a tensor of shape {} goes from {} to {}", operation,
-                            to_string(t.shape()), t.executor().device().name, to.device().name));
+                            to_string(t.shape()), place_of(t.executor(), to),
+                            place_of(to, t.executor())));
     }
     t = t.to(to);
   }

@@ -49,6 +49,9 @@ struct FillNode {  // CUDA_MEMSET_NODE_PARAMS
   ROW(context_pop, cuCtxPopCurrent_v2, (Context * context))                                        \
   ROW(context_device, cuCtxGetDevice, (DeviceNumber * device))                                     \
   ROW(context_synchronize, cuCtxSynchronize, ())                                                   \
+  ROW(peer_possible, cuDeviceCanAccessPeer,                                                        \
+      (int* possible, DeviceNumber device, DeviceNumber peer))                                     \
+  ROW(peer_enable, cuCtxEnablePeerAccess, (Context peer, unsigned flags))                          \
   ROW(memory_info, cuMemGetInfo_v2, (size_t * free, size_t * total))                               \
   ROW(allocate, cuMemAlloc_v2, (Address * memory, size_t bytes))                                   \
   ROW(release, cuMemFree_v2, (Address memory))                                                     \

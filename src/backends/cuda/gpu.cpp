@@ -194,6 +194,19 @@ Error Gpu::error(Status status, const std::string& work, bool under_way) {
   return core::error(Text::DeviceIsLost, name_, lost_);
 }
 
+void Gpu::link(Gpu& other) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!linked_.insert(other.context_).second) return;
+  }
+  if_usable([&](const auto& driver) {
+    int possible = 0;
+    // Whoever enabled it before us makes this fail, which is as well.
+    if (driver.peer_possible(&possible, device_, other.device_) == kSuccess && possible != 0)
+      static_cast<void>(driver.peer_enable(other.context_, 0));
+  });
+}
+
 void Gpu::look_into_trouble() {
   std::vector<std::unique_ptr<Lane>> ended;  // goes when the lock is open
   const std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -101,6 +102,10 @@ class Gpu {
     if (status != kSuccess) throw error(status, work);
   }
 
+  // Before copies to or from another one: they take the link between the two where there is one,
+  // and go through the host otherwise.
+  void link(Gpu& other) noexcept;
+
   // Around a stream of the application's, where there is one.
   std::unique_ptr<Lane> lane(std::optional<NativeStream> native = {});
   // A lane that may still be at work is kept until work that was given up has ended.
@@ -141,6 +146,7 @@ class Gpu {
   std::string lost_;  // how; empty: it is not
   std::vector<Abandoned> abandoned_;
   std::vector<std::unique_ptr<Lane>> stuck_;
+  std::set<Context> linked_;  // that was tried with
 };
 
 }  // namespace hologram::backends::cuda

@@ -130,8 +130,12 @@ void CudaStream::copy(hal::Binding to, hal::Binding from) {
 }
 
 void CudaStream::between(const hal::Binding& to, const hal::Binding& from) {
-  const Gpu &there = static_cast<const Memory&>(*to.buffer).gpu(),
-            &here = static_cast<const Memory&>(*from.buffer).gpu();
+  Gpu &there = static_cast<const Memory&>(*to.buffer).gpu(),
+      &here = static_cast<const Memory&>(*from.buffer).gpu();
+  if (&there != &here) {
+    here.link(there);
+    there.link(here);
+  }
   check(&there == &here ? driver_->copy(address_of(to), address_of(from), from.size, lane_->stream)
                         : driver_->copy_peer(address_of(to), there.context(), address_of(from),
                                              here.context(), from.size, lane_->stream));

@@ -361,6 +361,11 @@ TEST_F(Wgsl, WorkgroupArraysOfQuads) {
     EXPECT_EQ(fours, row.fours) << row.start << "; " << row.stores;
     if (!device_->flushes()) check(case_of(program, 128), options(), row.start);
   }
+  // A sum of 2^60 parts.
+  std::string doubled = "s0 = l; ";
+  for (int k = 0; k < 60; k++) doubled += fmt::format("s{} = s{} + s{}; ", k + 1, k, k);
+  const Program program = Program::parse(fmt::format(kText, "60 - l", doubled + "t[s60 % 64] = v"));
+  EXPECT_EQ(print(program, Language::Wgsl, options()).text.find("vec4"), std::string::npos);
 }
 
 TEST_F(Wgsl, Functions) {

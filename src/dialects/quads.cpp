@@ -16,39 +16,51 @@ constexpr int64_t kFour = 4;
 
 bool is_access(const Inst& inst) { return inst.op == Op::SharedLoad || inst.op == Op::SharedStore; }
 
-// An index as a sum: of values that are no sums, and a number.
+// An integer as a sum: of values that are no sums, in order, and a number.
 struct Sum {
   std::vector<uint32_t> values;
   int64_t number = 0;
 };
 
-class Indices {
+// What is known of integers. In the order of definitions, once each: they may be used often.
+class Integers {
  public:
-  explicit Indices(const Module& module) : definitions_(module.body.values.size()) {
-    for (const Inst& inst : module.body.insts)
-      if (inst.id != kNone) definitions_[inst.id] = &inst;
+  explicit Integers(const Module& module)
+      : sums_(module.body.values.size()), multiples_(module.body.values.size()) {
+    std::vector<const Inst*> definitions(module.body.values.size());
+    for (const Inst& inst : module.body.insts) {
+      if (inst.id == kNone) continue;
+      definitions[inst.id] = &inst;
+      if (inst.type != module.index) continue;
+      sums_[inst.id] = sum_of(inst);
+      multiples_[inst.id] = is_multiple(inst, definitions);
+    }
   }
 
-  Sum sum(uint32_t value) const {
-    const Inst& inst = *definitions_[value];
+  const Sum& sum(uint32_t value) const { return sums_[value]; }
+  bool is_multiple(uint32_t value) const { return multiples_[value]; }
+
+ private:
+  Sum sum_of(const Inst& inst) const {
+    constexpr size_t kMostValues = 8;  // otherwise it is taken for one
     if (inst.op == Op::Const) return {{}, static_cast<int32_t>(inst.imm)};
-    if (inst.op != Op::Add) return {{value}, 0};
-    Sum a = sum(inst.args[0]);
-    const Sum b = sum(inst.args[1]);
+    if (inst.op != Op::Add) return {{inst.id}, 0};
+    Sum a = sums_[inst.args[0]];
+    const Sum& b = sums_[inst.args[1]];
+    if (a.values.size() + b.values.size() > kMostValues) return {{inst.id}, 0};
     a.values.insert(a.values.end(), b.values.begin(), b.values.end());
     std::sort(a.values.begin(), a.values.end());
     a.number += b.number;
     return a;
   }
 
-  bool is_multiple(uint32_t value) const {
-    const Inst& inst = *definitions_[value];
-    const auto is = [&](size_t k) { return is_multiple(inst.args[k]); };
+  bool is_multiple(const Inst& inst, const std::vector<const Inst*>& definitions) const {
+    const auto is = [&](size_t k) { return multiples_[inst.args[k]]; };
     switch (inst.op) {
       case Op::Const: return inst.imm % kFour == 0;
       case Op::Mul: return is(0) || is(1);
       case Op::Shl: {
-        const Inst& by = *definitions_[inst.args[1]];
+        const Inst& by = *definitions[inst.args[1]];
         return is(0) || (by.op == Op::Const && by.imm >= 2 && by.imm < 32);
       }
       case Op::Add:
@@ -58,8 +70,8 @@ class Indices {
     }
   }
 
- private:
-  std::vector<const Inst*> definitions_;
+  std::vector<Sum> sums_;
+  std::vector<bool> multiples_;
 };
 
 }  // namespace
@@ -74,7 +86,7 @@ Quads::Quads(const Module& module)
     arrays[slot] =
         size_of(array.type) == sizeof(float) && array.count % kFour == 0 && !array.atomic;
   }
-  const Indices indices(module);
+  const Integers integers(module);
   using Key = std::tuple<uint32_t, std::vector<uint32_t>, int64_t>;  // slot, values, quad
   struct Open {
     std::vector<size_t> accesses = std::vector<size_t>(kFour, SIZE_MAX);
@@ -100,9 +112,9 @@ Quads::Quads(const Module& module)
     const Inst& inst = insts[i];
     if (kind[inst.slot] != inst.op) close(inst.slot);
     kind[inst.slot] = inst.op;
-    Sum index = indices.sum(inst.args[0]);
+    Sum index = integers.sum(inst.args[0]);
     const bool whole = std::all_of(index.values.begin(), index.values.end(),
-                                   [&](uint32_t value) { return indices.is_multiple(value); });
+                                   [&](uint32_t value) { return integers.is_multiple(value); });
     if (!inst.proved || !whole || index.number < 0) {
       arrays[inst.slot] = false;
       continue;

@@ -228,6 +228,18 @@ TEST(Product, TilesHaveTheSameBits) {
   EXPECT_FALSE(libraries::product_launch(dense(DType::F64, 500, 500, 500), true).key.tiled);
 }
 
+TEST(Product, TilesFitTheDevice) {
+  const auto tile = [](int64_t size, uint32_t units, uint32_t bytes) {
+    return name_of(libraries::kProductTiles[libraries::usual_tile(
+        dense(DType::F32, size, size, size), units, bytes)]);
+  };
+  EXPECT_EQ(tile(4096, 132, 48 << 10), "128 x 128 x 16, 256 lanes");
+  EXPECT_EQ(tile(4096, 132, 16 << 10), "128 x 64 x 16, 256 lanes")
+      << "the larger needs more memory";
+  EXPECT_EQ(tile(1536, 132, 48 << 10), "128 x 64 x 16, 256 lanes") << "few would have much to do";
+  EXPECT_EQ(tile(100, 132, 48 << 10), "32 x 32 x 32, 64 lanes");
+}
+
 // A matrix of two columns is not computed two lanes at a time.
 TEST(Product, LanesLieAlongTheLongSide) {
   EXPECT_FALSE(libraries::product_launch(dense(DType::F32, 500, 500, 500)).key.along_rows);

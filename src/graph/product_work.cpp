@@ -175,7 +175,8 @@ class ProductWork : public Work {
     libraries::Product about = product;
     for (int64_t* size : {&about.m, &about.n, &about.k, &about.batch})
       *size = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(*size)));
-    const uint8_t usual = libraries::usual_tile(about, context.device().compute_units);
+    const uint8_t usual = libraries::usual_tile(about, context.device().compute_units,
+                                                context.device().max_shared_bytes);
     if (context.tuner() == nullptr) return usual;
     const std::string work =
         fmt::format("tiled product {} {} {} {}{} of about {}x{}x{}, batch {}", name_of(key.a),

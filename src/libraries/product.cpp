@@ -206,7 +206,7 @@ std::string name_of(const ProductTile& tile) {
   return fmt::format("{} x {} x {}, {} lanes", tile.rows, tile.columns, tile.deep, tile.lanes());
 }
 
-uint8_t usual_tile(const Product& product, uint32_t compute_units) {
+uint8_t usual_tile(const Product& product, uint32_t compute_units, uint32_t shared_bytes) {
   // From large to small. The largest is the fastest where it leaves few units idle at the end.
   struct Usual {
     uint8_t tile;
@@ -215,7 +215,9 @@ uint8_t usual_tile(const Product& product, uint32_t compute_units) {
   constexpr Usual kUsual[] = {{2, 4}, {0, 1}, {4, 1}, {6, 1}};
   const uint64_t groups = std::max(compute_units, 32u);  // not every GPU tells
   for (const Usual& usual : kUsual) {
-    const Grid grid = grid_of(product, kProductTiles[usual.tile]);
+    const ProductTile& tile = kProductTiles[usual.tile];
+    if (tile.shared_bytes() > shared_bytes) continue;
+    const Grid grid = grid_of(product, tile);
     if (grid[0] * grid[1] * grid[2] >= groups * usual.turns) return usual.tile;
   }
   return std::size(kProductTiles) - 1;

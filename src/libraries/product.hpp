@@ -62,15 +62,16 @@ struct ProductTile {
   // Of a strip in workgroup memory; neighbouring terms do not fall on the same bank.
   int64_t pitch_of_rows() const { return rows + 4; }
   int64_t pitch_of_columns() const { return columns + 4; }
+  int64_t shared_bytes() const { return 4 * deep * (pitch_of_rows() + pitch_of_columns()); }
 };
 inline constexpr ProductTile kProductTiles[] = {
     {128, 64, 16, 16, 16}, {128, 128, 16, 32, 16}, {128, 128, 16, 16, 16}, {64, 128, 16, 16, 16},
     {64, 64, 16, 16, 16},  {64, 64, 16, 8, 8},     {32, 32, 32, 8, 8}};
 std::string name_of(const ProductTile& tile);  // "128 x 64 x 16, 256 lanes"
 
-// The one that is taken if nothing is known of the device but how many workgroups it does at a
-// time: the largest that occupies them all, otherwise the smallest.
-uint8_t usual_tile(const Product& product, uint32_t compute_units);
+// The one that is taken if nothing is known of the device but how many workgroups it does at a time
+// and how much memory one has: the largest that occupies them all, otherwise the smallest.
+uint8_t usual_tile(const Product& product, uint32_t compute_units, uint32_t shared_bytes);
 
 // Chosen by types, sizes and strides, and whether the device has many threads: the results have the
 // same bits either way, and by every one of the tiles.

@@ -22,7 +22,7 @@ using program::Op;
 // Nothing is read after the last barrier, so that the next such function may write at once.
 
 // v[l] = v[l] op v[l + d] for d = L/2, L/4, … 1; then v[0] is everyone's. In two steps, so that few
-// barriers are waited at: $c lanes take $r values each, $c apart, and the first lane takes theirs;
+// barriers are waited at: $c lanes take values that are $c apart, and the first lane takes theirs;
 // $R and $C are these two trees.
 constexpr std::string_view kReduce = R"(fn $N(lane: u32, value: $T) -> $T {
   var v = value;

@@ -18,9 +18,15 @@ check() {
   shift
   while (($(jobs -pr | wc -l) >= 2)); do wait -n || true; done
   names+=("$name")
-  rm -f "$logs/$name.failed"
-  { (set -e; SECONDS=0; "$@"; say "$name took $SECONDS s.") >"$logs/$name.log" 2>&1 ||
-    touch "$logs/$name.failed"; } &
+  rm -f "$logs/$name.passed"
+  # Not before `||`, where bash goes on after a command that fails.
+  (
+    set -e
+    SECONDS=0
+    "$@"
+    say "$name took $SECONDS s."
+    touch "$logs/$name.passed"
+  ) >"$logs/$name.log" 2>&1 &
 }
 
 # Waits for those so far; what failed is shown.
@@ -29,10 +35,11 @@ settle() {
   wait
   for name in "${names[@]}"; do
     printf '%s: %s\n' "$name" "$(grep -E ' texts$|compiled,|passed, |PASSED|FAILED' "$logs/$name.log" | tail -1)"
-    if [[ -e $logs/$name.failed ]]; then
+    if [[ -e $logs/$name.passed ]]; then passed=$((passed + 1))
+    else
       tail -n 40 "$logs/$name.log"
       failed=$((failed + 1)) status=1
-    else passed=$((passed + 1)); fi
+    fi
   done
   names=()
 }

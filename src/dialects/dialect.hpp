@@ -60,10 +60,9 @@ struct Options {
     // Its quotients and square roots are rounded correctly, which nothing says either. Where they
     // are not, they are made so, for some 25 operations: a test divides and takes roots.
     bool divides = true;
-    // Its compiler makes one fma of a product and a sum, which WGSL cannot forbid, and may then add
-    // in another order: a - (b - c) with a = x + x was seen to become fma(2, x, c) - b. Products
-    // are fma themselves then, which costs nothing, and sums of sums are hidden from it. A test: p
-    // * p - (1 + 2^-22) of p = 1 + 2^-23 is 0 if it does not.
+    // Its compiler makes one fma of a product and a sum, which WGSL cannot forbid: products are fma
+    // themselves then, which costs nothing. A test: p * p - (1 + 2^-22) of p = 1 + 2^-23 is 0 if it
+    // does not.
     bool contracts = false;
     // Where it is not fused: by pairs of floats, which is less for compilers that take ever longer
     // for the whole numbers, as SwiftShader's does. It rounds once as well, but for products below

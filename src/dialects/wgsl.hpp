@@ -32,21 +32,20 @@ std::string expression(program::Op op, DType type, DType from,
 
 // Compilers of WGSL may take floats for real numbers: x * 0 is 0 to them, x - x too, x / x is 1,
 // a + b - b is a, although functions find out by it what was rounded off, and x < c ? c : x is an
-// extremum, which no NaN passes; those that contract also add in an order of their own. Tells which
-// operands of f32 they must not see through.
+// extremum, which no NaN passes; and they add in an order of their own, as Mesa and NVIDIA were
+// seen to do. Tells which operands of f32 they must not see through.
 class Hidden {
  public:
-  Hidden(const program::Module& module, const Options::WebGpu& device);
+  Hidden(const program::Module& module, bool fused);
   bool operator()(const program::Inst& inst, size_t operand) const;
 
  private:
   bool is_sum(uint32_t value) const;
-  bool is_sum_with(uint32_t value, uint32_t other) const;  // of a sum
   bool is_of_extremum(const program::Inst& select) const;
   bool is_number(uint32_t value) const { return definitions_[value]->op == program::Op::Const; }
 
   std::vector<const program::Inst*> definitions_;  // by id
-  const bool fused_, contracts_;
+  const bool fused_;
 };
 
 // The function that computes an operation on f32 which the device does not do well; empty: it does.

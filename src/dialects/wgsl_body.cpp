@@ -34,7 +34,7 @@ class Body {
         wide_index_(size_of(module.index) == 8),
         values_(count(), std::vector<std::string>(module.body.values.size())),
         constants_(module.body.values.size()),
-        hidden_(module, options.webgpu) {
+        hidden_(module, options.webgpu.fused) {
     for (const Inst& inst : module.body.insts) {
       const bool memory = inst.op == Op::Load || inst.op == Op::Store || inst.op == Op::Atomic;
       shares_buffers_ =

@@ -6,8 +6,8 @@ namespace hologram::dialects::wgsl {
 using program::Inst;
 using program::Op;
 
-Hidden::Hidden(const program::Module& module, const Options::WebGpu& device)
-    : definitions_(module.body.values.size()), fused_(device.fused), contracts_(device.contracts) {
+Hidden::Hidden(const program::Module& module, bool fused)
+    : definitions_(module.body.values.size()), fused_(fused) {
   for (const Inst& inst : module.body.insts)
     if (inst.id != program::kNone) definitions_[inst.id] = &inst;
 }
@@ -25,8 +25,7 @@ bool Hidden::operator()(const Inst& inst, size_t operand) const {
     case Op::Sub:
       if (same) return operand == 1;
       [[fallthrough]];
-    case Op::Add:
-      return is_sum(value) && (contracts_ || is_sum_with(value, inst.args[1 - operand]));
+    case Op::Add: return is_sum(value);
     case Op::Select: return operand == 1 && is_of_extremum(inst);
     default: return false;
   }
@@ -34,13 +33,6 @@ bool Hidden::operator()(const Inst& inst, size_t operand) const {
 
 bool Hidden::is_sum(uint32_t value) const {
   return definitions_[value]->op == Op::Add || definitions_[value]->op == Op::Sub;
-}
-
-bool Hidden::is_sum_with(uint32_t value, uint32_t other) const {
-  const Inst& sum = *definitions_[value];
-  for (const uint32_t part : {sum.args[0], sum.args[1]})
-    if (part == other || (is_number(part) && is_number(other))) return true;
-  return false;
 }
 
 bool Hidden::is_of_extremum(const Inst& select) const {

@@ -64,12 +64,13 @@ constexpr const char* kCalls[] = {
     "cuMemsetD32Async",
     "cuModuleLoadDataEx",
     "cuModuleGetFunction",
-    "cuLaunchKernel",
+    "cuLaunchKernelEx",
     "cuStreamCreate",
     "cuEventCreate",
     "cuEventRecord",
     "cuGraphCreate",
     "cuGraphAddKernelNode",
+    "cuGraphAddDependencies_v2",
     "cuGraphInstantiateWithFlags",
     "cuGraphExecKernelNodeSetParams",
     "cuGraphUpload",
@@ -121,7 +122,7 @@ TEST_F(CudaFaults, EveryCallMayFail) {
 TEST_F(CudaFaults, TheExecutorThatSawAFailureGoesOn) {
   const Executor gpu = executor();
   for (const Job& job : kJobs)
-    for (const char* call : {"cuMemAlloc_v2", "cuLaunchKernel", "cuEventRecord", "cuMemHostAlloc",
+    for (const char* call : {"cuMemAlloc_v2", "cuLaunchKernelEx", "cuEventRecord", "cuMemHostAlloc",
                              "cuMemcpyHtoDAsync_v2", "cuModuleLoadDataEx"}) {
       SCOPED_TRACE(std::string(job.name) + ", " + call);
       driver_.fail(call, 0, 1, 1);
@@ -132,7 +133,7 @@ TEST_F(CudaFaults, TheExecutorThatSawAFailureGoesOn) {
 }
 
 TEST_F(CudaFaults, AFailureNamesTheProgram) {
-  for (const char* call : {"cuModuleLoadDataEx", "cuModuleGetFunction", "cuLaunchKernel"}) {
+  for (const char* call : {"cuModuleLoadDataEx", "cuModuleGetFunction", "cuLaunchKernelEx"}) {
     fs::remove_all(folder_);
     driver_.fail(call, 0, 2, 1);
     const Error error = error_of([&] { run(executor()); });
@@ -219,7 +220,7 @@ TEST_F(CudaFaults, ProgramsGetMemoryThatIsKept) {
   driver_.fail("cuModuleLoadDataEx", 0, 1, kOutOfMemory);
   run(gpu);
   { const Tensor let_go = Tensor::from(counting(1 << 20), gpu); }
-  driver_.fail("cuLaunchKernel", 0, 1, kOutOfMemory);
+  driver_.fail("cuLaunchKernelEx", 0, 1, kOutOfMemory);
   (Tensor::from(counting(10), gpu) + 1).eval();
 }
 

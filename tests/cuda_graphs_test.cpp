@@ -30,11 +30,11 @@ TEST_F(CudaGraphs, AChainIsOneCall) {
   const Tensor x = Tensor::from(counting(1000), gpu);
   const Graph graph = capture([](const Tensor& t) { return chain(t, 100); }, x);
   EXPECT_EQ(graph.note(), "a CUDA graph of 100 nodes");
-  const int launches = driver_.calls("cuLaunchKernel");
+  const int launches = driver_.calls("cuLaunchKernelEx");
   const uint64_t counted = gpu.counters().launches;
   for (int i = 0; i < 5; i++) graph.launch(x);
   EXPECT_EQ(driver_.calls("cuGraphLaunch"), 5);
-  EXPECT_EQ(driver_.calls("cuLaunchKernel"), launches);
+  EXPECT_EQ(driver_.calls("cuLaunchKernelEx"), launches);
   EXPECT_EQ(gpu.counters().launches, counted + 500);
 }
 

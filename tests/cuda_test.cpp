@@ -98,6 +98,21 @@ TEST_F(Cuda, ADeviceNewerThanTheCompilerGetsPtx) {
   run(executor());
   EXPECT_EQ(std::string(driver_.options()).find("--gpu-architecture=compute_90"), 0u);
   EXPECT_EQ(driver_.calls("nvrtcGetCUBIN"), 0);
+  EXPECT_GT(driver_.calls("cuLaunchKernelEx"), 0) << "what the compiler was asked for waits";
+}
+
+// Of devices that can start a kernel while the one before it still runs.
+TEST_F(Cuda, KernelsAreStartedEarlyWhereTheyWait) {
+  run(executor());
+  EXPECT_GT(driver_.calls("cuLaunchKernelEx"), 0);
+  EXPECT_EQ(driver_.calls("cuLaunchKernel"), 0);
+}
+
+TEST_F(Cuda, KernelsAreStartedInTurnWhereTheyCannotWait) {
+  setenv("FAKE_CUDA_CAPABILITY", "80", 1);
+  run(executor());
+  EXPECT_EQ(driver_.calls("cuLaunchKernelEx"), 0);
+  EXPECT_GT(driver_.calls("cuLaunchKernel"), 0);
 }
 
 TEST_F(Cuda, CompilesForTheDeviceWithExactArithmetic) {
@@ -115,9 +130,9 @@ TEST_F(Cuda, LaunchesAsManyBlocksAsThereIsWork) {
   EXPECT_GE(threads * 8, 100'000u) << "a thread does 8 lanes at most";
   EXPECT_LE(threads, 101'000u);
   EXPECT_LE(driver_.ran(0).threads, 1024u);
-  const int launches = driver_.calls("cuLaunchKernel");
+  const int launches = driver_.calls("cuLaunchKernelEx");
   run(gpu, scale(), counting(0));
-  EXPECT_EQ(driver_.calls("cuLaunchKernel"), launches) << "there is nothing to do";
+  EXPECT_EQ(driver_.calls("cuLaunchKernelEx"), launches) << "there is nothing to do";
 }
 
 // Kernels do nothing here, so that what went there comes back.
@@ -186,7 +201,7 @@ TEST_F(Cuda, AnyThreadMayUseIt) {
       EXPECT_EQ(driver_.depth(), 0);
     });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(driver_.calls("cuLaunchKernel"), 200);
+  EXPECT_EQ(driver_.calls("cuLaunchKernelEx"), 200);
 }
 
 TEST_F(Cuda, WhatWasCompiledIsKeptOnDisk) {
@@ -227,10 +242,10 @@ TEST_F(Cuda, MemoryThatIsNotThereIsToldAndDoesNoHarm) {
 
 TEST_F(Cuda, AFailedLaunchNamesTheProgram) {
   const Executor gpu = executor();
-  driver_.fail("cuLaunchKernel", 0, 1, 1);
+  driver_.fail("cuLaunchKernelEx", 0, 1, 1);
   EXPECT_STREQ(error_of([&] { run(gpu); }).what(),
                "Emulated GPU failed in program 'scale': an injected failure (CUDA_ERROR)");
-  driver_.fail("cuLaunchKernel", 0, 1, 701);
+  driver_.fail("cuLaunchKernelEx", 0, 1, 701);
   const Error error = error_of([&] { run(gpu); });
   EXPECT_EQ(error.kind(), ErrorKind::UnsupportedOperation);
   EXPECT_NE(std::string(error.what()).find("program 'scale'"), std::string::npos);

@@ -80,6 +80,14 @@ int move(World& w, Address to, bool to_device, Address from, bool from_device, s
   return 0;
 }
 
+int start(World& w, Function function, unsigned blocks, unsigned threads, NativeStream stream,
+          void** parameters) {
+  if (!is_stream(stream) || find(function, "module") == nullptr) return 400;
+  const Ran kernel = kernel_of(blocks, threads, parameters);
+  if (!taken_down(stream, {.kernel = kernel})) run(w, kernel);
+  return 0;
+}
+
 }  // namespace
 
 World& world() {
@@ -336,12 +344,14 @@ int cuFuncGetAttribute(int* value, int attribute, Function) {
 int cuLaunchKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x,
                    unsigned, unsigned, unsigned, NativeStream stream, void** parameters, void**) {
   ENTER;
-  if (!is_stream(stream)) return 400;
-  const Object* module = find(function, "module");
-  if (module == nullptr) return 400;
-  const Ran kernel = kernel_of(grid_x, block_x, parameters);
-  if (!taken_down(stream, {.kernel = kernel})) run(w, kernel);
-  return 0;
+  return start(w, function, grid_x, block_x, stream, parameters);
+}
+int cuLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void**) {
+  ENTER;
+  if (config->count != 1 || config->attributes->id != kWaitsItself ||
+      config->attributes->value != 1 || config->block_y != 1 || config->grid_y != 1)
+    return 1;
+  return start(w, function, config->grid_x, config->block_x, config->stream, parameters);
 }
 int cuStreamCreate(NativeStream* stream, unsigned flags) {
   ENTER;

@@ -12,12 +12,13 @@ namespace {
 
 constexpr int kNotUpdated = 910;  // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
 
-// A node is known by its number; each must come after the one before it. One of no blocks fills
-// memory with zeros.
+// A node is known by its number; each must come after the one before it, or be a kernel that is
+// told so by the next call. One of no blocks fills memory with zeros.
 int add_node(Graph graph, std::span<const GraphNode> after, const Node& work, GraphNode* node) {
   Object* found = find(graph, "graph");
-  if (found == nullptr || after.size() != (found->nodes.empty() ? 0 : 1)) return 400;
+  if (found == nullptr || after.size() > 1 || found->awaits_edge) return 400;
   if (!after.empty() && after[0] != handle<GraphNode>(found->nodes.size())) return 1;
+  found->awaits_edge = after.empty() && !found->nodes.empty();
   found->nodes.push_back(work);
   *node = handle<GraphNode>(found->nodes.size());
   return 0;
@@ -71,6 +72,22 @@ int cuGraphAddChildGraphNode(GraphNode* node, Graph graph, const GraphNode* afte
   if (found == nullptr) return 400;
   return add_node(graph, {after, count}, {.children = found->nodes, .is_graph = true}, node);
 }
+int cuGraphAddDependencies_v2(Graph graph, const GraphNode* from, const GraphNode* to,
+                              const Edge* edges, size_t count) {
+  ENTER;
+  Object* found = find(graph, "graph");
+  if (found == nullptr || !found->awaits_edge || count != 1) return 400;
+  const size_t nodes = found->nodes.size();
+  const auto is_kernel = [&](size_t i) {
+    return found->nodes[i].kernel.blocks > 0 && !found->nodes[i].is_graph;
+  };
+  if (*from != handle<GraphNode>(nodes - 1) || *to != handle<GraphNode>(nodes) ||
+      edges->from_port != kWhenItsBlocksEnd || edges->to_port != 0 ||
+      edges->type != kProgrammatic || !is_kernel(nodes - 1) || !is_kernel(nodes - 2))
+    return 1;
+  found->awaits_edge = false;
+  return 0;
+}
 int cuStreamBeginCapture_v2(NativeStream stream, int mode) {
   ENTER;
   Object* found = find(stream, "stream");
@@ -95,7 +112,7 @@ int cuStreamEndCapture(NativeStream stream, Graph* graph) {
 int cuGraphInstantiateWithFlags(ReadyGraph* ready, Graph graph, unsigned long long) {
   ENTER;
   const Object* from = find(graph, "graph");
-  if (from == nullptr) return 400;
+  if (from == nullptr || from->awaits_edge) return 400;
   const std::vector<Node> nodes = from->nodes;
   const int status = make(ready, "ready graph");
   if (status == 0) find(*ready, "ready graph")->nodes = nodes;

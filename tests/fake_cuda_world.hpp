@@ -36,10 +36,11 @@ struct Object {
   std::string kind;  // "stream", "event", "module", "graph", "ready graph"
   Context context;
   unsigned flags = 0;
-  double recorded = -1;     // of an event: when, in milliseconds
-  std::vector<Node> nodes;  // of a graph, or what a stream's capture has so far
-  bool captures = false;    // of a stream
-  uint64_t code = 0;        // of a module: what it was compiled from
+  double recorded = -1;      // of an event: when, in milliseconds
+  std::vector<Node> nodes;   // of a graph, or what a stream's capture has so far
+  bool captures = false;     // of a stream
+  bool awaits_edge = false;  // of a graph: its last node has yet to be told what it comes after
+  uint64_t code = 0;         // of a module: what it was compiled from
 };
 
 inline constexpr int kCodeRounds = 12;  // times that the text's number stands in its code
@@ -84,7 +85,7 @@ int make(Handle* made, const char* kind, unsigned flags = 0) {
   World& w = world();
   if (current() == nullptr) return 201;
   *made = handle<Handle>(w.next);
-  w.objects[w.next++] = {kind, current(), flags, -1, {}, false, 0};
+  w.objects[w.next++] = {kind, current(), flags, -1, {}, false, false, 0};
   return 0;
 }
 template <class Handle>

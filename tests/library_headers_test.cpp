@@ -134,6 +134,20 @@ TEST(LibraryHeaders, Cuda) {
 #define SAME(member, symbol, parameters) \
   static_assert(SameCall<Status parameters, decltype(symbol)>::value, #symbol);
   HOLOGRAM_CUDA_DRIVER(SAME)
+#if CUDA_VERSION >= 12030
+  HOLOGRAM_CUDA_NEWER_DRIVER(SAME)
+  static_assert(sizeof(LaunchAttribute) == sizeof(CUlaunchAttribute) &&
+                offsetof(LaunchAttribute, value) == offsetof(CUlaunchAttribute, value) &&
+                kWaitsItself == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                sizeof(LaunchConfig) == sizeof(CUlaunchConfig) &&
+                offsetof(LaunchConfig, stream) == offsetof(CUlaunchConfig, hStream) &&
+                offsetof(LaunchConfig, attributes) == offsetof(CUlaunchConfig, attrs) &&
+                offsetof(LaunchConfig, count) == offsetof(CUlaunchConfig, numAttrs));
+  static_assert(sizeof(Edge) == sizeof(CUgraphEdgeData) &&
+                offsetof(Edge, type) == offsetof(CUgraphEdgeData, type) &&
+                kWhenItsBlocksEnd == CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC &&
+                kProgrammatic == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
+#endif
   static_assert(sizeof(KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS_v1) &&
                 offsetof(KernelNode, shared) == offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes) &&
                 offsetof(KernelNode, extra) == offsetof(CUDA_KERNEL_NODE_PARAMS, extra));

@@ -47,6 +47,10 @@ Spelling cuda() {
       .blocks = "gridDim.x",
       .ids = "",
       .barrier = "__syncthreads()",
+      .wait =
+          "#if __CUDA_ARCH__ >= 900\n"
+          "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n$p#endif\n",
+      .after = "  asm volatile(\"\" : \"+l\"($x));\n",
       .shuffle = "__shfl_down_sync(0xffffffffu, v, d)",
       .atomic = "atomic$k($p, $a)",
       .atomics = {"Add", "", "Min", "Max", "And", "Or", "Xor", "Exch"},
@@ -66,6 +70,7 @@ Spelling hip() {
   row.name = "hip";
   row.title = "HIP";
   row.kernel = "extern \"C\" __global__ void __launch_bounds__($n)";
+  row.wait = row.after = "";
   row.shuffle = "";  // waves of 32 and of 64 lanes are spelled apart
   row.flags = {"-ffp-contract=off", "-fno-fast-math", "-fno-gpu-flush-denormals-to-zero"};
   return row;
@@ -89,6 +94,8 @@ Spelling opencl() {
       .blocks = "get_num_groups(0)",
       .ids = "",
       .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
+      .wait = "",
+      .after = "",
       .shuffle = "",
       .atomic = "atomic_$k($p, $a)",
       .atomics = {"add", "", "min", "max", "and", "or", "xor", "xchg"},
@@ -123,6 +130,8 @@ Spelling metal() {
           "    u32 block_number [[threadgroup_position_in_grid]],\n"
           "    u32 block_count [[threadgroups_per_grid]]",
       .barrier = "threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup)",
+      .wait = "",
+      .after = "",
       .shuffle = "",
       .atomic = "atomic_$k_explicit($p, $a, memory_order_relaxed)",
       .atomics = {"fetch_add", "", "fetch_min", "fetch_max", "fetch_and", "fetch_or", "fetch_xor",

@@ -273,6 +273,7 @@ class Unit {
     if (uses_.scratch32) local("u32", "group_values32", module_.lanes());
     if (uses_.scratch64) local("u64", "group_values64", module_.lanes());
     if (looks_together()) local("u32", "stop_seen", 1);
+    text += wait_for_the_one_before();
     const std::string prefix = language_.structure ? "arguments." : "";
     text += group_loop(prefix);
     text += group_ids(prefix);
@@ -283,6 +284,14 @@ class Unit {
     // Nobody writes to workgroup memory while others still read what the last group left there.
     if (uses_.cooperative) text += fmt::format("    {};\n", language_.barrier);
     return text + "  }\n}\n";
+  }
+
+  std::string wait_for_the_one_before() const {
+    std::string pointers;
+    for (const Argument& argument : printed_.arguments)
+      if (argument.kind == Kind::Buffer)
+        pointers += substitute(language_.after, {{'x', name_of_argument(argument)}});
+    return substitute(language_.wait, {{'p', pointers}});
   }
 
   // How many blocks a multiprocessor shall have room for, as an argument.

@@ -25,6 +25,21 @@ struct KernelNode {  // CUDA_KERNEL_NODE_PARAMS, first version
   void** parameters;
   void** extra;
 };
+struct LaunchAttribute {  // CUlaunchAttribute
+  int id;
+  alignas(8) int value;
+  char room[60] = {};  // that other attributes need
+};
+struct LaunchConfig {  // CUlaunchConfig
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared;
+  NativeStream stream;
+  const LaunchAttribute* attributes;
+  unsigned count;
+};
+struct Edge {  // CUgraphEdgeData
+  uint8_t from_port, to_port, type;
+  uint8_t reserved[5] = {};
+};
 struct FillNode {  // CUDA_MEMSET_NODE_PARAMS
   Address to;
   size_t pitch;
@@ -112,10 +127,18 @@ struct FillNode {  // CUDA_MEMSET_NODE_PARAMS
   ROW(error_name, cuGetErrorName, (Status status, const char** text))                              \
   ROW(error_text, cuGetErrorString, (Status status, const char** text))
 
+// What only newer drivers have, 11.8 and 12.3; null in others.
+#define HOLOGRAM_CUDA_NEWER_DRIVER(ROW)                                                 \
+  ROW(launch_with, cuLaunchKernelEx,                                                    \
+      (const LaunchConfig* config, Function function, void** parameters, void** extra)) \
+  ROW(graph_add_edges, cuGraphAddDependencies_v2,                                       \
+      (Graph graph, const GraphNode* from, const GraphNode* to, const Edge* edges, size_t count))
+
 // NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define HOLOGRAM_MEMBER(member, symbol, parameters) Status(*member) parameters = nullptr;
 struct DriverFunctions {
   HOLOGRAM_CUDA_DRIVER(HOLOGRAM_MEMBER)
+  HOLOGRAM_CUDA_NEWER_DRIVER(HOLOGRAM_MEMBER)
 };
 #undef HOLOGRAM_MEMBER
 
@@ -134,6 +157,10 @@ inline constexpr int kMemoryType = 2, kDeviceOrdinal = 9, kRangeStart = 11, kRan
                      kHostMemory = 1, kDeviceMemory = 2;
 // CUfunction_attribute.
 inline constexpr int kLocalBytes = 3, kRegisters = 4;
+// Of a kernel that waits for the one before it by itself: CUlaunchAttributeID, and what an edge of
+// a graph is then.
+inline constexpr int kWaitsItself = 6;
+inline constexpr uint8_t kWhenItsBlocksEnd = 1, kProgrammatic = 1;
 // CUstreamCaptureMode: the thread that captures may do everything else meanwhile.
 inline constexpr int kCaptureRelaxed = 2;
 // Flags of streams, events and host memory.

@@ -30,6 +30,10 @@ Driver::Driver() {
 #define HOLOGRAM_FIND(member, symbol, parameters) library.get(#symbol, functions_.member, missing);
   HOLOGRAM_CUDA_DRIVER(HOLOGRAM_FIND)
 #undef HOLOGRAM_FIND
+  std::string newer;
+#define HOLOGRAM_FIND(member, symbol, parameters) library.get(#symbol, functions_.member, newer);
+  HOLOGRAM_CUDA_NEWER_DRIVER(HOLOGRAM_FIND)
+#undef HOLOGRAM_FIND
   if (!missing.empty()) {
     reason_ = fmt::format("the NVIDIA driver is too old: it lacks {}", missing);
     return;

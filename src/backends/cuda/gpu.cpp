@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/dynamic_library.hpp"
 #include "core/messages.hpp"
@@ -116,8 +117,15 @@ Gpu::Gpu(int index, DeviceNumber device, Context context)
   unusable_ = compiler_.reason();
   if (!unusable_.empty()) return;
   auto architecture = compiler_.architecture(attribute(kMajor) * 10 + attribute(kMinor));
-  if (auto* refusal = std::get_if<hal::Refusal>(&architecture)) unusable_ = refusal->reason;
-  else architecture_ = std::get<Architecture>(architecture);
+  if (auto* refusal = std::get_if<hal::Refusal>(&architecture)) {
+    unusable_ = refusal->reason;
+    return;
+  }
+  architecture_ = std::get<Architecture>(architecture);
+  // As printed kernels ask of what they are compiled for.
+  constexpr int kWaiting = 90;
+  const int version = std::atoi(architecture_.c_str() + architecture_.find('_') + 1);
+  kernels_wait_ = version >= kWaiting && driver_->launch_with != nullptr;
 }
 
 int Gpu::attribute(int which) const {

@@ -60,6 +60,8 @@ class Gpu {
   Context context() const { return context_; }  // once it is open
   const Nvrtc& compiler() const { return compiler_; }
   const Architecture& architecture() const { return architecture_; }
+  // Whether kernels wait for the ones before them by themselves, and may be started early.
+  bool kernels_wait() const { return kernels_wait_; }
   libraries::cublaslt::Products& products() { return products_; }
   libraries::cudnn::Convolutions& convolutions() { return convolutions_; }
 
@@ -137,6 +139,7 @@ class Gpu {
   uint64_t memory_ = 0;
   std::string unusable_;  // found out without starting it
   Architecture architecture_;
+  bool kernels_wait_ = false;
   libraries::cublaslt::Products products_;
   libraries::cudnn::Convolutions convolutions_;
 

@@ -106,6 +106,7 @@ void CudaList::take(const hal::Command& command) {
 void CudaList::build() {
   drop();
   end_ = nullptr;
+  after_kernel_ = false;
   check(driver_->graph_create(&graph_, 0));
   for (Item& item : items_) add(item);
   check(driver_->graph_instantiate(&ready_, graph_, 0));
@@ -116,7 +117,11 @@ void CudaList::add(Item& item) {
   const size_t after = end_ == nullptr ? 0 : 1;
   if (item.kind == Kind::Kernel) {
     const KernelNode node = arguments(item);
-    check(driver_->graph_add_kernel(&item.node, graph_, &end_, after, &node));
+    // Kernels that wait by themselves come to the device while the one before still runs.
+    const bool early = after_kernel_ && gpu_.kernels_wait() && driver_->graph_add_edges != nullptr;
+    check(driver_->graph_add_kernel(&item.node, graph_, &end_, early ? 0 : after, &node));
+    const Edge edge{kWhenItsBlocksEnd, 0, kProgrammatic};
+    if (early) check(driver_->graph_add_edges(graph_, &end_, &item.node, &edge, 1));
   } else if (item.kind == Kind::Fill) {
     const FillNode fill{address(item, 0),
                         0,
@@ -132,6 +137,7 @@ void CudaList::add(Item& item) {
     check(status);
   }
   end_ = item.node;
+  after_kernel_ = item.kind == Kind::Kernel;
 }
 
 // On a stream that nothing else is on: what the application puts on its own meanwhile is not taken

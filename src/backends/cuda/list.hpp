@@ -59,6 +59,7 @@ class CudaList final : public hal::CommandList {
   ReadyGraph ready_ = nullptr;
   std::vector<Item> items_;
   GraphNode end_ = nullptr;
+  bool after_kernel_ = false;  // whether that is one of ours
   std::shared_ptr<const std::string> last_ = std::make_shared<const std::string>();
   uint64_t launches_ = 0;
   std::vector<Address> slots_;  // where they are

@@ -60,9 +60,7 @@ void CudaStream::launch(const hal::Launch& launch) {
               address_of);
   const Gpu::Current current(gpu_);
   auto* const from = launch.timed != 0 ? timer() : nullptr;
-  const Status status =
-      driver_->launch(kernel.function, kernel.blocks(launch.grid), 1, 1, kernel.threads, 1, 1, 0,
-                      lane_->stream, parameters_.data(), nullptr);
+  const Status status = begin(kernel, kernel.blocks(launch.grid));
   if (status != kSuccess && from != nullptr) lane_->timers.push_back(from);
   if (status == kOutOfResources)
     throw core::error(Text::ProgramRefused, *program.name(), gpu_.name(), driver_.text(status));
@@ -77,6 +75,16 @@ void CudaStream::launch(const hal::Launch& launch) {
     limit_ = std::chrono::duration_cast<milliseconds>(*launch.deadline - start + microseconds(500));
   }
   if (launch.progress != nullptr) watches_.push_back({launch.progress, groups * program.lanes()});
+}
+
+// The driver brings a kernel that waits by itself to the device while the one before it still runs.
+Status CudaStream::begin(const Kernel& kernel, unsigned blocks) {
+  if (!gpu_.kernels_wait())
+    return driver_->launch(kernel.function, blocks, 1, 1, kernel.threads, 1, 1, 0, lane_->stream,
+                           parameters_.data(), nullptr);
+  const LaunchAttribute early{.id = kWaitsItself, .value = 1};
+  const LaunchConfig config{blocks, 1, 1, kernel.threads, 1, 1, 0, lane_->stream, &early, 1};
+  return driver_->launch_with(&config, kernel.function, parameters_.data(), nullptr);
 }
 
 hal::Expected<std::unique_ptr<hal::CommandList>> CudaStream::list(

@@ -1,7 +1,7 @@
 // What tensors cost on one device, with inputs that are there already, by the clock on the wall:
-// the time of an evaluation that is waited for, that of each of several in a row, which is the
-// device's alone, and the bandwidth that comes of it. Every kind of work is first done small on the
-// CPU as well, and the bits compared.
+// the time of an evaluation that is waited for, that of each of several in a row, the bandwidth
+// that comes of it, and by the clock of the device, where it has one, what the kernels take. Every
+// kind of work is first done small on the CPU as well, and the bits compared.
 //
 //   bench_device [--size N] [--rounds N] [--only NAME,…]
 //
@@ -106,6 +106,25 @@ double median_seconds(int rounds, const std::function<void()>& run) {
   }
   std::nth_element(seconds.begin(), seconds.begin() + rounds / 2, seconds.end());
   return seconds[static_cast<size_t>(rounds / 2)];
+}
+
+// Seconds that the kernels of an evaluation take by the clock of the device; 0 if it has none.
+double seconds_of_kernels(const Work& work, int64_t size, const BackendConfig& config) {
+  BackendConfig timed = config;
+  timed.enable_backend_profiling = true;
+  const Executor executor = Executor::from_config(timed);
+  if (!executor.state()->device->keeps_time()) return 0;
+  const auto seconds = [&] {
+    double all = 0;
+    for (const KernelProfile& kernel : executor.profile().kernels) all += kernel.seconds;
+    return all;
+  };
+  const std::vector<Tensor> inputs = inputs_of(work, size, executor);
+  work.compute(inputs).eval();
+  constexpr int kTimes = 20;
+  const double before = seconds();
+  for (int i = 0; i < kTimes; i++) work.compute(inputs).eval();
+  return (seconds() - before) / kTimes;
 }
 
 // Of memory that the device reads by itself, there and back.
@@ -240,8 +259,8 @@ int main(int argc, char** argv) {
   try {
     const Executor executor;
     const bool exact = executor.device().numerics == Numerics::Exact;
-    fmt::print("{}, {}\n{:12}{:>14}{:>14}{:>14}  {}\n", executor.device().name,
-               executor.device().driver, "work", "waited for", "in a row", "bandwidth",
+    fmt::print("{}, {}\n{:12}{:>14}{:>14}{:>14}{:>14}  {}\n", executor.device().name,
+               executor.device().driver, "work", "waited for", "in a row", "bandwidth", "kernels",
                "bits of the CPU");
     bool good = true;
     for (const Work& work : kWorks) {
@@ -261,8 +280,10 @@ int main(int argc, char** argv) {
                                           executor.synchronize();
                                         }) /
                          kInARow;
-      fmt::print("{:12}{:>11.1f} us{:>11.1f} us{:>9.0f} GB/s  {}\n", work.name, seconds * 1e6,
-                 row * 1e6, work.transfers * 4 * static_cast<double>(inputs[0].size()) / row / 1e9,
+      fmt::print("{:12}{:>11.1f} us{:>11.1f} us{:>9.0f} GB/s{:>11.1f} us  {}\n", work.name,
+                 seconds * 1e6, row * 1e6,
+                 work.transfers * 4 * static_cast<double>(inputs[0].size()) / row / 1e9,
+                 seconds_of_kernels(work, options.size, executor.config()) * 1e6,
                  off == 0 ? "the same" : fmt::format("off by {:.1e}", off));
       executor.trim();
     }

@@ -153,6 +153,7 @@ set(HOLOGRAM_SOURCES
     src/backends/webgpu/program.cpp
     src/backends/webgpu/session.cpp
     src/backends/webgpu/stream.cpp
+    src/backends/webgpu/trial.cpp
     src/backends/webgpu/waiting.cpp
     src/backends/webgpu/webgpu.cpp
     src/backends/registry.cpp

@@ -65,6 +65,11 @@ Status wgpuAdapterGetLimits(Adapter*, Limits* limits) {
   limits->workgroup_lanes = limits->workgroup_sizes[0] = 1024;
   return Status::Success;
 }
+QuerySet* wgpuDeviceCreateQuerySet(DeviceObject*, const QuerySetDescription*) {
+  return something<QuerySet>();
+}
+void wgpuQuerySetRelease(QuerySet*) {}
+uint32_t wgpuAdapterHasFeature(Adapter*, uint32_t) { return 0; }
 Future wgpuAdapterRequestDevice(Adapter*, const DeviceDescription*, Callback<DeviceMade> made) {
   made.call(Status::Success, something<DeviceObject>(), {}, made.user, made.user2);
   return {};
@@ -104,7 +109,9 @@ Future wgpuDevicePopErrorScope(DeviceObject*, Callback<ScopeEnded> ended) {
 }
 void wgpuDeviceDestroy(DeviceObject*) {}
 
-ComputePass* wgpuCommandEncoderBeginComputePass(CommandEncoder*, const void*) {
+void wgpuCommandEncoderResolveQuerySet(CommandEncoder*, QuerySet*, uint32_t, uint32_t, GpuBuffer*,
+                                       uint64_t) {}
+ComputePass* wgpuCommandEncoderBeginComputePass(CommandEncoder*, const PassDescription*) {
   return something<ComputePass>();
 }
 // What is recorded is done at once: nothing waits for a kernel.

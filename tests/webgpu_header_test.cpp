@@ -118,6 +118,15 @@ AT(PipelineDescription, layout, ComputePipelineDescriptor, layout)
 AT(PipelineDescription, module, ComputePipelineDescriptor, compute.module)
 AT(PipelineDescription, entry, ComputePipelineDescriptor, compute.entryPoint)
 AT(PipelineDescription, constants, ComputePipelineDescriptor, compute.constants)
+SIZE(QuerySetDescription, QuerySetDescriptor)
+AT(QuerySetDescription, type, QuerySetDescriptor, type)
+AT(QuerySetDescription, count, QuerySetDescriptor, count)
+SIZE(PassTimes, PassTimestampWrites)
+AT(PassTimes, set, PassTimestampWrites, querySet)
+AT(PassTimes, begin, PassTimestampWrites, beginningOfPassWriteIndex)
+AT(PassTimes, end, PassTimestampWrites, endOfPassWriteIndex)
+SIZE(PassDescription, ComputePassDescriptor)
+AT(PassDescription, times, ComputePassDescriptor, timestampWrites)
 SIZE(BufferLayout, BufferBindingLayout)
 AT(BufferLayout, type, BufferBindingLayout, type)
 AT(BufferLayout, moves, BufferBindingLayout, hasDynamicOffset)
@@ -161,7 +170,11 @@ static_assert(is(BindingType::Uniform, WGPUBufferBindingType_Uniform));
 static_assert(is(BindingType::Storage, WGPUBufferBindingType_Storage));
 static_assert(is(BindingType::ReadOnlyStorage, WGPUBufferBindingType_ReadOnlyStorage));
 static_assert(is(kUseUniform, WGPUBufferUsage_Uniform));
-static_assert(is(kUseStorage, WGPUBufferUsage_Storage));
+static_assert(is(kUseStorage, WGPUBufferUsage_Storage) && is(kTimes, WGPUQueryType_Timestamp) &&
+              is(kUseTimes, WGPUBufferUsage_QueryResolve));
+static_assert(is(kTimestamps[0], WGPUFeatureName_TimestampQuery) &&
+              is(kHalves[0], WGPUFeatureName_ShaderF16) &&
+              is(kSubgroups[0], WGPUFeatureName_Subgroups));
 static_assert(is(Power::Undefined, WGPUPowerPreference_Undefined));
 static_assert(is(Power::Low, WGPUPowerPreference_LowPower));
 static_assert(is(Power::High, WGPUPowerPreference_HighPerformance));

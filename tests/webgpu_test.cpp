@@ -139,6 +139,60 @@ TEST_F(WebGpu, TensorsAreComputed) {
     EXPECT_NEAR(found[i], right[i], std::abs(right[i]) * 1e-5f) << i;
 }
 
+// What an adapter says that it has is tried before it is used: Dawn's lavapipe has both.
+TEST_F(WebGpu, FeaturesAreUsedWhereTheyWork) {
+  std::string reason;
+  const auto session = Session::open(tests::webgpu_adapters(reason)[0]);
+  const Traits& traits = session->traits();
+  RecordProperty("halves", traits.halves ? "yes" : "no");
+  RecordProperty("subgroup", static_cast<int>(traits.subgroup));
+  EXPECT_LE(traits.halves, session->has(kHalves));
+  EXPECT_LE(traits.subgroup > 0, session->has(kSubgroups));
+  const bool both = session->info().name.find("llvmpipe") != std::string::npos &&
+                    Driver::instance().library().find("dawn") != std::string::npos;
+  if (both) {
+    EXPECT_TRUE(traits.halves);
+    EXPECT_GE(traits.subgroup, 4u);
+  }
+}
+
+// More launches than there are places for at a time; one that was limited is timed by the host.
+TEST_F(WebGpu, TheProfilerHasTheTimesOfTheDevice) {
+  if (!device()->keeps_time()) GTEST_SKIP() << "this adapter has no clock";
+  BackendConfig config;
+  config.backend_type = BackendType::WebGpu;
+  config.enable_backend_profiling = true;
+  config.fusion = false;
+  const Executor gpu = Executor::from_config(config);
+  Tensor t = Tensor::from_vector(numbers(1 << 16), {1 << 16}, gpu);
+  constexpr int kLaunches = 600;
+  for (int i = 0; i < kLaunches; i++) t = ops::abs(t).eval();
+  EXPECT_EQ(t.to_vector<float>()[0], 100);
+  const Profile profile = gpu.profile();
+  ASSERT_EQ(profile.kernels.size(), 1u);
+  EXPECT_EQ(profile.kernels[0].launches, static_cast<uint64_t>(kLaunches));
+  EXPECT_GT(profile.kernels[0].seconds, 0);
+  EXPECT_LT(profile.kernels[0].seconds, 60);
+
+  config.timeout_ms = 60'000;
+  const Executor limited = Executor::from_config(config);
+  ops::abs(Tensor::from_vector(numbers(1000), {1000}, limited)).eval();
+  EXPECT_EQ(limited.profile().kernels[0].launches, 1u);
+}
+
+// Large evaluations begin before anybody waits for them, and what follows goes together.
+TEST_F(WebGpu, EvaluationsThatTakeLongAreStarted) {
+  const Executor gpu = executor();
+  const size_t count = size_t{20} << 20;
+  const Tensor x = ops::full({static_cast<int64_t>(count)}, 1.0, DType::F32, gpu).eval();
+  std::vector<Tensor> results;
+  results.reserve(5);
+  for (int i = 0; i < 5; i++) results.push_back(ops::sum(x + static_cast<double>(i)).eval());
+  for (int i = 0; i < 5; i++)
+    EXPECT_EQ(results[static_cast<size_t>(i)].to_vector<float>()[0],
+              static_cast<float>(count) * static_cast<float>(i + 1));
+}
+
 TEST_F(WebGpu, GridsOfThreeAxesAndMoreGroupsThanADispatchHas) {
   const Program program = Program::parse(R"(
 program where(out y: i32[d, h, w]) workgroup(4, 2) lanes(w, h, d) {

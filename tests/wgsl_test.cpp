@@ -368,6 +368,30 @@ TEST_F(Wgsl, WorkgroupArraysOfQuads) {
   EXPECT_EQ(print(program, Language::Wgsl, options()).text.find("vec4"), std::string::npos);
 }
 
+// A program that reduces once is not printed with subgroups, which would keep its lanes together.
+TEST_F(Wgsl, FeaturesAreEnabledWhereTheyAreUsed) {
+  constexpr std::string_view kText =
+      "program {}(in x: f16[n], out y: f32[]) workgroup(256) lanes(n) {{\n"
+      "  v = x[global_id.x]; a = group_reduce_add(v); {}\n"
+      "  if lane_id.x == 0 {{ y[group_id.x] = a + b }}}}";
+  const auto text = [&](std::string_view name, std::string_view more, bool features) {
+    Options how;
+    how.webgpu.halves = features;
+    how.webgpu.subgroup = features ? 32 : 0;
+    return print(Program::parse(fmt::format(kText, name, more)), Language::Wgsl, how).text;
+  };
+  const auto has = [](const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+  };
+  const std::string twice = text("twice", "b = group_reduce_max(v)", true);
+  EXPECT_TRUE(has(twice, "enable f16;\nenable subgroups;\n"));
+  EXPECT_TRUE(has(twice, "subgroupShuffleDown("));
+  const std::string once = text("subgroup", "b = v", true);
+  EXPECT_TRUE(has(once, "enable f16;\n"));
+  EXPECT_FALSE(has(once, "enable subgroups;"));
+  EXPECT_FALSE(has(text("twice", "b = group_reduce_max(v)", false), "enable"));
+}
+
 TEST_F(Wgsl, Functions) {
   const auto all = functions(DType::F32);
   for (size_t i = 0; i < all.size(); i += thorough() ? 1 : 7) check(all[i]);

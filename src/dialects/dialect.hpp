@@ -47,7 +47,7 @@ struct Options {
   // Not WGSL: the compiler is asked to write out short loops that load, so that several rounds'
   // loads are under way at a time.
   bool unroll = false;
-  // WGSL: what the device gives. Every one gives what is said here, but for the last two.
+  // WGSL: what the device gives. Every one gives what is said here, but for `fused` and `divides`.
   struct WebGpu {
     uint32_t lanes = 256;           // maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX
     uint32_t shared_bytes = 16384;  // maxComputeWorkgroupStorageSize
@@ -68,6 +68,13 @@ struct Options {
     // for the whole numbers, as SwiftShader's does. It rounds once as well, but for products below
     // 2^-100.
     bool pairs = false;
+    // The feature shader-f16 is there, and its conversions round to nearest and keep denormals: a
+    // test converts. Otherwise bits are taken apart.
+    bool halves = false;
+    // The feature subgroups is there, and so many lanes in a row, at most 32, are always of one: a
+    // test reduces. Used by programs that reduce more than once. 0: lanes hand values to each other
+    // through workgroup memory only.
+    uint32_t subgroup = 0;
   } webgpu = {};
 };
 

@@ -51,12 +51,11 @@ class Hidden {
 // The function that computes an operation on f32 which the device does not do well; empty: it does.
 std::string_view replaced_by(program::Op op, const Options::WebGpu& device);
 
-// The functions that `text` calls, and those that they call, each before its use. `fused`: the
-// device's fma rounds once; `pairs`: as Options says.
-std::string helpers_for(std::string_view text, bool fused, bool pairs);
+// The functions that `text` calls, and those that they call, each before its use.
+std::string helpers_for(std::string_view text, const Options::WebGpu& device);
 
 // The functions that the module's group instructions call, and the call that stands for one.
-std::string group_functions(const program::Module& module);
+std::string group_functions(const program::Module& module, uint32_t subgroup);
 std::string group_call(const program::Inst& inst, const std::string& value);
 
 std::string_view type_name(DType compute);

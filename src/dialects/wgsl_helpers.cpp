@@ -419,6 +419,13 @@ constexpr Helper kHelpers[] = {
 constexpr std::string_view kFused =
     "fn fma_f32(a: f32, b: f32, c: f32) -> f32 { return fma(a, b, c); }\n";
 
+// Of one that converts by itself. Compilers would leave out that there and back rounds.
+constexpr std::string_view kFromHalf =
+    "fn f16_to_f32(half: u32) -> f32 { return f32(bitcast<vec2<f16>>(half).x); }\n";
+constexpr std::string_view kToHalf =
+    "fn f32_to_f16(value: f32) -> u32 {\n"
+    "  return bitcast<u32>(vec2<f16>(vec2f(value, 0.0f))) ^ parameters.zero;\n}\n";
+
 // By sums whose errors are known: of c and what a * b leaves, and of a * b and that. What those
 // leave is rounded to odd, so that the last sum rounds as if it had all of it.
 constexpr std::string_view kPairs = R"(fn sum_pair(a: f32, b: f32) -> vec2f {
@@ -446,13 +453,19 @@ fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
 
 }  // namespace
 
-std::string helpers_for(std::string_view text, bool fused, bool pairs) {
+std::string helpers_for(std::string_view text, const Options::WebGpu& device) {
+  const auto text_of = [&](const Helper& helper) {
+    if (helper.name == "fma_f32" && device.fused) return kFused;
+    if (helper.name == "fma_f32" && device.pairs) return kPairs;
+    if (helper.name == "f16_to_f32" && device.halves) return kFromHalf;
+    if (helper.name == "f32_to_f16" && device.halves) return kToHalf;
+    return helper.text;
+  };
   auto wanted = identifiers(text);
   std::vector<std::string_view> chosen;
   for (size_t i = std::size(kHelpers); i-- > 0;) {
     if (!wanted.contains(kHelpers[i].name)) continue;
-    const bool own = kHelpers[i].name == "fma_f32" && (fused || pairs);
-    chosen.push_back(!own ? kHelpers[i].text : fused ? kFused : kPairs);
+    chosen.push_back(text_of(kHelpers[i]));
     wanted.merge(identifiers(chosen.back()));
   }
   std::string all;

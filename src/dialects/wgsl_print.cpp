@@ -37,25 +37,33 @@ class Unit {
       printed_.groups = printed_.lanes_a_thread = own_->lanes.count;
       printed_.multiples = own_->scalars;
     }
-    std::string functions = group_functions(module_);
+    std::string functions = group_functions(module_, options_.webgpu.subgroup);
     functions += lane_function() + "\n" + kernel_function();
     for (auto b = static_cast<uint32_t>(module_.buffers.size()); b-- > 0;) {
       if (own_ && own_->words[b])
         functions.insert(0, own_access_functions(module_, b, own_->lanes.count));
       else if (in_words(module_.buffers[b].type)) functions.insert(0, access_functions(module_, b));
     }
-    std::string helpers = helpers_for(functions, options_.webgpu.fused, options_.webgpu.pairs);
+    std::string helpers = helpers_for(functions, options_.webgpu);
     if (!helpers.empty()) helpers += "\n";
     list_arguments(helpers.find("parameters.zero") != std::string::npos);
     check_limits();
     printed_.text = fmt::format(
-        "// The Atlas program {} in WGSL: one-dimensional workgroups of {} invocations.\n\n{}\n",
-        module_.name, printed_.lanes, declarations());
+        "// The Atlas program {} in WGSL: one-dimensional workgroups of {} invocations.\n\n{}{}\n",
+        module_.name, printed_.lanes, features(helpers + functions), declarations());
     printed_.text += helpers + functions;
     return std::move(printed_);
   }
 
  private:
+  // Those that the text needs.
+  static std::string features(std::string_view text) {
+    std::string all;
+    if (text.find("<f16>") != std::string_view::npos) all += "enable f16;\n";
+    if (text.find("subgroupShuffleDown(") != std::string_view::npos) all += "enable subgroups;\n";
+    return all;
+  }
+
   void refuse_f64() const {
     bool found = false;
     for (const program::BufferParam& buffer : module_.buffers)

@@ -165,6 +165,7 @@ void Context::run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* f
       throw;
     }
   }
+  if (tape_ == nullptr) stream().start();
 }
 
 void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const Step* fresh) {

@@ -232,6 +232,9 @@ class Stream {
   virtual void replay(CommandList&, std::span<const Binding>) {}
   // Of launches that were timed and are done, each once, in order; waits for `all` of them.
   virtual std::vector<Timing> times(bool) { return {}; }
+  // Nothing that belongs together follows: a device that begins with its work at a submission only
+  // may begin with what there is.
+  virtual void start() {}
   virtual Point submit() = 0;
   // The one blocking call. Throws what went wrong in the work before `point`; where devices work by
   // themselves (Device::asynchronous), again at every later call.

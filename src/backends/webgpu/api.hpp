@@ -21,11 +21,13 @@ struct BindGroup;
 struct CommandEncoder;
 struct ComputePass;
 struct CommandBuffer;
+struct QuerySet;
 
 inline constexpr size_t kWholeText = SIZE_MAX;  // of StringView: up to a zero
 inline constexpr uint32_t kAllowEvents = 2;     // callbacks come in wgpuInstanceProcessEvents
 inline constexpr uint32_t kCore = 2;            // of WebGPU, not its compatibility mode
 inline constexpr uint32_t kWgslSource = 2;      // a Chain of ShaderSource
+inline constexpr uint32_t kTimes = 2;           // of a QuerySet
 inline constexpr uint64_t kMapRead = 1;
 inline constexpr uint64_t kComputeStage = 4;
 
@@ -43,11 +45,14 @@ enum class ErrorType : uint32_t {
 };
 enum class Filter : uint32_t { Validation = 1, OutOfMemory = 2, Internal = 3 };
 enum class Lost : uint32_t { Unknown = 1, Destroyed = 2, Cancelled = 3, FailedCreation = 4 };
+// Each has two numbers, of today's interface and of that before CoreFeaturesAndLimits became 1, and
+// there is no call that tells which. Both are asked for: what else they mean does no harm.
+inline constexpr uint32_t kTimestamps[] = {9, 3}, kHalves[] = {11, 10}, kSubgroups[] = {18, 17};
 enum class BindingType : uint32_t { None = 0, Uniform = 2, Storage = 3, ReadOnlyStorage = 4 };
 
 // Of a buffer, added up.
 inline constexpr uint64_t kUseMapRead = 1, kUseCopyFrom = 4, kUseCopyTo = 8, kUseUniform = 64,
-                          kUseStorage = 128;
+                          kUseStorage = 128, kUseTimes = 512;
 
 struct StringView {
   const char* data = nullptr;
@@ -175,6 +180,29 @@ struct BufferLayout {
   uint32_t moves = 0;  // has an offset that is told when it is bound
   uint64_t least_bytes = 0;
 };
+struct QuerySetDescription {
+  const Chain* next = nullptr;
+  StringView label = {};
+  uint32_t type = kTimes;
+  uint32_t count = 0;
+};
+struct PassTimes {  // in nanoseconds, under these numbers of the set
+  const Chain* next = nullptr;
+  QuerySet* set = nullptr;
+  uint32_t begin = 0, end = 0;
+};
+struct PassDescription {
+  const Chain* next = nullptr;
+  StringView label = {};
+  const PassTimes* times = nullptr;
+};
+struct DawnToggles {  // of Dawn alone; others pass over it
+  Chain chain{nullptr, 0x0005000a};
+  size_t enabled_count = 0;
+  const char* const* enabled = nullptr;
+  size_t disabled_count = 0;
+  const char* const* disabled = nullptr;
+};
 struct LayoutEntry {
   Chain* next = nullptr;
   uint32_t binding = 0;
@@ -227,6 +255,7 @@ using wgpuInstanceRequestAdapter = Future(Instance*, const AdapterOptions*, Call
 using wgpuAdapterGetInfo = Status(Adapter*, AdapterInfo*);
 using wgpuAdapterInfoFreeMembers = void(AdapterInfo);
 using wgpuAdapterGetLimits = Status(Adapter*, Limits*);
+using wgpuAdapterHasFeature = uint32_t(Adapter*, uint32_t);
 using wgpuAdapterRequestDevice = Future(Adapter*, const DeviceDescription*, Callback<DeviceMade>);
 using wgpuAdapterRelease = void(Adapter*);
 using wgpuDeviceGetQueue = Queue*(DeviceObject*);
@@ -238,6 +267,8 @@ using wgpuDeviceCreatePipelineLayout = PipelineLayout*(DeviceObject*,
                                                        const PipelineLayoutDescription*);
 using wgpuDeviceCreateBindGroup = BindGroup*(DeviceObject*, const BindGroupDescription*);
 using wgpuDeviceCreateCommandEncoder = CommandEncoder*(DeviceObject*, const void*);
+using wgpuDeviceCreateQuerySet = QuerySet*(DeviceObject*, const QuerySetDescription*);
+using wgpuQuerySetRelease = void(QuerySet*);
 using wgpuDevicePushErrorScope = void(DeviceObject*, Filter);
 using wgpuDevicePopErrorScope = Future(DeviceObject*, Callback<ScopeEnded>);
 using wgpuDeviceDestroy = void(DeviceObject*);
@@ -248,7 +279,9 @@ using wgpuComputePipelineRelease = void(ComputePipeline*);
 using wgpuBindGroupLayoutRelease = void(BindGroupLayout*);
 using wgpuPipelineLayoutRelease = void(PipelineLayout*);
 using wgpuBindGroupRelease = void(BindGroup*);
-using wgpuCommandEncoderBeginComputePass = ComputePass*(CommandEncoder*, const void*);
+using wgpuCommandEncoderBeginComputePass = ComputePass*(CommandEncoder*, const PassDescription*);
+using wgpuCommandEncoderResolveQuerySet = void(CommandEncoder*, QuerySet*, uint32_t, uint32_t,
+                                               GpuBuffer*, uint64_t);
 using wgpuCommandEncoderCopyBufferToBuffer = void(CommandEncoder*, GpuBuffer*, uint64_t, GpuBuffer*,
                                                   uint64_t, uint64_t);
 using wgpuCommandEncoderClearBuffer = void(CommandEncoder*, GpuBuffer*, uint64_t, uint64_t);
@@ -276,15 +309,15 @@ using wgpuBufferRelease = void(GpuBuffer*);
 #define HOLOGRAM_WEBGPU_CALLS(X)                                                                 \
   X(wgpuCreateInstance) X(wgpuInstanceRelease) X(wgpuInstanceProcessEvents)                      \
   X(wgpuInstanceRequestAdapter) X(wgpuAdapterGetInfo) X(wgpuAdapterInfoFreeMembers)              \
-  X(wgpuAdapterGetLimits) X(wgpuAdapterRequestDevice) X(wgpuAdapterRelease)                      \
+  X(wgpuAdapterGetLimits) X(wgpuAdapterHasFeature) X(wgpuAdapterRequestDevice) X(wgpuAdapterRelease)                      \
   X(wgpuDeviceGetQueue) X(wgpuDeviceCreateBuffer) X(wgpuDeviceCreateShaderModule)                \
   X(wgpuDeviceCreateComputePipeline) X(wgpuDeviceCreateBindGroupLayout)                          \
   X(wgpuDeviceCreatePipelineLayout) X(wgpuDeviceCreateBindGroup)                                 \
-  X(wgpuDeviceCreateCommandEncoder) X(wgpuDevicePushErrorScope) X(wgpuDevicePopErrorScope)       \
+  X(wgpuDeviceCreateCommandEncoder) X(wgpuDeviceCreateQuerySet) X(wgpuQuerySetRelease) X(wgpuDevicePushErrorScope) X(wgpuDevicePopErrorScope)       \
   X(wgpuDeviceDestroy) X(wgpuDeviceRelease) X(wgpuShaderModuleRelease)                           \
   X(wgpuComputePipelineGetBindGroupLayout) X(wgpuComputePipelineRelease)                         \
   X(wgpuBindGroupLayoutRelease) X(wgpuPipelineLayoutRelease) X(wgpuBindGroupRelease)             \
-  X(wgpuCommandEncoderBeginComputePass) X(wgpuCommandEncoderCopyBufferToBuffer)                  \
+  X(wgpuCommandEncoderBeginComputePass) X(wgpuCommandEncoderResolveQuerySet) X(wgpuCommandEncoderCopyBufferToBuffer)                  \
   X(wgpuCommandEncoderClearBuffer) X(wgpuCommandEncoderFinish) X(wgpuCommandEncoderRelease)      \
   X(wgpuComputePassEncoderSetPipeline) X(wgpuComputePassEncoderSetBindGroup)                     \
   X(wgpuComputePassEncoderDispatchWorkgroups) X(wgpuComputePassEncoderEnd)                       \

@@ -159,6 +159,7 @@ constexpr Api page() {
   api.wgpuAdapterGetInfo = adapter_info;
   api.wgpuAdapterInfoFreeMembers = [](AdapterInfo) {};
   api.wgpuAdapterGetLimits = adapter_limits;
+  api.wgpuAdapterHasFeature = [](Adapter*, uint32_t) { return uint32_t{0}; };
   api.wgpuAdapterRequestDevice = request_device;
   api.wgpuAdapterRelease = keep<Adapter>;
   api.wgpuDeviceGetQueue = [](DeviceObject*) { return the_one<Queue>(); };
@@ -178,7 +179,7 @@ constexpr Api page() {
   api.wgpuBindGroupLayoutRelease = release<BindGroupLayout>;
   api.wgpuPipelineLayoutRelease = release<PipelineLayout>;
   api.wgpuBindGroupRelease = release<BindGroup>;
-  api.wgpuCommandEncoderBeginComputePass = [](CommandEncoder* encoder, const void*) {
+  api.wgpuCommandEncoderBeginComputePass = [](CommandEncoder* encoder, const PassDescription*) {
     return object<ComputePass>(gpu_pass(handle(encoder)));
   };
   api.wgpuCommandEncoderCopyBufferToBuffer = copy;

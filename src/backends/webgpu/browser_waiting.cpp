@@ -103,6 +103,9 @@ std::string Session::scoped(const std::function<void()>& make, ErrorType*, std::
 }
 
 // Work is in order, and whoever needs to know of its end reads what it leaves.
+// Whoever wants to see a result reads it, and that starts everything.
+void Session::start() {}
+
 Awaited Session::submit() {
   const auto answer = std::make_shared<Answer>();
   answer->there = true;

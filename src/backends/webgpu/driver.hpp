@@ -36,6 +36,7 @@ class Driver {
   const Api& api() const { return api_; }
   const std::vector<Found>& adapters() const { return adapters_; }
   const std::string& reason() const { return reason_; }  // why there are none
+  const std::string& library() const { return library_; }
 
  private:
   Driver();

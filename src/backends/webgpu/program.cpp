@@ -17,6 +17,7 @@ constexpr uint32_t kLanesAThread = 4;
 
 dialects::Options options_for(const Session& session, bool several) {
   const DeviceInfo& info = session.info();
+  const Traits& traits = session.traits();
   dialects::Options options;
   options.f64 = false;
   options.stop = dialects::Stop::Budget;
@@ -24,10 +25,12 @@ dialects::Options options_for(const Session& session, bool several) {
   options.webgpu = {.lanes = info.max_lanes,
                     .shared_bytes = info.max_shared_bytes,
                     .storage_buffers = info.max_bindings + 1,
-                    .fused = session.fused(),
-                    .divides = session.divides(),
-                    .contracts = session.contracts(),
-                    .pairs = kInPage || session.flushes()};
+                    .fused = traits.fused,
+                    .divides = traits.divides,
+                    .contracts = traits.contracts,
+                    .pairs = kInPage || traits.flushes,
+                    .halves = traits.halves,
+                    .subgroup = traits.subgroup};
   return options;
 }
 
@@ -99,7 +102,7 @@ void WgProgram::launch(const hal::Launch& launch, const Part& part) const {
   const uint64_t needed =
       part.end > part.first ? (part.end - part.first - 1) / printed.groups + 1 : 1;
   session_->launch(name_, *kernel.pipeline, bound, parameters,
-                   static_cast<uint32_t>(std::min(needed, kMostBlocks)));
+                   static_cast<uint32_t>(std::min(needed, kMostBlocks)), part.times);
 }
 
 }  // namespace hologram::backends::webgpu

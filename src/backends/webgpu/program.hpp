@@ -13,6 +13,7 @@ struct Part {
   uint64_t first = 0, end = 0;
   uint64_t budget = UINT64_MAX;  // rounds of a loop
   GpuBuffer* stop = nullptr;
+  const PassTimes* times = nullptr;
 };
 
 // Where threads may have several lanes there are two kernels, one for launches whose numbers are
@@ -53,14 +54,19 @@ class WgStream final : public hal::Stream {
 #endif
  public:
   explicit WgStream(std::shared_ptr<Session> session) : session_(std::move(session)) {}
+  ~WgStream() override;
+  WgStream(const WgStream&) = delete;
+  WgStream& operator=(const WgStream&) = delete;
 
   void launch(const hal::Launch& launch) override;
   void call(const hal::LibraryPlan&, std::span<const hal::Binding>, hal::Binding) override {}
   void copy(hal::Binding to, hal::Binding from) override;
   void fill(hal::Binding where, uint32_t pattern) override;
+  std::vector<hal::Timing> times(bool all) override;
 #ifdef __EMSCRIPTEN__
   void require_zero(hal::Binding word, std::function<Error()> error) override;
 #endif
+  void start() override;
   hal::Point submit() override;
   hal::State wait(hal::Point point, hal::Deadline deadline) override;
 
@@ -71,6 +77,8 @@ class WgStream final : public hal::Stream {
   };
   void watch(const WgProgram& program, const hal::Launch& launch, uint64_t total);
   StopWord& stop_word();
+  PassTimes next_times(uint64_t number);
+  void collect_times();
 
   std::shared_ptr<Session> session_;
   std::vector<Pending> pending_;  // what was submitted and has not been seen to end
@@ -78,6 +86,11 @@ class WgStream final : public hal::Stream {
   std::exception_ptr failure_;  // of a launch that was watched; told once
   std::exception_ptr broken_;   // of work whose results others count on; told again and again
   uint64_t value_ = 0, submitted_ = 0;
+  // Pairs of times; the numbers of the launches that they belong to; what is known.
+  Owned<QuerySet> times_;
+  Owned<GpuBuffer> brought_;
+  std::vector<uint64_t> timed_;
+  std::vector<hal::Timing> timings_;
 };
 
 }  // namespace hologram::backends::webgpu

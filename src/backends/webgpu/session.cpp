@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
 #include "core/messages.hpp"
 #include "core/signal_handlers.hpp"
@@ -54,7 +52,7 @@ std::shared_ptr<Session> Session::open(const Found& found) {
       known.untried != nullptr ? known.untried : std::make_shared<Session>(found);
   if (kInPage) known.untried = session;
   try {
-    session->test_arithmetic();
+    session->try_out();
   } catch (const Error&) {
     known.untried = nullptr;
     throw;
@@ -79,10 +77,24 @@ Session::Session(const Found& found) : api_(Driver::instance().api()), info_(fou
   limits.next = nullptr;
   parameter_step_ = std::max(limits.uniform_alignment, 16u);
 
+  // Whether they can be relied on is tried out.
+  for (const auto& numbers : {kHalves, kSubgroups, kTimestamps})
+    for (const uint32_t number : std::span(numbers, 2))
+      if (api_.wgpuAdapterHasFeature(adapter.get(), number) != 0) features_.push_back(number);
+  if (has(kSubgroups)) {
+    AdapterInfo about;
+    if (api_.wgpuAdapterGetInfo(adapter.get(), &about) == Status::Success) {
+      least_subgroup_ = about.least_subgroup;
+      api_.wgpuAdapterInfoFreeMembers(about);
+    }
+  }
+
   // The callbacks share what they write to with us; that of loss comes last, and once.
   auto* const health = new std::shared_ptr<Health>(health_);
   DeviceDescription description;
   description.limits = &limits;
+  description.feature_count = features_.size();
+  description.features = features_.data();
   description.lost.user = health;
   description.lost.call = [](DeviceObject* const*, Lost reason, StringView message, void* user,
                              void*) {
@@ -95,6 +107,12 @@ Session::Session(const Found& found) : api_(Driver::instance().api()), info_(fou
   description.error.user = health_.get();
   description.error.call = [](DeviceObject* const*, ErrorType, StringView message, void* user,
                               void*) { static_cast<Health*>(user)->take(string_of(message)); };
+  // Dawn would have its clock tick every 65 us, as pages may not look closer.
+  const char* const kCoarse = "timestamp_quantization";
+  DawnToggles toggles;
+  toggles.disabled_count = 1;
+  toggles.disabled = &kCoarse;
+  if (!kInPage) description.next = &toggles.chain;
   const auto answer = std::make_shared<Answer>();
   api_.wgpuAdapterRequestDevice(adapter.get(), &description, on_device(answer));
   const auto there = [&] { return answer->there; };
@@ -104,51 +122,6 @@ Session::Session(const Found& found) : api_(Driver::instance().api()), info_(fou
   if (device_ == nullptr) throw failed("wgpuAdapterRequestDevice", answer->message);
   queue_ = own(api_.wgpuDeviceGetQueue(device_.get()), api_.wgpuQueueRelease);
   parameter_buffer_ = make_buffer(kParameterBytes, kUseUniform | kUseCopyTo);
-}
-
-// WGSL leaves open whether denormals are kept, fma rounds once, and quotients and roots correctly,
-// and whether a product and a sum become one fma. What they are given must not be known to the
-// compiler.
-void Session::test_arithmetic() {
-  constexpr uint32_t kLanes = 64, kTested = 4096, kResults = 5;
-  constexpr float kStep = 0x1p-23F;
-  dialects::Printed printed;
-  printed.text =
-      "@group(0) @binding(0) var<storage, read_write> result: array<f32>;\n"
-      "@group(0) @binding(1) var<uniform> given: vec4f;\n"
-      "@compute @workgroup_size(64) fn test(@builtin(global_invocation_id) id: vec3u) {\n"
-      "  let a = bitcast<f32>(((id.x * 2654435769u) >> 9u) | bitcast<u32>(given.w));\n"
-      "  let b = bitcast<f32>(((id.x * 2246822519u) >> 9u) | bitcast<u32>(given.w));\n"
-      "  result[5u * id.x] = fma(given.x, given.y, given.z);\n"
-      "  result[5u * id.x + 1u] = a / b;\n"
-      "  result[5u * id.x + 2u] = sqrt(a);\n"
-      "  let product = given.x * given.y;\n"
-      "  result[5u * id.x + 3u] = product + given.z;\n"
-      "  let smallest = bitcast<f32>(bitcast<u32>(given.w) - 0x3f000000u);\n"
-      "  result[5u * id.x + 4u] = smallest * 0.5f;\n}\n";
-  printed.entry = "test";
-  printed.arguments.emplace_back();
-  printed.block_binding = 1;
-  const auto kernel = pipeline("test of arithmetic", printed);
-  std::vector<float> results(size_t{kResults} * kTested);
-  const WgBuffer buffer(shared_from_this(), results.size() * sizeof(float));
-  const Bound bound{buffer.buffer(), 0, buffer.room(), true};
-  const float given[] = {1 + kStep, 1 + kStep, -(1 + 2 * kStep), 1};
-  launch("test of arithmetic", *kernel, {&bound, 1}, std::as_bytes(std::span(given)),
-         kTested / kLanes);
-  read(reinterpret_cast<std::byte*>(results.data()), buffer.buffer(), 0,
-       results.size() * sizeof(float));
-  const auto number = [](uint32_t i, uint32_t factor) {
-    return std::bit_cast<float>(i * factor >> 9 | 0x3f800000u);
-  };
-  for (uint32_t i = 0; i < kTested; i++) {
-    const float a = number(i, 2654435769u), b = number(i, 2246822519u);
-    const float* const found = &results[size_t{kResults} * i];
-    fused_ = fused_ && found[0] == kStep * kStep;
-    divides_ = divides_ && found[1] == a / b && found[2] == std::sqrt(a);
-    contracts_ = contracts_ || found[3] != 0;
-    flushes_ = flushes_ || found[4] == 0;
-  }
 }
 
 Session::~Session() {
@@ -165,6 +138,11 @@ Session::~Session() {
   api_.wgpuInstanceProcessEvents(instance_.get());
   device_.reset();
   instance_.reset();
+}
+
+bool Session::has(std::span<const uint32_t> feature) const {
+  return std::find_first_of(features_.begin(), features_.end(), feature.begin(), feature.end()) !=
+         features_.end();
 }
 
 bool Session::lost() const {
@@ -262,10 +240,12 @@ CommandEncoder* Session::encoder() {
   return encoder_.get();
 }
 
-void Session::begin_pass() {
-  if (pass_ == nullptr)
-    pass_ = own(api_.wgpuCommandEncoderBeginComputePass(encoder(), nullptr),
-                api_.wgpuComputePassEncoderRelease);
+void Session::begin_pass(const PassTimes* times) {
+  if (times != nullptr) end_pass();
+  if (pass_ != nullptr) return;
+  const PassDescription description{.times = times};
+  pass_ = own(api_.wgpuCommandEncoderBeginComputePass(encoder(), &description),
+              api_.wgpuComputePassEncoderRelease);
 }
 
 void Session::end_pass() {
@@ -284,6 +264,7 @@ void Session::flush() {
   const auto commands =
       own(api_.wgpuCommandEncoderFinish(encoder_.get(), nullptr), api_.wgpuCommandBufferRelease);
   encoder_.reset();
+  bytes_bound_ = 0;
   CommandBuffer* const one = commands.get();
   if (!troubled()) api_.wgpuQueueSubmit(queue_.get(), 1, &one);
 }
@@ -310,7 +291,7 @@ uint64_t Session::place_of(std::span<const std::byte> parameters) {
 
 void Session::launch(const std::string& program, const Pipeline& pipeline,
                      std::span<const Bound> bound, std::span<const std::byte> parameters,
-                     uint32_t blocks) {
+                     uint32_t blocks, const PassTimes* times) {
   if (parameters.size() > kParameterBytes)
     throw core::error(Text::ProgramTooLarge, program, parameters.size(), "bytes of parameters",
                       info_.name, kParameterBytes);
@@ -328,11 +309,25 @@ void Session::launch(const std::string& program, const Pipeline& pipeline,
     const std::lock_guard health(health_->mutex);
     health_->program = program;
   }
+  for (const Bound& b : bound) bytes_bound_ += b.bytes;
   BindGroup* const bindings = group(pipeline, bound, parameters.size());
-  begin_pass();
+  begin_pass(times);
   api_.wgpuComputePassEncoderSetPipeline(pass_.get(), pipeline.pipeline.get());
   api_.wgpuComputePassEncoderSetBindGroup(pass_.get(), 0, bindings, 1, &offset);
   api_.wgpuComputePassEncoderDispatchWorkgroups(pass_.get(), blocks, 1, 1);
+  if (times != nullptr) end_pass();
+}
+
+Owned<QuerySet> Session::make_times(uint32_t count) {
+  const auto lock = this->lock();
+  const QuerySetDescription description{.count = count};
+  return own(api_.wgpuDeviceCreateQuerySet(device_.get(), &description), api_.wgpuQuerySetRelease);
+}
+
+void Session::bring_times(QuerySet* from, uint32_t count, GpuBuffer* to) {
+  const auto lock = this->lock();
+  end_pass();
+  api_.wgpuCommandEncoderResolveQuerySet(encoder(), from, 0, count, to, 0);
 }
 
 BindGroup* Session::group(const Pipeline& pipeline, std::span<const Bound> bound,

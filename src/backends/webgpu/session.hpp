@@ -55,6 +55,16 @@ struct Health {
   std::string program;  // that was being launched then
 };
 
+// What a device does, which nothing but a trial tells.
+struct Traits {
+  bool fused = true;       // its fma rounds once
+  bool divides = true;     // its quotients and roots are rounded correctly
+  bool contracts = false;  // its compiler makes one fma of a product and a sum
+  bool flushes = false;    // denormals are 0
+  bool halves = false;     // f16 is converted as everywhere else
+  uint32_t subgroup = 0;   // so many lanes in a row hand values to each other
+};
+
 // One for all executors of an adapter. Its streams share a queue, which runs in order: memory that
 // a stream has let go of may be given to another at once. WebGPU's objects are used by one thread
 // at a time, that which has the session's lock.
@@ -68,12 +78,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const Api& api() const { return api_; }
   const DeviceInfo& info() const { return info_; }
-  // As was seen: its fma rounds once; quotients and roots are rounded correctly; its compiler makes
-  // one fma of a product and a sum; denormals are 0.
-  bool fused() const { return fused_; }
-  bool divides() const { return divides_; }
-  bool contracts() const { return contracts_; }
-  bool flushes() const { return flushes_; }
+  const Traits& traits() const { return traits_; }
+  bool has(std::span<const uint32_t> feature) const;
   DeviceObject* device() const { return device_.get(); }
   std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
   bool lost() const;
@@ -90,9 +96,13 @@ class Session : public std::enable_shared_from_this<Session> {
     uint64_t offset = 0, bytes = 0;
     bool written = false;
   };
-  // Launches of one dimension; `parameters` are bound behind the buffers.
+  // Launches of one dimension; `parameters` are bound behind the buffers. With `times` it is a pass
+  // of its own.
   void launch(const std::string& program, const Pipeline& pipeline, std::span<const Bound> bound,
-              std::span<const std::byte> parameters, uint32_t blocks);
+              std::span<const std::byte> parameters, uint32_t blocks,
+              const PassTimes* times = nullptr);
+  Owned<QuerySet> make_times(uint32_t count);
+  void bring_times(QuerySet* from, uint32_t count, GpuBuffer* to);
   // Sizes and offsets of what is not the host's are taken to be multiples of 4: the bytes up to the
   // next one belong to whoever has those before.
   void write(GpuBuffer* to, uint64_t offset, const std::byte* from, uint64_t bytes);
@@ -100,7 +110,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void copy(GpuBuffer* to, uint64_t to_offset, GpuBuffer* from, uint64_t from_offset,
             uint64_t bytes);
   void fill(GpuBuffer* where, uint64_t offset, uint64_t bytes, uint32_t pattern);
-  // Starts what was asked for, and tells when it is done.
+  // Starts what was asked for if the device has nothing to do and this is worth a submission, which
+  // costs both more than many launches.
+  void start();
+  // Starts it in any case, and tells when it is done.
   Awaited submit();
   // False if the deadline or the wish to cancel came first.
   bool wait(const Awaited& answer, const hal::Deadline& deadline, const Progress* progress);
@@ -128,9 +141,12 @@ class Session : public std::enable_shared_from_this<Session> {
   };
   uint64_t place_of(std::span<const std::byte> parameters);
   BindGroup* group(const Pipeline& pipeline, std::span<const Bound> bound, uint64_t parameters);
-  void begin_pass();
+  void begin_pass(const PassTimes* times);
   void end_pass();
-  void test_arithmetic();
+  void try_out();
+  void try_arithmetic();
+  bool reduces();
+  bool converts();
   bool troubled() const;  // whether check would throw
   void flush();           // all of these with the lock
   CommandEncoder* encoder();
@@ -147,7 +163,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Owned<DeviceObject> device_;
   Owned<Queue> queue_;
   uint32_t parameter_step_ = 256;
-  bool fused_ = true, divides_ = true, contracts_ = false, flushes_ = false;
+  std::vector<uint32_t> features_;  // that the device was asked for
+  uint32_t least_subgroup_ = 0;
+  Traits traits_;
   // What is being put together: launches and copies.
   Owned<CommandEncoder> encoder_;
   Owned<ComputePass> pass_;
@@ -164,6 +182,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::map<std::string, std::weak_ptr<const Pipeline>> pipelines_;
   Awaited overdue_;
   std::string culprit_;
+  Awaited started_;           // by start
+  uint64_t bytes_bound_ = 0;  // by what is put together
 #ifdef __EMSCRIPTEN__
   struct Doubt {
     uint32_t number;  // under which the word comes

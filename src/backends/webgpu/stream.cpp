@@ -11,6 +11,8 @@ namespace {
 
 using core::Text;
 
+constexpr size_t kMostTimed = 256;  // launches before their times are fetched
+
 GpuBuffer* buffer_of(const hal::Binding& binding) {
   return static_cast<const WgBuffer*>(binding.buffer)->buffer();
 }
@@ -26,6 +28,12 @@ uint64_t group_count(const WgProgram& program, const Grid& grid) {
 }
 
 }  // namespace
+
+WgStream::~WgStream() {
+  const auto lock = session_->lock();
+  times_.reset();
+  brought_.reset();
+}
 
 void WgStream::launch(const hal::Launch& launch) {
   value_++;
@@ -45,7 +53,38 @@ void WgStream::launch(const hal::Launch& launch) {
   }
   Part part{0, total};
   if (program.may_go_on()) part.stop = stop_word().buffer();
+  if (launch.timed == 0) return program.launch(launch, part);
+  const PassTimes times = next_times(launch.timed);
+  part.times = &times;
   program.launch(launch, part);
+}
+
+PassTimes WgStream::next_times(uint64_t number) {
+  if (times_ == nullptr) {
+    times_ = session_->make_times(2 * kMostTimed);
+    brought_ = session_->make_buffer(2 * kMostTimed * sizeof(uint64_t), kUseTimes | kUseCopyFrom);
+  }
+  if (timed_.size() == kMostTimed) collect_times();
+  const auto place = static_cast<uint32_t>(2 * timed_.size());
+  timed_.push_back(number);
+  return {.set = times_.get(), .begin = place, .end = place + 1};
+}
+
+void WgStream::collect_times() {
+  std::vector<uint64_t> moments(2 * timed_.size());
+  session_->bring_times(times_.get(), static_cast<uint32_t>(moments.size()), brought_.get());
+  session_->read(reinterpret_cast<std::byte*>(moments.data()), brought_.get(), 0,
+                 moments.size() * sizeof(uint64_t));
+  for (size_t i = 0; i < timed_.size(); i++) {
+    const uint64_t from = moments[2 * i], to = moments[2 * i + 1];
+    timings_.push_back({timed_[i], to > from ? static_cast<double>(to - from) * 1e-9 : 0.0});
+  }
+  timed_.clear();
+}
+
+std::vector<hal::Timing> WgStream::times(bool all) {
+  if (all && !timed_.empty()) collect_times();
+  return std::exchange(timings_, {});
 }
 
 StopWord& WgStream::stop_word() {
@@ -76,6 +115,10 @@ void WgStream::fill(hal::Binding where, uint32_t pattern) {
   if (failure_ || broken_ || bytes == 0) return;
   session_->refuse_if_busy();
   session_->fill(buffer_of(where), where.offset, bytes, pattern);
+}
+
+void WgStream::start() {
+  if (!failure_ && !broken_) session_->start();
 }
 
 hal::Point WgStream::submit() {

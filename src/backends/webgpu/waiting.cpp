@@ -18,6 +18,7 @@ using std::chrono::nanoseconds;
 constexpr std::chrono::seconds kPatience{30};  // for an error
 constexpr uint64_t kMostStaged = 32 << 20;     // bytes read at a time
 constexpr size_t kMostStagings = 4;
+constexpr uint64_t kWorthStarting = 64 << 20;  // bytes bound: some 20 us of a fast device
 // Of a launch that is watched, parts of about this length are started at a time.
 constexpr milliseconds kPart{20};
 // How long to wait for a program that is over its time.
@@ -45,6 +46,18 @@ std::string Session::scoped(const std::function<void()>& make, ErrorType* type, 
     if (type != nullptr) *type = answer->error;
   }
   return found;
+}
+
+void Session::start() {
+  const auto lock = this->lock();
+  if (encoder_ == nullptr || bytes_bound_ < kWorthStarting) return;
+  if (started_ != nullptr && !started_->there) {
+    api_.wgpuInstanceProcessEvents(instance_.get());
+    if (!started_->there) return;
+  }
+  flush();
+  started_ = std::make_shared<Answer>();
+  api_.wgpuQueueOnSubmittedWorkDone(queue_.get(), on_done(started_));
 }
 
 Awaited Session::submit() {
@@ -189,6 +202,9 @@ void WgStream::watch(const WgProgram& program, const hal::Launch& launch, uint64
     if (part.end < total && cancelled()) throw core::error(Text::ProgramCancelled, program.name());
     if (part.end < total && deadline && hal::Clock::now() > *deadline) throw timed_out();
   }
+  if (launch.timed != 0)
+    timings_.push_back(
+        {launch.timed, std::chrono::duration<double>(hal::Clock::now() - start).count()});
 }
 
 }  // namespace hologram::backends::webgpu

@@ -43,6 +43,7 @@ class WgDevice final : public hal::Device {
   }
   std::unique_ptr<hal::Stream> stream() override { return std::make_unique<WgStream>(session_); }
   bool asynchronous() const override { return true; }
+  bool keeps_time() const override { return !kInPage && session_->has(kTimestamps); }
 
  private:
   std::shared_ptr<Session> session_;

@@ -7,6 +7,7 @@
 #include "dialects/body.hpp"
 #include "dialects/groups.hpp"
 #include "dialects/spelling.hpp"
+#include "dialects/unrolling.hpp"
 #include "dialects/wgsl.hpp"
 #include "program/expansions/expand.hpp"
 #include "program/passes/passes.hpp"
@@ -298,9 +299,15 @@ class Unit {
   std::string least_blocks() const {
     constexpr uint32_t kThreads = 1024, kSmall = 128;
     const uint32_t threads = printed_.lanes;
-    if (!options_.crowded || !uses_.cooperative || threads < kSmall || threads >= kThreads)
-      return {};
+    if (!options_.crowded || threads < kSmall || threads >= kThreads) return {};
+    if (!uses_.cooperative && !unrolls()) return {};
     return fmt::format(", {}", kThreads / threads);
+  }
+
+  bool unrolls() const {
+    if (!options_.unroll) return false;
+    const std::vector<bool> unrolled = find_unrolled(module_);
+    return std::find(unrolled.begin(), unrolled.end(), true) != unrolled.end();
   }
 
   // The groups of the block, and the lane (or the first one) of the thread in each.

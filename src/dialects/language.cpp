@@ -50,7 +50,11 @@ Spelling cuda() {
       .wait =
           "#if __CUDA_ARCH__ >= 900\n"
           "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n$p#endif\n",
-      .after = "  asm volatile(\"\" : \"+l\"($x));\n",
+      // It stays known that it points to global memory.
+      .after =
+          "  {\n    size_t address = __cvta_generic_to_global($x);\n"
+          "    asm volatile(\"\" : \"+l\"(address));\n"
+          "    $x = (decltype($x))__cvta_global_to_generic(address);\n  }\n",
       .shuffle = "__shfl_down_sync(0xffffffffu, v, d)",
       .atomic = "atomic$k($p, $a)",
       .atomics = {"Add", "", "Min", "Max", "And", "Or", "Xor", "Exch"},

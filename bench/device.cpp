@@ -7,8 +7,8 @@
 //
 // The device is the one that HOLOGRAM_BACKEND names. Products of matrices and convolutions
 // come last. Names are those that are printed, "small": what costs the host more than the device,
-// "captured": products in a graph, "copies": of pinned memory, "products" and "convolutions": all
-// of these.
+// "captured": products in a graph, "copies": of pinned memory where it has such, "products" and
+// "convolutions": all of these.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -127,9 +127,12 @@ double seconds_of_kernels(const Work& work, int64_t size, const BackendConfig& c
   return (seconds() - before) / kTimes;
 }
 
-// Of memory that the device reads by itself, there and back.
+// There and back: of memory that the device reads by itself, where there is such. 256 MiB, or as
+// much as the device takes at once.
 void copies(const Executor& executor) {
-  const Shape shape{int64_t{1} << 26};
+  constexpr uint64_t kBytes = uint64_t{1} << 28;
+  const uint64_t bytes_copied = std::min(kBytes, executor.device().max_allocation);
+  const Shape shape{static_cast<int64_t>(bytes_copied / sizeof(float))};
   Array here = executor.pinned(DType::F32, shape), back = executor.pinned(DType::F32, shape);
   const std::span<float> values = here.mutable_as<float>();
   for (size_t i = 0; i < values.size(); i++) values[i] = static_cast<float>(i % 1000);
@@ -140,8 +143,9 @@ void copies(const Executor& executor) {
   });
   const double out = median_seconds(7, [&] { there.copy_to(back.mutable_as<float>()); });
   const double bytes = static_cast<double>(here.bytes()) / 1e9;
-  fmt::print("pinned copies: {:.1f} GB/s to the device, {:.1f} GB/s from it, {}\n", bytes / in,
-             bytes / out,
+  fmt::print("{} copies of {} MiB: {:.1f} GB/s to the device, {:.1f} GB/s from it, {}\n",
+             executor.device().backend == BackendType::Cuda ? "pinned" : "plain",
+             here.bytes() >> 20, bytes / in, bytes / out,
              std::memcmp(here.data(), back.data(), here.bytes()) == 0 ? "the same" : "OTHERS");
 }
 

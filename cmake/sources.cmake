@@ -147,6 +147,7 @@ set(HOLOGRAM_SOURCES
     src/backends/opencl/program.cpp
     src/backends/opencl/session.cpp
     src/backends/opencl/stream.cpp
+    src/backends/webgpu/copies.cpp
     src/backends/webgpu/driver.cpp
     src/backends/webgpu/memory.cpp
     src/backends/webgpu/native.cpp

@@ -162,6 +162,7 @@ constexpr bool is(auto ours, auto theirs) {
 static_assert(is(kWholeText, WGPU_STRLEN) && is(kAllowEvents, WGPUCallbackMode_AllowProcessEvents));
 static_assert(is(kCore, WGPUFeatureLevel_Core) && is(kWgslSource, WGPUSType_ShaderSourceWGSL));
 static_assert(is(kMapRead, WGPUMapMode_Read) && is(kUseMapRead, WGPUBufferUsage_MapRead));
+static_assert(is(kMapWrite, WGPUMapMode_Write) && is(kUseMapWrite, WGPUBufferUsage_MapWrite));
 static_assert(is(kUseCopyFrom, WGPUBufferUsage_CopySrc));
 static_assert(is(kUseCopyTo, WGPUBufferUsage_CopyDst));
 static_assert(is(kComputeStage, WGPUShaderStage_Compute));

@@ -28,7 +28,7 @@ inline constexpr uint32_t kAllowEvents = 2;     // callbacks come in wgpuInstanc
 inline constexpr uint32_t kCore = 2;            // of WebGPU, not its compatibility mode
 inline constexpr uint32_t kWgslSource = 2;      // a Chain of ShaderSource
 inline constexpr uint32_t kTimes = 2;           // of a QuerySet
-inline constexpr uint64_t kMapRead = 1;
+inline constexpr uint64_t kMapRead = 1, kMapWrite = 2;
 inline constexpr uint64_t kComputeStage = 4;
 
 enum class Power : uint32_t { Undefined = 0, Low = 1, High = 2 };
@@ -51,8 +51,8 @@ inline constexpr uint32_t kTimestamps[] = {9, 3}, kHalves[] = {11, 10}, kSubgrou
 enum class BindingType : uint32_t { None = 0, Uniform = 2, Storage = 3, ReadOnlyStorage = 4 };
 
 // Of a buffer, added up.
-inline constexpr uint64_t kUseMapRead = 1, kUseCopyFrom = 4, kUseCopyTo = 8, kUseUniform = 64,
-                          kUseStorage = 128, kUseTimes = 512;
+inline constexpr uint64_t kUseMapRead = 1, kUseMapWrite = 2, kUseCopyFrom = 4, kUseCopyTo = 8,
+                          kUseUniform = 64, kUseStorage = 128, kUseTimes = 512;
 
 struct StringView {
   const char* data = nullptr;
@@ -299,6 +299,7 @@ using wgpuQueueWriteBuffer = void(Queue*, GpuBuffer*, uint64_t, const void*, siz
 using wgpuQueueOnSubmittedWorkDone = Future(Queue*, Callback<Done>);
 using wgpuQueueRelease = void(Queue*);
 using wgpuBufferMapAsync = Future(GpuBuffer*, uint64_t, size_t, size_t, Callback<Done>);
+using wgpuBufferGetMappedRange = void*(GpuBuffer*, size_t, size_t);
 using wgpuBufferGetConstMappedRange = const void*(GpuBuffer*, size_t, size_t);
 using wgpuBufferUnmap = void(GpuBuffer*);
 using wgpuBufferDestroy = void(GpuBuffer*);
@@ -323,8 +324,8 @@ using wgpuBufferRelease = void(GpuBuffer*);
   X(wgpuComputePassEncoderDispatchWorkgroups) X(wgpuComputePassEncoderEnd)                       \
   X(wgpuComputePassEncoderRelease) X(wgpuCommandBufferRelease) X(wgpuQueueSubmit)                \
   X(wgpuQueueWriteBuffer) X(wgpuQueueOnSubmittedWorkDone) X(wgpuQueueRelease)                    \
-  X(wgpuBufferMapAsync) X(wgpuBufferGetConstMappedRange) X(wgpuBufferUnmap) X(wgpuBufferDestroy) \
-  X(wgpuBufferRelease)
+  X(wgpuBufferMapAsync) X(wgpuBufferGetMappedRange) X(wgpuBufferGetConstMappedRange)             \
+  X(wgpuBufferUnmap) X(wgpuBufferDestroy) X(wgpuBufferRelease)
 // clang-format on
 
 // The functions of the library; null before it is there.

@@ -18,10 +18,10 @@ constexpr uint64_t kUnit = 16;
 
 }  // namespace
 
-Owned<GpuBuffer> Session::make_buffer(uint64_t bytes, uint64_t uses) {
+Owned<GpuBuffer> Session::make_buffer(uint64_t bytes, uint64_t uses, bool mapped) {
   if (lost()) check();
   const auto lock = this->lock();
-  const BufferDescription description{.uses = uses, .bytes = bytes};
+  const BufferDescription description{.uses = uses, .bytes = bytes, .mapped = mapped ? 1u : 0u};
   Owned<GpuBuffer> buffer;
   ErrorType type = ErrorType::None;
   const std::string wrong = scoped(
@@ -38,6 +38,9 @@ Owned<GpuBuffer> Session::make_buffer(uint64_t bytes, uint64_t uses) {
 }
 
 void Session::write(GpuBuffer* to, uint64_t offset, const std::byte* from, uint64_t bytes) {
+  // Nobody waits in a page, for a piece that is the host's again or for anything else.
+  if constexpr (!kInPage)
+    if (bytes > kPiece) return write_pieces(to, offset, from, bytes);
   const auto lock = this->lock();
   flush();
   const uint64_t words = bytes / 4 * 4;

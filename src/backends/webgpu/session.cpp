@@ -130,7 +130,8 @@ Session::~Session() {
   pass_.reset();
   encoder_.reset();
   groups_.clear();
-  staging_.clear();
+  readers_.clear();
+  writers_.clear();
   parameter_buffer_.reset();
   queue_.reset();
   api_.wgpuDeviceDestroy(device_.get());

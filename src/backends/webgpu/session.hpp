@@ -86,7 +86,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Throws what went wrong since it was last asked; that the device is lost, every time.
   void check();
 
-  Owned<GpuBuffer> make_buffer(uint64_t bytes, uint64_t uses);  // OutOfMemory
+  // OutOfMemory. One that is `mapped` is the host's until it is unmapped.
+  Owned<GpuBuffer> make_buffer(uint64_t bytes, uint64_t uses, bool mapped = false);
   // ProgramNotCompiled, with the first lines of what the compiler says.
   std::shared_ptr<const Pipeline> pipeline(const std::string& program,
                                            const dialects::Printed& printed);
@@ -135,10 +136,14 @@ class Session : public std::enable_shared_from_this<Session> {
   void refuse_if_busy();
 
  private:
+  // What the host can look into.
   struct Staging {
     Owned<GpuBuffer> buffer;
     uint64_t bytes = 0;
+    Awaited mapped;  // null: it is the host's since it was made
   };
+  struct Pieces;
+  static constexpr uint64_t kPiece = 8 << 20;  // bytes of a copy that are staged at a time
   uint64_t place_of(std::span<const std::byte> parameters);
   BindGroup* group(const Pipeline& pipeline, std::span<const Bound> bound, uint64_t parameters);
   void begin_pass(const PassTimes* times);
@@ -151,8 +156,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void flush();           // all of these with the lock
   CommandEncoder* encoder();
   std::string scoped(const std::function<void()>& make, ErrorType* type, std::string_view what);
-  Staging staging(uint64_t bytes);
-  void read_piece(std::byte* to, GpuBuffer* from, uint64_t offset, uint64_t bytes);
+  Staging start_reading(GpuBuffer* from, uint64_t offset, uint64_t bytes);
+  Staging piece_to_write();
+  std::byte* mapped(const Staging& stage, uint64_t bytes, bool to_write);
+  void write_pieces(GpuBuffer* to, uint64_t offset, const std::byte* from, uint64_t bytes);
   bool process(const Awaited& answer);
 
   const Api& api_;
@@ -178,7 +185,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // What was bound before, by the layout and the buffers with what of them.
   std::map<std::vector<uint64_t>, Owned<BindGroup>> groups_;
   std::vector<uint64_t> sought_;  // among them
-  std::vector<Staging> staging_;  // that is not in use
+  std::vector<Staging> readers_, writers_;  // that no copy has
   std::map<std::string, std::weak_ptr<const Pipeline>> pipelines_;
   Awaited overdue_;
   std::string culprit_;

@@ -1,7 +1,5 @@
-// Whatever waits for the device: reading, errors of what is made, launches with a time limit.
+// Whatever waits for the device: errors of what is made, launches with a time limit.
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "backends/webgpu/program.hpp"
 #include "core/messages.hpp"
@@ -16,8 +14,6 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr std::chrono::seconds kPatience{30};  // for an error
-constexpr uint64_t kMostStaged = 32 << 20;     // bytes read at a time
-constexpr size_t kMostStagings = 4;
 constexpr uint64_t kWorthStarting = 64 << 20;  // bytes bound: some 20 us of a fast device
 // Of a launch that is watched, parts of about this length are started at a time.
 constexpr milliseconds kPart{20};
@@ -86,63 +82,6 @@ bool Session::wait(const Awaited& answer, const hal::Deadline& deadline, const P
     if (now - start > attentive)
       std::this_thread::sleep_for(std::min<nanoseconds>((now - start) / 8, milliseconds(1)));
   }
-}
-
-// Pieces of memory that the host can look into, as few as there are copies at a time.
-Session::Staging Session::staging(uint64_t bytes) {
-  {
-    const auto lock = this->lock();
-    const auto found = std::find_if(staging_.begin(), staging_.end(),
-                                    [&](const Staging& s) { return s.bytes >= bytes; });
-    if (found != staging_.end()) {
-      Staging taken = std::move(*found);
-      staging_.erase(found);
-      return taken;
-    }
-  }
-  const uint64_t size = std::bit_ceil(std::max<uint64_t>(bytes, 1 << 16));
-  return {make_buffer(size, kUseMapRead | kUseCopyTo), size};
-}
-
-void Session::read(std::byte* to, GpuBuffer* from, uint64_t offset, uint64_t bytes) {
-  for (uint64_t done = 0; done < bytes; done += kMostStaged)
-    read_piece(to + done, from, offset + done, std::min(kMostStaged, bytes - done));
-}
-
-void Session::read_piece(std::byte* to, GpuBuffer* from, uint64_t offset, uint64_t bytes) {
-  const uint64_t words = whole_words(bytes);
-  Staging stage = staging(words);
-  const auto answer = std::make_shared<Answer>();
-  {
-    const auto lock = this->lock();
-    end_pass();
-    api_.wgpuCommandEncoderCopyBufferToBuffer(encoder(), from, offset, stage.buffer.get(), 0,
-                                              words);
-    flush();
-    api_.wgpuBufferMapAsync(stage.buffer.get(), kMapRead, 0, words, on_done(answer));
-  }
-  const auto let_go = [&] {
-    const auto lock = this->lock();
-    stage.buffer.reset();
-  };
-  try {
-    wait(answer, {}, nullptr);
-    check();
-  } catch (...) {
-    let_go();
-    throw;
-  }
-  const auto lock = this->lock();
-  const void* const there =
-      answer->good() ? api_.wgpuBufferGetConstMappedRange(stage.buffer.get(), 0, words) : nullptr;
-  if (there == nullptr) {
-    stage.buffer.reset();
-    throw core::error(Text::DriverFailed, info_.name, "wgpuBufferMapAsync", answer->message);
-  }
-  std::memcpy(to, there, bytes);
-  api_.wgpuBufferUnmap(stage.buffer.get());
-  if (staging_.size() >= kMostStagings) staging_.erase(staging_.begin());
-  staging_.push_back(std::move(stage));
 }
 
 bool StopWord::raised() {

@@ -1,11 +1,17 @@
 // An emulated WebGPU library: it copies and fills, runs no kernel, and takes the texts of kernels
 // down in FAKE_WEBGPU_TEXTS, a folder. Its adapter calls itself a GPU of ordinary limits, or with
-// FAKE_WEBGPU_SOFTWARE=1 one in software, as kernels are printed otherwise for those.
+// FAKE_WEBGPU_SOFTWARE=1 one in software, as kernels are printed otherwise for those. Tests make
+// its calls fail by fake_webgpu.hpp.
+#include "fake_webgpu.hpp"
+
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/webgpu/api.hpp"
@@ -15,6 +21,8 @@ namespace hologram::backends::webgpu {
 
 struct GpuBuffer {
   std::vector<std::byte> bytes;
+  uint64_t uses;
+  enum { Device, Asked, Host } whose;
 };
 
 }  // namespace hologram::backends::webgpu
@@ -28,6 +36,49 @@ template <class T>
 T* something() {
   static uint64_t memory;
   return reinterpret_cast<T*>(&memory);
+}
+
+struct World {
+  struct Failure {
+    int skip, count;
+  };
+  struct Scope {
+    Filter filter;
+    ErrorType error = ErrorType::None;
+    const char* message = "";
+  };
+  std::recursive_mutex mutex;
+  std::map<std::string, Failure> failures;
+  std::map<std::string, int> calls;
+  std::vector<std::function<void()>> events;
+  std::vector<Scope> scopes;
+  Callback<DeviceLost> lost;
+  std::string wrong;
+  int live = 0;
+
+  // What calls that may fail begin with: whether this one does.
+  bool fails(const char* name) {
+    const std::lock_guard lock(mutex);
+    calls[name]++;
+    const auto found = failures.find(name);
+    if (found == failures.end() || found->second.skip-- > 0) return false;
+    return found->second.count-- > 0;
+  }
+  void scoped(Filter filter, ErrorType error, const char* message) {
+    for (size_t i = scopes.size(); i-- > 0;)
+      if (scopes[i].filter == filter) {
+        scopes[i].error = error;
+        scopes[i].message = message;
+        return;
+      }
+  }
+  void expect(bool right, const char* what) {
+    if (!right && wrong.empty()) wrong = what;
+  }
+};
+World& world() {
+  static auto* const world = new World;
+  return *world;
 }
 
 StringView text(const char* words) { return {words, std::strlen(words)}; }
@@ -46,7 +97,9 @@ extern "C" {
 
 Instance* wgpuCreateInstance(const void*) { return something<Instance>(); }
 void wgpuInstanceGetWGSLLanguageFeatures() {}
-void wgpuInstanceProcessEvents(Instance*) {}
+void wgpuInstanceProcessEvents(Instance*) {
+  for (const auto& event : std::exchange(world().events, {})) event();
+}
 Future wgpuInstanceRequestAdapter(Instance*, const AdapterOptions*, Callback<AdapterFound> found) {
   found.call(Status::Success, something<Adapter>(), {}, found.user, found.user2);
   return {};
@@ -70,14 +123,20 @@ QuerySet* wgpuDeviceCreateQuerySet(DeviceObject*, const QuerySetDescription*) {
 }
 void wgpuQuerySetRelease(QuerySet*) {}
 uint32_t wgpuAdapterHasFeature(Adapter*, uint32_t) { return 0; }
-Future wgpuAdapterRequestDevice(Adapter*, const DeviceDescription*, Callback<DeviceMade> made) {
+Future wgpuAdapterRequestDevice(Adapter*, const DeviceDescription* description,
+                                Callback<DeviceMade> made) {
+  world().lost = description->lost;
   made.call(Status::Success, something<DeviceObject>(), {}, made.user, made.user2);
   return {};
 }
 Queue* wgpuDeviceGetQueue(DeviceObject*) { return something<Queue>(); }
 
 GpuBuffer* wgpuDeviceCreateBuffer(DeviceObject*, const BufferDescription* description) {
-  return new GpuBuffer{std::vector<std::byte>(description->bytes)};
+  if (world().fails("wgpuDeviceCreateBuffer"))
+    world().scoped(Filter::OutOfMemory, ErrorType::OutOfMemory, "there is no more");
+  world().live++;
+  return new GpuBuffer{std::vector<std::byte>(description->bytes), description->uses,
+                       description->mapped != 0 ? GpuBuffer::Host : GpuBuffer::Device};
 }
 ShaderModule* wgpuDeviceCreateShaderModule(DeviceObject*, const ShaderDescription* description) {
   take_down(reinterpret_cast<const ShaderSource*>(description->next)->code);
@@ -102,9 +161,11 @@ BindGroupLayout* wgpuComputePipelineGetBindGroupLayout(ComputePipeline*, uint32_
   return something<BindGroupLayout>();
 }
 
-void wgpuDevicePushErrorScope(DeviceObject*, Filter) {}
+void wgpuDevicePushErrorScope(DeviceObject*, Filter filter) { world().scopes.push_back({filter}); }
 Future wgpuDevicePopErrorScope(DeviceObject*, Callback<ScopeEnded> ended) {
-  ended.call(Status::Success, ErrorType::None, {}, ended.user, ended.user2);
+  const World::Scope scope = world().scopes.back();
+  world().scopes.pop_back();
+  ended.call(Status::Success, scope.error, text(scope.message), ended.user, ended.user2);
   return {};
 }
 void wgpuDeviceDestroy(DeviceObject*) {}
@@ -117,6 +178,14 @@ ComputePass* wgpuCommandEncoderBeginComputePass(CommandEncoder*, const PassDescr
 // What is recorded is done at once: nothing waits for a kernel.
 void wgpuCommandEncoderCopyBufferToBuffer(CommandEncoder*, GpuBuffer* from, uint64_t from_offset,
                                           GpuBuffer* to, uint64_t to_offset, uint64_t bytes) {
+  world().expect(from->whose == GpuBuffer::Device && to->whose == GpuBuffer::Device,
+                 "a copy of a buffer that is the host's");
+  world().expect((from->uses & kUseCopyFrom) != 0 && (to->uses & kUseCopyTo) != 0,
+                 "a copy of a buffer that was not made for it");
+  world().expect(bytes % 4 == 0 && to_offset % 4 == 0 && from_offset % 4 == 0 &&
+                     from_offset + bytes <= from->bytes.size() &&
+                     to_offset + bytes <= to->bytes.size(),
+                 "a copy that is not of words, or leaves a buffer");
   std::memmove(&to->bytes.at(to_offset), &from->bytes.at(from_offset), bytes);
 }
 void wgpuCommandEncoderClearBuffer(CommandEncoder*, GpuBuffer* buffer, uint64_t offset,
@@ -134,22 +203,46 @@ void wgpuComputePassEncoderEnd(ComputePass*) {}
 void wgpuQueueSubmit(Queue*, size_t, CommandBuffer* const*) {}
 void wgpuQueueWriteBuffer(Queue*, GpuBuffer* buffer, uint64_t offset, const void* data,
                           size_t bytes) {
+  world().fails("wgpuQueueWriteBuffer");
+  world().expect(bytes % 4 == 0 && offset + bytes <= buffer->bytes.size(),
+                 "a write that is not of words, or leaves a buffer");
   std::memcpy(&buffer->bytes.at(offset), data, bytes);
 }
 Future wgpuQueueOnSubmittedWorkDone(Queue*, Callback<Done> done) {
   done.call(Status::Success, {}, done.user, done.user2);
   return {};
 }
-Future wgpuBufferMapAsync(GpuBuffer*, uint64_t, size_t, size_t, Callback<Done> done) {
-  done.call(Status::Success, {}, done.user, done.user2);
+Future wgpuBufferMapAsync(GpuBuffer* buffer, uint64_t mode, size_t, size_t, Callback<Done> done) {
+  world().expect(buffer->whose == GpuBuffer::Device && (buffer->uses & mode) != 0,
+                 "a mapping of a buffer that is the host's, or was not made for it");
+  const bool fails = world().fails("wgpuBufferMapAsync");
+  if (!fails) buffer->whose = GpuBuffer::Asked;
+  world().events.emplace_back([=] {
+    if (!fails) buffer->whose = GpuBuffer::Host;
+    done.call(fails ? Status{3} : Status::Success, fails ? text("it may not be") : StringView{},
+              done.user, done.user2);
+  });
   return {};
 }
-const void* wgpuBufferGetConstMappedRange(GpuBuffer* buffer, size_t offset, size_t) {
+void* wgpuBufferGetMappedRange(GpuBuffer* buffer, size_t offset, size_t bytes) {
+  const bool fails = world().fails("wgpuBufferGetMappedRange");
+  if (fails || buffer->whose != GpuBuffer::Host || offset + bytes > buffer->bytes.size())
+    return nullptr;
   return &buffer->bytes.at(offset);
 }
-void wgpuBufferUnmap(GpuBuffer*) {}
+const void* wgpuBufferGetConstMappedRange(GpuBuffer* buffer, size_t offset, size_t bytes) {
+  return wgpuBufferGetMappedRange(buffer, offset, bytes);
+}
+void wgpuBufferUnmap(GpuBuffer* buffer) {
+  world().expect(buffer->whose == GpuBuffer::Host, "an end of a mapping that there is not");
+  buffer->whose = GpuBuffer::Device;
+}
 void wgpuBufferDestroy(GpuBuffer*) {}
-void wgpuBufferRelease(GpuBuffer* buffer) { delete buffer; }
+void wgpuBufferRelease(GpuBuffer* buffer) {
+  if (buffer->whose == GpuBuffer::Asked) wgpuInstanceProcessEvents(nullptr);
+  world().live--;
+  delete buffer;
+}
 
 void wgpuInstanceRelease(Instance*) {}
 void wgpuAdapterRelease(Adapter*) {}
@@ -163,6 +256,24 @@ void wgpuCommandEncoderRelease(CommandEncoder*) {}
 void wgpuComputePassEncoderRelease(ComputePass*) {}
 void wgpuCommandBufferRelease(CommandBuffer*) {}
 void wgpuQueueRelease(Queue*) {}
+
+void fake_webgpu(hologram::FakeWebGpu* control) {
+  control->fail = [](const char* name, int skip, int count) {
+    const std::lock_guard lock(world().mutex);
+    if (name == nullptr) world().failures.clear();
+    else world().failures[name] = {skip, count};
+  };
+  control->calls = [](const char* name) {
+    const std::lock_guard lock(world().mutex);
+    return world().calls[name];
+  };
+  control->lose = [](const char* why) {
+    const auto lost = std::exchange(world().lost, {});
+    if (lost.call != nullptr) lost.call(nullptr, Lost::Unknown, text(why), lost.user, lost.user2);
+  };
+  control->live = [] { return world().live; };
+  control->wrong = [] { return world().wrong.c_str(); };
+}
 
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming, performance-no-int-to-ptr)

@@ -89,7 +89,7 @@ TEST_F(WebGpu, MemoryIsCopiedAndFilled) {
   const auto on = device();
   const auto stream = on->stream();
   // Sizes of every remainder of 4, and what takes several pieces.
-  for (const size_t size : {1000u, 1001u, 1002u, 1003u, 3u, 5u << 20}) {
+  for (const size_t size : {1000u, 1001u, 1002u, 1003u, 3u, 5u << 20, (50u << 20) + 1}) {
     SCOPED_TRACE(size);
     auto a = on->allocate(size + 256), b = on->allocate(size + 512);
     EXPECT_EQ(a->size(), size + 256);

@@ -25,8 +25,7 @@ void copy_bytes(std::byte* to, const std::byte* from, uint64_t bytes) {
     std::memcpy(to, from, bytes);
     return;
   }
-  static auto* const threads =
-      new core::Threads(std::min(core::available_threads(), kMostThreads));
+  static auto* const threads = new core::Threads(std::min(core::available_threads(), kMostThreads));
   threads->run(bytes, kThreadBytes, [&](uint64_t begin, uint64_t end) {
     std::memcpy(to + begin, from + begin, end - begin);
   });
@@ -55,11 +54,11 @@ std::byte* Session::mapped(const Staging& stage, uint64_t bytes, bool to_write) 
     if (!to_write) check();
   }
   const auto lock = this->lock();
+  GpuBuffer* const buffer = stage.buffer.get();
+  const bool good = stage.mapped == nullptr || stage.mapped->good();
   void* there = nullptr;
-  if (stage.mapped == nullptr || stage.mapped->good())
-    there = to_write ? api_.wgpuBufferGetMappedRange(stage.buffer.get(), 0, bytes)
-                     : const_cast<void*>(
-                           api_.wgpuBufferGetConstMappedRange(stage.buffer.get(), 0, bytes));
+  if (good && to_write) there = api_.wgpuBufferGetMappedRange(buffer, 0, bytes);
+  else if (good) there = const_cast<void*>(api_.wgpuBufferGetConstMappedRange(buffer, 0, bytes));
   if (there == nullptr)
     throw core::error(Text::DriverFailed, info_.name, "wgpuBufferMapAsync",
                       stage.mapped == nullptr ? "" : stage.mapped->message);

@@ -184,7 +184,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Owned<GpuBuffer> parameter_buffer_;
   // What was bound before, by the layout and the buffers with what of them.
   std::map<std::vector<uint64_t>, Owned<BindGroup>> groups_;
-  std::vector<uint64_t> sought_;  // among them
+  std::vector<uint64_t> sought_;            // among them
   std::vector<Staging> readers_, writers_;  // that no copy has
   std::map<std::string, std::weak_ptr<const Pipeline>> pipelines_;
   Awaited overdue_;

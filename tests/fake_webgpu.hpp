@@ -1,0 +1,17 @@
+// How a test steers the emulated WebGPU of fake_webgpu.cpp. Opened by path, as hologram opens it.
+#pragma once
+
+namespace hologram {
+
+struct FakeWebGpu {
+  // Calls of the function of that name fail as the real one would: `count` of them, after `skip`
+  // more. Null ends all failures.
+  void (*fail)(const char* name, int skip, int count);
+  int (*calls)(const char* name);  // so far
+  void (*lose)(const char* why);   // the device
+  int (*live)();                   // buffers
+  // What a call did that the real library does not take; empty if nothing.
+  const char* (*wrong)();
+};
+
+}  // namespace hologram

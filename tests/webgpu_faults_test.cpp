@@ -1,0 +1,149 @@
+// What the WebGPU backend makes of a library that fails. The library is emulated and computes
+// nothing; each test wants a process of its own, as ctest gives it.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <variant>
+#include <vector>
+
+#include "backends/webgpu/webgpu.hpp"
+#include "fake_webgpu.hpp"
+#include "hologram/error.hpp"
+
+namespace hologram {
+namespace {
+
+class WebGpuFaults : public testing::Test {
+ public:
+  WebGpuFaults() {
+    setenv("HOLOGRAM_WEBGPU_LIBRARY", FAKE_WEBGPU, 1);
+    void* const library = dlopen(FAKE_WEBGPU, RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(library, nullptr) << dlerror();
+    reinterpret_cast<void (*)(FakeWebGpu*)>(dlsym(library, "fake_webgpu"))(&fake_);
+    device_ = std::get<std::shared_ptr<hal::Device>>(backends::webgpu::backend().open(0, {}));
+    stream_ = device_->stream();
+  }
+  ~WebGpuFaults() override {
+    fake_.fail(nullptr, 0, 0);
+    EXPECT_STREQ(fake_.wrong(), "");
+  }
+
+ protected:
+  static std::vector<std::byte> bytes(size_t count) {
+    std::vector<std::byte> values(count);
+    for (size_t i = 0; i < count; i++) values[i] = static_cast<std::byte>(i * 7 + i / 251);
+    return values;
+  }
+  void write(hal::Buffer& to, std::vector<std::byte> from) {
+    hal::HostBuffer host(from.data(), from.size());
+    stream_->copy({&to, 256, from.size()}, {&host, 0, from.size()});
+  }
+  std::vector<std::byte> read(hal::Buffer& from, size_t size) {
+    std::vector<std::byte> to(size);
+    hal::HostBuffer host(to.data(), size);
+    stream_->copy({&host, 0, size}, {&from, 256, size});
+    stream_->wait(stream_->submit(), {});
+    return to;
+  }
+  static std::string message(const std::function<void()>& what, ErrorKind kind) {
+    try {
+      what();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), kind) << error.what();
+      return error.what();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return {};
+  }
+
+  FakeWebGpu fake_;
+  std::shared_ptr<hal::Device> device_;
+  std::unique_ptr<hal::Stream> stream_;
+};
+
+constexpr size_t kSmall = 1001, kLarge = (50 << 20) + 3;  // in one piece, and in more than are kept
+
+TEST_F(WebGpuFaults, CopiesOfAnySizeTakeAFewPieces) {
+  const auto buffer = device_->allocate(kLarge + 256);
+  const int before = fake_.live();
+  // Up to a piece, and a little more.
+  for (const size_t size : {size_t{3}, kSmall, size_t{8} << 20, (size_t{8} << 20) + 1, kLarge}) {
+    SCOPED_TRACE(size);
+    const std::vector<std::byte> values = bytes(size);
+    for (int again = 0; again < 2; again++) {
+      write(*buffer, values);
+      EXPECT_TRUE(read(*buffer, size) == values);
+    }
+  }
+  EXPECT_LE(fake_.live() - before, 8);
+  // Small ones go through the queue.
+  const int queued = fake_.calls("wgpuQueueWriteBuffer");
+  write(*buffer, bytes(kLarge));
+  EXPECT_EQ(fake_.calls("wgpuQueueWriteBuffer"), queued);
+  write(*buffer, bytes(kSmall));
+  EXPECT_GT(fake_.calls("wgpuQueueWriteBuffer"), queued);
+}
+
+TEST_F(WebGpuFaults, WithLittleMemoryCopiesTakeFewerPieces) {
+  const std::vector<std::byte> values = bytes(kLarge);
+  for (const int pieces : {1, 2, 3}) {
+    SCOPED_TRACE(pieces);
+    const auto buffer = device_->allocate(kLarge + 256);
+    fake_.fail("wgpuDeviceCreateBuffer", pieces, 1000);
+    write(*buffer, values);
+    fake_.fail("wgpuDeviceCreateBuffer", pieces, 1000);
+    EXPECT_TRUE(read(*buffer, kLarge) == values);
+    fake_.fail(nullptr, 0, 0);
+  }
+}
+
+TEST_F(WebGpuFaults, WithoutMemoryForAPieceCopiesSaySo) {
+  const auto buffer = device_->allocate(kLarge + 256);
+  fake_.fail("wgpuDeviceCreateBuffer", 0, 1000);
+  message([&] { write(*buffer, bytes(kLarge)); }, ErrorKind::OutOfMemory);
+  message([&] { read(*buffer, kLarge); }, ErrorKind::OutOfMemory);
+  fake_.fail(nullptr, 0, 0);
+  write(*buffer, bytes(kLarge));
+  EXPECT_TRUE(read(*buffer, kLarge) == bytes(kLarge));
+}
+
+TEST_F(WebGpuFaults, MappingsThatFailAreTold) {
+  const auto buffer = device_->allocate(kLarge + 256);
+  const std::vector<std::byte> values = bytes(kLarge);
+  for (const char* const call : {"wgpuBufferMapAsync", "wgpuBufferGetMappedRange"})
+    for (const int skip : {0, 1, 2, 5}) {
+      SCOPED_TRACE(testing::Message() << call << " after " << skip);
+      fake_.fail(call, skip, 1);
+      const auto twice = [&] {
+        write(*buffer, values);
+        write(*buffer, values);
+      };
+      const std::string text = message(twice, ErrorKind::DeviceLost);
+      EXPECT_NE(text.find("wgpuBufferMapAsync"), std::string::npos) << text;
+      fake_.fail(call, skip, 1);
+      const std::string other = message([&] { read(*buffer, kLarge); }, ErrorKind::DeviceLost);
+      EXPECT_NE(other.find("wgpuBufferMapAsync"), std::string::npos) << other;
+      EXPECT_EQ(call == std::string("wgpuBufferMapAsync"),
+                other.find("it may not be") != std::string::npos)
+          << other;
+      fake_.fail(nullptr, 0, 0);
+      write(*buffer, values);
+      EXPECT_TRUE(read(*buffer, kLarge) == values);
+    }
+}
+
+TEST_F(WebGpuFaults, ADeviceThatIsLostIsTold) {
+  const auto buffer = device_->allocate(kLarge + 256);
+  write(*buffer, bytes(kLarge));
+  fake_.lose("somebody pulled it out");
+  for (int again = 0; again < 2; again++) {
+    const auto text = message([&] { write(*buffer, bytes(kLarge)); }, ErrorKind::DeviceLost);
+    EXPECT_NE(text.find("pulled it out"), std::string::npos) << text;
+    message([&] { read(*buffer, kLarge); }, ErrorKind::DeviceLost);
+  }
+}
+
+}  // namespace
+}  // namespace hologram

@@ -2,11 +2,12 @@
 // src/backends/webgpu/browser_imports.hpp declares, over navigator.gpu. WebAssembly holds numbers;
 // the objects are here.
 
-// In the order of the C++ enum Number.
+// In the order of the C++ enum Number, behind what is not a limit.
 const LIMITS = ['maxStorageBuffersPerShaderStage', 'maxStorageBufferBindingSize',
   'minUniformBufferOffsetAlignment', 'minStorageBufferOffsetAlignment', 'maxBufferSize',
   'maxComputeWorkgroupStorageSize', 'maxComputeInvocationsPerWorkgroup', 'maxComputeWorkgroupSizeX'];
 const MORE_LIMITS = ['maxComputeWorkgroupSizeY', 'maxComputeWorkgroupSizeZ'];
+const USED = ['shader-f16', 'subgroups'];  // features, where they are there
 const BINDINGS = { 2: 'uniform', 3: 'storage', 4: 'read-only-storage' };  // enum BindingType
 const NOT_YET = 0, THERE = 1, FAILED = 2;  // enum Brought
 const PATIENCE = 15000;  // milliseconds for an adapter and for a device
@@ -62,6 +63,8 @@ export class Gpu {
   #device = null;
   #about = {};
   #software = false;
+  #halves = 0;
+  #subgroup = 0;  // lanes that one has at least
   #absence = 'it was not asked for';
   #memory;
   #exports;
@@ -90,13 +93,16 @@ export class Gpu {
     const requiredLimits = {};
     for (const name of [...LIMITS, ...MORE_LIMITS])
       if (adapter.limits[name] !== undefined) requiredLimits[name] = adapter.limits[name];
-    const asked = adapter.requestDevice({ requiredFeatures: features, requiredLimits });
+    const requiredFeatures = [...new Set([...features, ...USED.filter((feature) => adapter.features.has(feature))])];
+    const asked = adapter.requestDevice({ requiredFeatures, requiredLimits });
     this.#device = await within(asked, `${about.device}, asked for a device,`).catch((error) => {
       if (error instanceof Absence) throw error;
       throw new Absence(`${about.device} gives no device: ${error.message}`, `Close other pages that use the GPU. ${OTHER}`);
     });
     this.#about = about;
     this.#software = software;
+    this.#halves = Number(adapter.features.has('shader-f16'));
+    this.#subgroup = adapter.features.has('subgroups') ? adapter.info?.subgroupMinSize ?? 0 : 0;
     this.#absence = '';
     this.#onLost = onLost;
     this.#device.addEventListener('uncapturederror', (event) => {
@@ -205,7 +211,8 @@ export class Gpu {
         if (to !== 0) new Uint8Array(memory().buffer).set(bytes, to >>> 0);
         return bytes.length;
       },
-      gpu_number: (which) => which === 0 ? Number(this.#software) : this.#device?.limits[LIMITS[which - 1]] ?? 0,
+      gpu_number: (which) => [this.#software, this.#halves, this.#subgroup].map(Number)[which] ??
+        this.#device?.limits[LIMITS[which - 3]] ?? 0,
       gpu_open: () => Number(this.#device !== null && this.#lost === null),
       gpu_close: () => this.close(),
 

@@ -65,6 +65,7 @@ Status adapter_info(Adapter*, AdapterInfo* info) {
   info->device = text(text_of(About::Device));
   info->description = text(text_of(About::Description));
   info->kind = number_of<uint32_t>(Number::Software) != 0 ? Kind::Cpu : Kind::Unknown;
+  info->least_subgroup = number_of<uint32_t>(Number::Subgroup);
   return Status::Success;
 }
 
@@ -78,6 +79,11 @@ Status adapter_limits(Adapter*, Limits* limits) {
   limits->workgroup_lanes = number_of<uint32_t>(Number::WorkgroupLanes);
   limits->workgroup_sizes[0] = number_of<uint32_t>(Number::WorkgroupSize);
   return Status::Success;
+}
+
+uint32_t has_feature(Adapter*, uint32_t number) {
+  if (number == kHalves[0]) return number_of<uint32_t>(Number::Halves);
+  return number == kSubgroups[0] ? number_of<uint32_t>(Number::Subgroup) : 0;
 }
 
 Future request_device(Adapter*, const DeviceDescription* description, Callback<DeviceMade> made) {
@@ -159,7 +165,7 @@ constexpr Api page() {
   api.wgpuAdapterGetInfo = adapter_info;
   api.wgpuAdapterInfoFreeMembers = [](AdapterInfo) {};
   api.wgpuAdapterGetLimits = adapter_limits;
-  api.wgpuAdapterHasFeature = [](Adapter*, uint32_t) { return uint32_t{0}; };
+  api.wgpuAdapterHasFeature = has_feature;
   api.wgpuAdapterRequestDevice = request_device;
   api.wgpuAdapterRelease = keep<Adapter>;
   api.wgpuDeviceGetQueue = [](DeviceObject*) { return the_one<Queue>(); };

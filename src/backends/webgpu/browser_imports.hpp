@@ -9,6 +9,8 @@ namespace hologram::backends::webgpu {
 enum class About : uint32_t { Absence, Vendor, Architecture, Device, Description, Count };
 enum class Number : uint32_t {
   Software,
+  Halves,
+  Subgroup,
   StorageBuffers,
   StorageBytes,
   UniformAlignment,

@@ -4,6 +4,7 @@
 // its calls fail by fake_webgpu.hpp.
 #include "fake_webgpu.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -51,10 +52,11 @@ struct World {
   std::map<std::string, Failure> failures;
   std::map<std::string, int> calls;
   std::vector<std::function<void()>> events;
+  std::vector<std::pair<int, std::function<void()>>> coming;  // after so many looks
   std::vector<Scope> scopes;
   Callback<DeviceLost> lost;
   std::string wrong;
-  int live = 0;
+  int live = 0, made = 0, most_made = 0;
 
   // What calls that may fail begin with: whether this one does.
   bool fails(const char* name) {
@@ -99,6 +101,14 @@ Instance* wgpuCreateInstance(const void*) { return something<Instance>(); }
 void wgpuInstanceGetWGSLLanguageFeatures() {}
 void wgpuInstanceProcessEvents(Instance*) {
   for (const auto& event : std::exchange(world().events, {})) event();
+  // Making pipelines takes a while.
+  auto& coming = world().coming;
+  for (auto& each : coming) each.first--;
+  while (!coming.empty() && coming.front().first <= 0) {
+    const auto done = std::move(coming.front().second);
+    coming.erase(coming.begin());
+    done();
+  }
 }
 Future wgpuInstanceRequestAdapter(Instance*, const AdapterOptions*, Callback<AdapterFound> found) {
   found.call(Status::Success, something<Adapter>(), {}, found.user, found.user2);
@@ -144,6 +154,17 @@ ShaderModule* wgpuDeviceCreateShaderModule(DeviceObject*, const ShaderDescriptio
 }
 ComputePipeline* wgpuDeviceCreateComputePipeline(DeviceObject*, const PipelineDescription*) {
   return something<ComputePipeline>();
+}
+Future wgpuDeviceCreateComputePipelineAsync(DeviceObject*, const PipelineDescription*,
+                                            Callback<PipelineMade> done) {
+  const bool fails = world().fails("wgpuDeviceCreateComputePipelineAsync");
+  world().most_made = std::max(world().most_made, ++world().made);
+  world().coming.emplace_back(50, [=] {
+    world().made--;
+    done.call(fails ? Status{3} : Status::Success, fails ? nullptr : something<ComputePipeline>(),
+              fails ? text("it is too hard") : StringView{}, done.user, done.user2);
+  });
+  return {};
 }
 BindGroupLayout* wgpuDeviceCreateBindGroupLayout(DeviceObject*, const LayoutDescription*) {
   return something<BindGroupLayout>();
@@ -272,6 +293,7 @@ void fake_webgpu(hologram::FakeWebGpu* control) {
     if (lost.call != nullptr) lost.call(nullptr, Lost::Unknown, text(why), lost.user, lost.user2);
   };
   control->live = [] { return world().live; };
+  control->most_made = [] { return world().most_made; };
   control->wrong = [] { return world().wrong.c_str(); };
 }
 

@@ -10,6 +10,7 @@ struct FakeWebGpu {
   int (*calls)(const char* name);  // so far
   void (*lose)(const char* why);   // the device
   int (*live)();                   // buffers
+  int (*most_made)();              // pipelines that were made side by side
   // What a call did that the real library does not take; empty if nothing.
   const char* (*wrong)();
 };

@@ -11,6 +11,7 @@
 #include "backends/webgpu/webgpu.hpp"
 #include "fake_webgpu.hpp"
 #include "hologram/error.hpp"
+#include "hologram/ops.hpp"
 
 namespace hologram {
 namespace {
@@ -143,6 +144,48 @@ TEST_F(WebGpuFaults, ADeviceThatIsLostIsTold) {
     EXPECT_NE(text.find("pulled it out"), std::string::npos) << text;
     message([&] { read(*buffer, kLarge); }, ErrorKind::DeviceLost);
   }
+}
+
+Executor executor() { return Executor(BackendType::WebGpu); }
+
+// Of nothing that is right, as the library computes nothing.
+std::vector<Tensor> several_kernels(const Executor& on) {
+  const Tensor x = Tensor::from_vector(std::vector<float>(4000, 0.5f), {10, 400}, on);
+  return {ops::softmax(x, 1), ops::sort(ops::tanh(x), 1), ops::cumsum(ops::exp(x), 0),
+          ops::argmax(x, 0)};
+}
+
+TEST_F(WebGpuFaults, KernelsOfAnEvaluationAreMadeSideBySide) {
+  const Executor on = executor();
+  eval(several_kernels(on));
+  EXPECT_GE(fake_.most_made(), 4);
+  const int made = fake_.calls("wgpuDeviceCreateComputePipelineAsync");
+  eval(several_kernels(on));
+  EXPECT_EQ(fake_.calls("wgpuDeviceCreateComputePipelineAsync"), made);
+}
+
+TEST_F(WebGpuFaults, KernelsThatCannotBeMadeAreToldByTheEvaluation) {
+  for (const int skip : {0, 1, 3}) {
+    SCOPED_TRACE(skip);
+    fake_.fail("wgpuDeviceCreateComputePipelineAsync", skip, 1000);
+    const Executor on = executor();
+    for (int again = 0; again < 2; again++) {
+      const auto text = message([&] { eval(several_kernels(on)); }, ErrorKind::Internal);
+      EXPECT_NE(text.find("does not compile"), std::string::npos) << text;
+      EXPECT_NE(text.find("it is too hard"), std::string::npos) << text;
+    }
+  }
+  fake_.fail(nullptr, 0, 0);
+  eval(several_kernels(executor()));
+}
+
+TEST_F(WebGpuFaults, AProgramOfAUserIsToldWhenItIsCompiled) {
+  const Program program = Program::parse(
+      "program twice(inout y: f32[n]) lanes(n) { y[global_id.x] = y[global_id.x] * 2.0 }");
+  fake_.fail("wgpuDeviceCreateComputePipelineAsync", 0, 1);
+  const auto text = message([&] { device_->compile(program, {}); }, ErrorKind::Internal);
+  EXPECT_NE(text.find("'twice' does not compile"), std::string::npos) << text;
+  device_->compile(program, {});
 }
 
 }  // namespace

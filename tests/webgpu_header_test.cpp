@@ -39,11 +39,13 @@ static_assert(!Same<int(Status), int(uint64_t)>::value);
 
 #define CALL(name) static_assert(Same<call::name, decltype(::name)>::value, #name);
 HOLOGRAM_WEBGPU_CALLS(CALL)
+HOLOGRAM_WEBGPU_CALLS_OF_SOME(CALL)
 #undef CALL
 #define SAME(ours, theirs) \
   static_assert(Same<ours, std::remove_pointer_t<WGPU##theirs##Callback>>::value, #theirs);
 SAME(AdapterFound, RequestAdapter)
 SAME(DeviceMade, RequestDevice)
+SAME(PipelineMade, CreateComputePipelineAsync)
 SAME(Done, BufferMap)
 SAME(Done, QueueWorkDone)
 SAME(ScopeEnded, PopErrorScope)
@@ -94,6 +96,7 @@ AT(Limits, workgroups, Limits, maxComputeWorkgroupsPerDimension)
 CALLBACK(Callback<AdapterFound>, RequestAdapter)
 AT(Callback<AdapterFound>, mode, RequestAdapterCallbackInfo, mode)
 CALLBACK(Callback<DeviceMade>, RequestDevice)
+CALLBACK(Callback<PipelineMade>, CreateComputePipelineAsync)
 CALLBACK(Callback<Done>, BufferMap)
 CALLBACK(Callback<Done>, QueueWorkDone)
 CALLBACK(Callback<ScopeEnded>, PopErrorScope)
@@ -189,6 +192,7 @@ static_assert(is(Status::Success, WGPUStatus_Success));
 static_assert(is(Status::Success, WGPURequestAdapterStatus_Success));
 static_assert(is(Status::Success, WGPURequestDeviceStatus_Success));
 static_assert(is(Status::Success, WGPUMapAsyncStatus_Success));
+static_assert(is(Status::Success, WGPUCreatePipelineAsyncStatus_Success));
 static_assert(is(Status::Success, WGPUQueueWorkDoneStatus_Success));
 static_assert(is(Status::Success, WGPUPopErrorScopeStatus_Success));
 static_assert(is(ErrorType::None, WGPUErrorType_NoError));

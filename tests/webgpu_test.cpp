@@ -294,6 +294,11 @@ TEST_F(WebGpu, WhatTheCompilerSaysIsPassedOn) {
       message([&] { session->pipeline("culprit", printed); }, ErrorKind::Internal);
   for (const std::string part : {"'culprit'", session->info().name.c_str(), "nothing"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
+  printed.text = "@compute @workgroup_size(1) fn k() {}";
+  printed.entry = "missing";
+  EXPECT_NE(
+      message([&] { session->pipeline("culprit", printed); }, ErrorKind::Internal).find("missing"),
+      std::string::npos);
   // It is told once, and the device works on.
   session->check();
 }

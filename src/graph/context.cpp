@@ -150,6 +150,7 @@ void Context::keep(uint64_t hash, Plan plan) noexcept {
 
 void Context::run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* fresh,
                   const Node* has_memory) {
+  if (fresh != nullptr) rehearse(plan, nodes, *fresh);
   for (size_t i = 0; i < plan.steps.size(); i++) {
     PlannedStep& step = plan.steps[i];
     try {
@@ -166,6 +167,35 @@ void Context::run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* f
     }
   }
   if (tape_ == nullptr) stream().start();
+}
+
+// Takes down what the steps launch, and forgets it. Works may want to look at values, which ends it
+// there; what goes wrong is told when the steps run.
+void Context::rehearse(Plan& plan, const std::vector<Node*>& nodes, const Schedule& fresh) {
+  const bool one = plan.steps.size() == 1 && !plan.steps.front().opaque;
+  if (one || !state_.device->compiles_later() || state_.device->library() != nullptr) return;
+  Tape tape(true);
+  struct Before {
+    Tape*& place;
+    std::vector<std::pair<Node*, Storage>> results{};
+    ~Before() {
+      place = nullptr;
+      for (auto& [node, result] : results) node->result = std::move(result);
+    }
+  } before{tape_};
+  for (const PlannedStep& step : plan.steps)
+    for (const PlannedStep::Made& made : step.made) {
+      Node* const node = nodes[made.place];
+      before.results.emplace_back(node, node->result);
+    }
+  tape_ = &tape;
+  try {
+    for (size_t i = 0; i < plan.steps.size(); i++) compute(plan.steps[i], nodes, &fresh.steps[i]);
+  } catch (const Error&) {
+    return;
+  } catch (const Tape::Refused&) {
+    return;
+  }
 }
 
 void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const Step* fresh) {
@@ -214,7 +244,7 @@ void Context::prepare(PlannedStep& step, const Kernel& kernel) {
       const auto [read, written] = traffic(kernel);
       step.work = {.bytes = read + written, .flops = operations(kernel, how, program)};
     }
-    step.executable = state_.executable(program);
+    step.executable = state_.executable(program, step.scalars);
     step.program = program;
   }
   step.ready = true;

@@ -129,6 +129,8 @@ class Context {
   void run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* fresh,
            const Node* has_memory);
   void compute(PlannedStep& step, const std::vector<Node*>& nodes, const Step* fresh);
+  // Has the programs of steps that never ran compiled side by side, where the device does that.
+  void rehearse(Plan& plan, const std::vector<Node*>& nodes, const Schedule& fresh);
   void prepare(PlannedStep& step, const Kernel& kernel);
   void launch(const std::shared_ptr<const hal::Executable>& executable, hal::Launch launch,
               const Program& program, runtime::Work work);

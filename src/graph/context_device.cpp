@@ -32,7 +32,7 @@ Storage Context::allocate(uint64_t bytes) {
 void Context::launch(const Program& program, const Grid& grid,
                      std::span<const hal::Binding> buffers, std::span<const uint64_t> scalars,
                      runtime::Work work) {
-  const std::shared_ptr<hal::Executable> ready = state_.executable(program);
+  const std::shared_ptr<hal::Executable> ready = state_.executable(program, scalars);
   launch(ready,
          {.executable = ready.get(),
           .grid = grid,

@@ -27,6 +27,8 @@ struct Taped {
 
 class Tape {
  public:
+  // Of a rehearsal: nothing comes of it, and all memory is slots.
+  explicit Tape(bool rehearsal = false) : rehearsal_(rehearsal) {}
   // Thrown where something is asked for that no list can hold.
   struct Refused {
     std::string reason;
@@ -50,6 +52,7 @@ class Tape {
   Taped finish(hal::Stream& stream);
 
  private:
+  const bool rehearsal_;
   std::vector<std::shared_ptr<const hal::Slot>> slots_;
   uint64_t launches_ = 0, calls_ = 0;
   std::vector<hal::Command> commands_;

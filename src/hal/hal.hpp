@@ -87,6 +87,9 @@ class Executable {
 
 struct CompileOptions {
   bool check = false;  // look for races and reads of unset workgroup memory
+  // The first launch may wait for the compiler, and tell what is wrong; its scalars are these.
+  bool later = false;
+  std::span<const uint64_t> scalars = {};
 };
 
 struct Launch {
@@ -264,6 +267,8 @@ class Device {
   }
   virtual std::shared_ptr<Executable> compile(const program::Program& program,
                                               const CompileOptions& options) = 0;
+  // Whether programs that need to be ready later only are compiled side by side.
+  virtual bool compiles_later() const { return false; }
   virtual std::unique_ptr<Stream> stream() = 0;
   // Whether work may still go on when the call that asked for it has returned.
   virtual bool asynchronous() const { return false; }

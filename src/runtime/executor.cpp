@@ -130,8 +130,17 @@ void Executor::State::note(Profile& profile) {
 }
 
 std::shared_ptr<hal::Executable> Executor::State::executable(const Program& program) {
+  return compiled(program, {.check = config.check});
+}
+
+std::shared_ptr<hal::Executable> Executor::State::executable(const Program& program,
+                                                             std::span<const uint64_t> scalars) {
+  return compiled(program, {.check = config.check, .later = true, .scalars = scalars});
+}
+
+std::shared_ptr<hal::Executable> Executor::State::compiled(const Program& program,
+                                                           const hal::CompileOptions& options) {
   const Key key{program.hash(), program.name()};
-  const hal::CompileOptions options{.check = config.check};
   if (auto ready = known(key)) return ready;
   refuse_if_too_large(program);
   // Compiled without the lock; if two threads do it at once, one result is dropped.

@@ -28,6 +28,9 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
   }
 
   std::shared_ptr<hal::Executable> executable(const program::Program& program);
+  // The same, for a launch with these scalars that comes next.
+  std::shared_ptr<hal::Executable> executable(const program::Program& program,
+                                              std::span<const uint64_t> scalars);
   // How the device runs the program; empty if there is nothing to say. Nothing is kept or counted.
   std::string note(const program::Program& program);
   // The same of the kernels of a profile.
@@ -84,6 +87,8 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
     size_t operator()(const Key& key) const { return key.hash.low; }
   };
   std::shared_ptr<hal::Executable> known(const Key& key);
+  std::shared_ptr<hal::Executable> compiled(const program::Program& program,
+                                            const hal::CompileOptions& options);
 
   std::mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<hal::Executable>, KeyHash> executables_;

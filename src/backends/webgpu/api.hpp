@@ -122,6 +122,7 @@ struct Callback {  // by what is asked for
   void* user = nullptr;
   void* user2 = nullptr;
 };
+using PipelineMade = void(Status, ComputePipeline*, StringView, void*, void*);
 using AdapterFound = void(Status, Adapter*, StringView, void*, void*);
 using DeviceMade = void(Status, DeviceObject*, StringView, void*, void*);
 using Done = void(Status, StringView, void*, void*);  // a mapping, or work that was submitted
@@ -262,6 +263,8 @@ using wgpuDeviceGetQueue = Queue*(DeviceObject*);
 using wgpuDeviceCreateBuffer = GpuBuffer*(DeviceObject*, const BufferDescription*);
 using wgpuDeviceCreateShaderModule = ShaderModule*(DeviceObject*, const ShaderDescription*);
 using wgpuDeviceCreateComputePipeline = ComputePipeline*(DeviceObject*, const PipelineDescription*);
+using wgpuDeviceCreateComputePipelineAsync = Future(DeviceObject*, const PipelineDescription*,
+                                                    Callback<PipelineMade>);
 using wgpuDeviceCreateBindGroupLayout = BindGroupLayout*(DeviceObject*, const LayoutDescription*);
 using wgpuDeviceCreatePipelineLayout = PipelineLayout*(DeviceObject*,
                                                        const PipelineLayoutDescription*);
@@ -326,12 +329,15 @@ using wgpuBufferRelease = void(GpuBuffer*);
   X(wgpuQueueWriteBuffer) X(wgpuQueueOnSubmittedWorkDone) X(wgpuQueueRelease)                    \
   X(wgpuBufferMapAsync) X(wgpuBufferGetMappedRange) X(wgpuBufferGetConstMappedRange)             \
   X(wgpuBufferUnmap) X(wgpuBufferDestroy) X(wgpuBufferRelease)
+// What not every library does.
+#define HOLOGRAM_WEBGPU_CALLS_OF_SOME(X) X(wgpuDeviceCreateComputePipelineAsync)
 // clang-format on
 
-// The functions of the library; null before it is there.
+// The functions of the library; null before it is there, and where it does not do that.
 struct Api {
 #define CALL(name) call::name* name = nullptr;
   HOLOGRAM_WEBGPU_CALLS(CALL)
+  HOLOGRAM_WEBGPU_CALLS_OF_SOME(CALL)
 #undef CALL
 };
 

@@ -85,6 +85,13 @@ Callback<DeviceMade> on_device(const Awaited& answer) {
       });
 }
 
+Callback<PipelineMade> on_pipeline(const Awaited& answer) {
+  return callback<PipelineMade>(
+      answer, [](Status status, ComputePipeline* pipeline, StringView message, void* user, void*) {
+        settle(user, status, message, pipeline, ErrorType::None);
+      });
+}
+
 Callback<Done> on_done(const Awaited& answer) {
   return callback<Done>(answer, [](Status status, StringView message, void* user, void*) {
     settle(user, status, message, nullptr, ErrorType::None);

@@ -79,6 +79,7 @@ struct Answer {
 using Awaited = std::shared_ptr<Answer>;
 Callback<AdapterFound> on_adapter(const Awaited& answer);
 Callback<DeviceMade> on_device(const Awaited& answer);
+Callback<PipelineMade> on_pipeline(const Awaited& answer);
 Callback<Done> on_done(const Awaited& answer);
 Callback<ScopeEnded> on_scope(const Awaited& answer);
 

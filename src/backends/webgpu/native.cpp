@@ -19,6 +19,13 @@ std::string load(Api& api, std::string& name) {
   // one, which is not used, came after the last change.
   if (missing.empty() && library.get<void()>("wgpuInstanceGetWGSLLanguageFeatures") == nullptr)
     missing = "wgpuInstanceGetWGSLLanguageFeatures";
+  // wgpu-native has functions that end the process, as they are not written yet; it alone tells its
+  // version.
+  if (library.get<void>("wgpuGetVersion") == nullptr) {
+#define CALL(name) api.name = library.get<call::name>(#name);
+    HOLOGRAM_WEBGPU_CALLS_OF_SOME(CALL)
+#undef CALL
+  }
   if (missing.empty()) return {};
   return fmt::format("{} has another version of WebGPU's interface: it lacks {}", name, missing);
 }

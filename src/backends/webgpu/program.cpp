@@ -50,7 +50,8 @@ uint64_t value_of(const Argument& argument, const hal::Launch& launch, const Par
 
 }  // namespace
 
-WgProgram::WgProgram(std::shared_ptr<Session> session, const program::Program& program)
+WgProgram::WgProgram(std::shared_ptr<Session> session, const program::Program& program,
+                     const hal::CompileOptions& options)
     : session_(std::move(session)), name_(program.name()), group_lanes_(program.needs().lanes) {
   for (const program::BufferParam& buffer : program.buffers())
     element_bytes_.push_back(static_cast<uint32_t>(size_of(buffer.type)));
@@ -63,21 +64,40 @@ WgProgram::WgProgram(std::shared_ptr<Session> session, const program::Program& p
     if (argument.kind == Argument::Kind::Buffer || argument.kind == Argument::Kind::Stop)
       bindings_++;
   }
-  Kernel& first = several_.printed.multiples.empty() ? several_ : single_;
-  if (&first == &single_) single_.printed = print(false);
-  first.pipeline = session_->pipeline(name_, first.printed);
+  const bool one = several_.printed.multiples.empty();
+  if (!one) single_.printed = print(false);
+  Kernel& first = options.later ? kernel_for(options.scalars) : one ? several_ : single_;
+  if (options.later) started(first);
+  else made(first);
 }
 
-const WgProgram::Kernel& WgProgram::kernel_for(const hal::Launch& launch) const {
+WgProgram::Kernel& WgProgram::kernel_for(std::span<const uint64_t> scalars) const {
   for (const uint32_t slot : several_.printed.multiples)
-    if (launch.scalars[slot] % several_.printed.lanes_a_thread != 0) return single_;
-  const std::lock_guard lock(mutex_);
-  if (several_.pipeline == nullptr) several_.pipeline = session_->pipeline(name_, several_.printed);
+    if (scalars[slot] % several_.printed.lanes_a_thread != 0) return single_;
   return several_;
 }
 
+std::shared_ptr<Pipeline> WgProgram::started(Kernel& kernel) const {
+  const std::lock_guard lock(mutex_);
+  if (kernel.pipeline == nullptr) kernel.pipeline = session_->start(name_, kernel.printed);
+  return kernel.pipeline;
+}
+
+std::shared_ptr<Pipeline> WgProgram::made(Kernel& kernel) const {
+  std::shared_ptr<Pipeline> pipeline = started(kernel);
+  try {
+    session_->wait(name_, pipeline);
+  } catch (const Error&) {
+    const std::lock_guard lock(mutex_);
+    kernel.pipeline = nullptr;
+    throw;
+  }
+  return pipeline;
+}
+
 void WgProgram::launch(const hal::Launch& launch, const Part& part) const {
-  const Kernel& kernel = kernel_for(launch);
+  Kernel& kernel = kernel_for(launch.scalars);
+  const std::shared_ptr<Pipeline> pipeline = made(kernel);
   const dialects::Printed& printed = kernel.printed;
   std::vector<Session::Bound> bound(bindings_);
   std::vector<std::byte> parameters(printed.block_bytes);
@@ -101,7 +121,7 @@ void WgProgram::launch(const hal::Launch& launch, const Part& part) const {
   }
   const uint64_t needed =
       part.end > part.first ? (part.end - part.first - 1) / printed.groups + 1 : 1;
-  session_->launch(name_, *kernel.pipeline, bound, parameters,
+  session_->launch(name_, *pipeline, bound, parameters,
                    static_cast<uint32_t>(std::min(needed, kMostBlocks)), part.times);
 }
 

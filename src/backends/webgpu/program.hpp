@@ -17,10 +17,12 @@ struct Part {
 };
 
 // Where threads may have several lanes there are two kernels, one for launches whose numbers are
-// multiples of how many, and one for all; the second of them is made when it is first needed.
+// multiples of how many, and one for all, each made when it is first needed. The second is made at
+// once where nothing is known of the launches.
 class WgProgram final : public hal::Executable {
  public:
-  WgProgram(std::shared_ptr<Session> session, const program::Program& program);
+  WgProgram(std::shared_ptr<Session> session, const program::Program& program,
+            const hal::CompileOptions& options);
 
   const std::string& name() const { return name_; }
   uint32_t groups() const { return several_.printed.groups; }  // that a block works on at a time
@@ -32,9 +34,11 @@ class WgProgram final : public hal::Executable {
  private:
   struct Kernel {
     dialects::Printed printed;
-    std::shared_ptr<const Pipeline> pipeline;
+    std::shared_ptr<Pipeline> pipeline;  // once it was started
   };
-  const Kernel& kernel_for(const hal::Launch& launch) const;
+  Kernel& kernel_for(std::span<const uint64_t> scalars) const;
+  std::shared_ptr<Pipeline> started(Kernel& kernel) const;
+  std::shared_ptr<Pipeline> made(Kernel& kernel) const;
 
   std::shared_ptr<Session> session_;
   std::string name_;
@@ -42,9 +46,9 @@ class WgProgram final : public hal::Executable {
   uint32_t group_lanes_;
   uint32_t bindings_ = 0;  // buffers, and what stops loops
   bool may_go_on_ = false;
-  Kernel single_;  // lanes a thread; empty where `several_` does every launch
-  mutable std::mutex mutex_;
-  mutable Kernel several_;
+  mutable std::mutex mutex_;  // of their pipelines
+  mutable Kernel several_;    // lanes a thread
+  mutable Kernel single_;     // empty where `several_` does every launch
 };
 
 #ifdef __EMSCRIPTEN__

@@ -165,14 +165,14 @@ void Session::check() {
   throw core::error(Text::DriverFailed, info_.name, where, std::exchange(health_->error, {}));
 }
 
-std::shared_ptr<const Pipeline> Session::pipeline(const std::string& program,
-                                                  const dialects::Printed& printed) {
+std::shared_ptr<Pipeline> Session::start(const std::string& program,
+                                         const dialects::Printed& printed) {
   check();
   const core::KeepSignalHandlers keep;
   const auto lock = this->lock();
   if (pipelines_.size() > kMostPipelines)
     std::erase_if(pipelines_, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<const Pipeline>& known = pipelines_[printed.text];
+  std::weak_ptr<Pipeline>& known = pipelines_[printed.text];
   if (auto ready = known.lock()) return ready;
   using Kind = dialects::Argument::Kind;
   std::vector<LayoutEntry> entries;
@@ -209,15 +209,23 @@ std::shared_ptr<const Pipeline> Session::pipeline(const std::string& program,
     description.layout = all.get();
     description.module = module.get();
     description.entry = text(printed.entry);
+    if (starts()) {
+      made->coming = std::make_shared<Answer>();
+      api_.wgpuDeviceCreateComputePipelineAsync(device_.get(), &description,
+                                                on_pipeline(made->coming));
+      return;
+    }
     made->pipeline = own(api_.wgpuDeviceCreateComputePipeline(device_.get(), &description),
                          api_.wgpuComputePipelineRelease);
+    made->ready = made->pipeline != nullptr;
   };
   std::string wrong = scoped(make, nullptr, "program '" + program + "' does not compile");
   {
     const std::lock_guard health(health_->mutex);
     if (wrong.empty()) wrong = std::exchange(health_->error, {});
   }
-  if (!wrong.empty() || made->pipeline == nullptr) {
+  if (!wrong.empty() || (made->coming == nullptr && !made->ready)) {
+    take(*made, true);
     made->layout.reset();
     made->pipeline.reset();
     throw core::error(Text::ProgramNotCompiled, program, info_.name, first_lines(wrong));
@@ -226,9 +234,34 @@ std::shared_ptr<const Pipeline> Session::pipeline(const std::string& program,
   return made;
 }
 
+void Session::take(Pipeline& pipeline, bool wait) {
+  if (pipeline.ready || pipeline.coming == nullptr || is_ending()) return;
+  const auto there = [&] { return pipeline.coming->there; };
+  if (wait && !lost()) wait_for(api_, instance_.get(), hal::Clock::now() + kPatience, there);
+  auto* const made = static_cast<ComputePipeline*>(std::exchange(pipeline.coming->object, nullptr));
+  pipeline.pipeline = own(made, api_.wgpuComputePipelineRelease);
+  pipeline.ready = made != nullptr && pipeline.coming->good();
+}
+
+void Session::wait(const std::string& program, const std::shared_ptr<Pipeline>& pipeline) {
+  if (pipeline->ready) return;
+  const core::KeepSignalHandlers keep;
+  wait(pipeline->coming, {}, nullptr);
+  const auto lock = this->lock();
+  take(*pipeline, false);
+  if (pipeline->ready) return;
+  // Whoever wants it again has it made again.
+  std::erase_if(pipelines_, [&](const auto& entry) {
+    return !entry.second.owner_before(pipeline) && !pipeline.owner_before(entry.second);
+  });
+  throw core::error(Text::ProgramNotCompiled, program, info_.name,
+                    first_lines(pipeline->coming->message));
+}
+
 Pipeline::~Pipeline() {
   if (layout == nullptr && pipeline == nullptr) return;
   const auto lock = session->lock();
+  session->take(*this, true);
   session->forget(layout.get());
   layout.reset();
   pipeline.reset();

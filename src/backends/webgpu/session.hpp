@@ -13,11 +13,13 @@ namespace hologram::backends::webgpu {
 
 class Session;
 
-// A kernel made ready, and what its bindings are.
+// A kernel that is made ready, and what its bindings are.
 struct Pipeline {
   std::shared_ptr<Session> session;
   Owned<BindGroupLayout> layout;
   Owned<ComputePipeline> pipeline;
+  std::atomic<bool> ready{false};  // there is one
+  Awaited coming;                  // null: it was made at once
   ~Pipeline();
 };
 
@@ -88,9 +90,17 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // OutOfMemory. One that is `mapped` is the host's until it is unmapped.
   Owned<GpuBuffer> make_buffer(uint64_t bytes, uint64_t uses, bool mapped = false);
-  // ProgramNotCompiled, with the first lines of what the compiler says.
-  std::shared_ptr<const Pipeline> pipeline(const std::string& program,
-                                           const dialects::Printed& printed);
+  // Starts to make a kernel ready, as others are made that are started before it is waited for.
+  // Both throw ProgramNotCompiled, with the first lines of what the compiler says.
+  std::shared_ptr<Pipeline> start(const std::string& program, const dialects::Printed& printed);
+  void wait(const std::string& program, const std::shared_ptr<Pipeline>& pipeline);
+  std::shared_ptr<Pipeline> pipeline(const std::string& program, const dialects::Printed& printed) {
+    const auto started = start(program, printed);
+    wait(program, started);
+    return started;
+  }
+  // Whether kernels are made side by side.
+  bool starts() const { return api_.wgpuDeviceCreateComputePipelineAsync != nullptr; }
 
   struct Bound {
     GpuBuffer* buffer = nullptr;
@@ -129,6 +139,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // Before a buffer or layout goes: nothing is kept that is bound to it. With the lock.
   void forget(const void* object);
+  // What has come of a pipeline that was started. With the lock.
+  void take(Pipeline& pipeline, bool wait);
 
   // A launch that ran over its limit: until it is done, nothing else is started.
   void give_up(Awaited done, const std::string& program);
@@ -186,7 +198,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::map<std::vector<uint64_t>, Owned<BindGroup>> groups_;
   std::vector<uint64_t> sought_;            // among them
   std::vector<Staging> readers_, writers_;  // that no copy has
-  std::map<std::string, std::weak_ptr<const Pipeline>> pipelines_;
+  std::map<std::string, std::weak_ptr<Pipeline>> pipelines_;
   Awaited overdue_;
   std::string culprit_;
   Awaited started_;           // by start

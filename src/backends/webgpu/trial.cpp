@@ -39,7 +39,7 @@ bool same(float a, float b) {
 std::vector<std::byte> outcome(const std::shared_ptr<Session>& session, const char* text,
                                std::span<const std::byte> in, uint64_t lanes, uint64_t bytes) {
   const Program program = Program::parse(text, "trial");
-  const WgProgram ready(session, program);
+  const WgProgram ready(session, program, {});
   WgBuffer from(session, in.size()), to(session, bytes);
   session->write(from.buffer(), 0, in.data(), in.size());
   const hal::Binding bindings[] = {{&from, 0, in.size()}, {&to, 0, bytes}};

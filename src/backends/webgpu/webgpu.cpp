@@ -38,9 +38,10 @@ class WgDevice final : public hal::Device {
   bool divides_buffers() const override { return false; }
   std::unique_ptr<hal::Buffer> adopt(std::byte*, uint64_t) override { return nullptr; }
   std::shared_ptr<hal::Executable> compile(const program::Program& program,
-                                           const hal::CompileOptions&) override {
-    return std::make_shared<WgProgram>(session_, program);
+                                           const hal::CompileOptions& options) override {
+    return std::make_shared<WgProgram>(session_, program, options);
   }
+  bool compiles_later() const override { return session_->starts(); }
   std::unique_ptr<hal::Stream> stream() override { return std::make_unique<WgStream>(session_); }
   bool asynchronous() const override { return true; }
   bool keeps_time() const override { return !kInPage && session_->has(kTimestamps); }

@@ -95,7 +95,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Pipeline> start(const std::string& program, const dialects::Printed& printed);
   void wait(const std::string& program, const std::shared_ptr<Pipeline>& pipeline);
   std::shared_ptr<Pipeline> pipeline(const std::string& program, const dialects::Printed& printed) {
-    const auto started = start(program, printed);
+    auto started = start(program, printed);
     wait(program, started);
     return started;
   }

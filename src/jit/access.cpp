@@ -223,6 +223,18 @@ bool Compiler::store_uniform(const Inst& i) {
   return true;
 }
 
+// A processor that is to write a line without having it stops when a few of them are on their way,
+// and stores that follow each other closely get there at once.
+void Compiler::announce_stores(const Address& first, uint32_t elements) {
+  constexpr int32_t kLine = 64, kAhead = 16 * kLine;
+  const auto bytes = static_cast<int32_t>(elements * first.element);
+  for (int32_t at = 0; at < bytes; at += kLine) {
+    Address line = first;
+    line.bytes += kAhead + at;
+    target_.announce_store(line);
+  }
+}
+
 void Compiler::store_neighbours(const Inst& i) {
   const DType stored = module_.buffers[i.slot].type;
   const BaseReg index = extended(i.args[0]);
@@ -242,6 +254,7 @@ void Compiler::store_neighbours(const Inst& i) {
     target_.jump(end);
     bind(some);
   }
+  if (all_inside) announce_stores(address(0), unroll_ * target_.width);
   for (uint32_t k = 0; k < unroll_; k++)
     target_.store_run(stored, address(k), operand(i.args[1], k),
                       all_inside ? BaseReg() : inside(i, k));

@@ -123,6 +123,7 @@ class Compiler {
   void store(const Inst& i);
   bool store_uniform(const Inst& i);
   void store_neighbours(const Inst& i);
+  void announce_stores(const Address& first, uint32_t elements);
   void store_any(const Inst& i);
   Address run_address(uint32_t slot, BaseReg index);
   bool neighbours(uint32_t index) const;

@@ -67,6 +67,7 @@ class X86 final : public Target {
   std::optional<Operand> in_memory(DType stored, const Address& from) override;
   BaseReg load_run(DType stored, const Address& from, BaseReg mask) override;
   void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) override;
+  void announce_store(const Address& to) override { cc_.prefetchw(memory(to, 64)); }
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                  BaseReg mask) override;
   void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,

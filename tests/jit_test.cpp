@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -218,6 +220,80 @@ TEST_F(Jit, OperationsOnSpecialValues) {
         ASSERT_FALSE(HasFailure());
       }
   EXPECT_GT(count, 1000u);
+}
+
+// ---- Quotients by a number that is the same in all lanes ----------------------------------------
+
+constexpr int64_t kLeast = int64_t{1} << 23,
+                  kMost = int64_t{1} << 24;  // of significands, as wholes
+
+// n / 2^power modulo an odd number.
+int64_t halved(int64_t n, int power, int64_t modulus) {
+  for (; power > 0; power--) n = (n % 2 == 0 ? n : n + modulus) / 2;
+  return n % modulus;
+}
+
+// Significands whose quotients by this one lie as near as can be to the middle between two floats,
+// some of its neighbours, and some others.
+std::vector<int64_t> hard_dividends(int64_t by, oracle::Choices& choices) {
+  std::vector<int64_t> found;
+  const auto add = [&](int64_t a) {
+    if (a >= kLeast && a < kMost) found.push_back(a);
+  };
+  for (int64_t off = 1; off <= 9; off++)
+    for (const int power : {24, 25}) {
+      const int64_t a = halved(off, power, by);
+      for (const int64_t near : {a, by - a}) add(near), add(near + by);
+    }
+  for (int64_t k = -3; k <= 3; k++) add(by + k), add(kMost - 4 + k), add(kLeast + 3 + k);
+  for (int k = 0; k < 9; k++) add(kLeast + int64_t{choices.below(kLeast)});
+  return found;
+}
+
+TEST_F(Jit, QuotientsByOneNumber) {
+  const Program program = Program::parse(
+      "program p(in x: f32[n], in by: f32[m], out y: f32[n]) lanes(n) {\n"
+      "  i = global_id.x; b = by[0]\n  if i < n { y[i] = x[i] / b } }");
+  oracle::Choices choices(1);
+  const auto expect_quotients = [&](const std::vector<float>& x, float by) {
+    const auto count = static_cast<int64_t>(x.size());
+    for (const Both& both : instruction_sets()) {
+      const auto results =
+          both.compiled.run(program, {{"x", Array::borrow(DType::F32, {count}, x.data())},
+                                      {"by", Array::borrow(DType::F32, {1}, &by)}});
+      const auto y = results.at("y").as<float>();
+      for (size_t i = 0; i < x.size(); i++)
+        ASSERT_TRUE(oracle::same(DType::F32, std::bit_cast<uint32_t>(x[i] / by),
+                                 std::bit_cast<uint32_t>(y[i])))
+            << fmt::format("{}: {:a} / {:a} gives {:a}", both.target.name, x[i], by, y[i]);
+    }
+  };
+  // Exponents that the shorter way takes, and some at and beyond its ends.
+  constexpr int kExponents[] = {-149, -126, -119, -110, -101, -100, -99,
+                                -1,   0,    1,    99,   100,  101,  127};
+  for (int round = 0; round < 400; round++) {
+    const int64_t by =
+        round < 50 ? kMost - 1 - 2 * round : kLeast + 1 + 2 * int64_t{choices.below(kLeast / 2)};
+    std::vector<float> x;
+    for (const int64_t a : hard_dividends(by, choices))
+      x.push_back(static_cast<float>(a) * (a % 3 == 0 ? -0x1p-23f : 0x1p-23f));
+    x.push_back(0);
+    const int power = round % 50 - 25;
+    ASSERT_NO_FATAL_FAILURE(
+        expect_quotients(x, std::ldexp(static_cast<float>(round % 7 == 0 ? -by : by), power - 23)));
+    for (float& v : x)
+      v = std::ldexp(v, kExponents[static_cast<size_t>(round) % std::size(kExponents)]);
+    ASSERT_NO_FATAL_FAILURE(expect_quotients(x, std::ldexp(static_cast<float>(by), power - 23)));
+    x.push_back(-0.0f);
+    ASSERT_NO_FATAL_FAILURE(expect_quotients(x, static_cast<float>(by)));
+  }
+  std::vector<float> specials(300);
+  for (float& v : specials)
+    v = std::bit_cast<float>(static_cast<uint32_t>(oracle::random_value(DType::F32, choices)));
+  const std::vector<float> zeros(100, 0.0f), ordinary(100, 1.5f);
+  for (const float by : specials)
+    for (const std::vector<float>& x : {specials, zeros, ordinary})
+      ASSERT_NO_FATAL_FAILURE(expect_quotients(x, by));
 }
 
 TEST_F(Jit, ConversionsFromEveryElementToEveryOther) {

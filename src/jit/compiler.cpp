@@ -129,7 +129,9 @@ void Compiler::groups() {
   for (const Region& r : regions()) {
     hoist(r.begin, r.end, true);
     region(r);
-    if (r.end < module_.body.insts.size()) reduce(inst(r.end));
+    if (r.end == module_.body.insts.size()) continue;
+    reduce(inst(r.end));
+    prepare_divisor(inst(r.end).id);
   }
   target_.scalar_op(Op::Add, DType::I64, group_, group_, asmjit::imm(1));
   target_.jump_if(Cond::Less, group_, end, true, next);
@@ -212,6 +214,7 @@ void Compiler::hoist(uint32_t begin, uint32_t end, bool by_row) {
     const Inst& i = inst(at);
     if (!hoisted_[at] || analysis_.by_row[i.id] != by_row) continue;
     instruction(at);
+    prepare_divisor(i.id);
   }
 }
 

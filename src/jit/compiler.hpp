@@ -109,6 +109,7 @@ class Compiler {
   void affine(const Inst& i);
   void uniform(const Inst& i);
   bool uniform_integer(const Inst& i);
+  void prepare_divisor(uint32_t value);
   bool negated(uint32_t at) const;
   void varying(uint32_t at);
   uint32_t dying(uint32_t at) const;
@@ -146,7 +147,8 @@ class Compiler {
   std::vector<BaseReg> masks_;  // of the lanes that take part, a vector each; empty: all
   uint32_t level_ = 0, levels_ = 0;
   std::vector<Value> values_, variables_;
-  std::vector<BaseReg> data_, lengths_;  // of buffers
+  std::map<uint32_t, Target::Divisor> divisors_;  // by value: what many numbers are divided by
+  std::vector<BaseReg> data_, lengths_;           // of buffers
   Tested tested_;
   std::vector<BaseReg> rooms_;  // how many first indices leave a whole chunk inside
   // Where the lanes of a chunk are done again one by one, if they differ in the number of rounds of

@@ -101,6 +101,15 @@ class Target {
   virtual std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
                                       uint32_t dying) = 0;
 
+  // Many numbers by one, where that can be done faster than by pure(): what is known of the one
+  // beforehand, if so, and the quotients, bit for bit those of pure().
+  struct Divisor {
+    BaseReg value, reciprocal, limit;
+  };
+  virtual std::optional<Divisor> divisor(DType /*type*/, const Operand& /*b*/) { return {}; }
+  virtual void divide(const Divisor& /*by*/, std::span<const Operand> /*a*/,
+                      std::span<Operand> /*quotients*/) {}
+
   // Not a comparison of floats, in one instruction.
   virtual BaseReg compare_not(Op op, DType from, std::span<const Operand> in) = 0;
   // The least or most of two floats of which none is NaN, in less time than pure() takes.

@@ -1,4 +1,5 @@
 // Pure operations: on scalars where all lanes agree, on vectors where they differ.
+#include <algorithm>
 #include <optional>
 
 #include "jit/compiler.hpp"
@@ -213,6 +214,17 @@ uint32_t Compiler::dying(uint32_t at) const {
   return bits;
 }
 
+// If lanes that differ are divided by this value, which does not.
+void Compiler::prepare_divisor(uint32_t value) {
+  const auto divides = [&](const Inst& i) {
+    return i.op == Op::Div && i.args[1] == value && form(i.id) == Form::Varying;
+  };
+  const auto& all = module_.body.insts;
+  if (!is_float(type(value)) || std::none_of(all.begin(), all.end(), divides)) return;
+  if (const auto known = target_.divisor(type(value), operand(value, 0)))
+    divisors_.insert_or_assign(value, *known);
+}
+
 // A comparison of floats of which only the opposite is asked for.
 bool Compiler::negated(uint32_t at) const {
   const Inst& i = inst(at);
@@ -226,6 +238,11 @@ void Compiler::varying(uint32_t at) {
   const Inst& i = inst(at);
   const size_t n = program::arity(i);
   if (i.id != kNone && negated(at)) return;  // done by the negation
+  if (const auto by = divisors_.find(i.args[1]); i.op == Op::Div && by != divisors_.end()) {
+    std::array<Operand, kMaxUnroll> dividends;
+    for (uint32_t k = 0; k < unroll_; k++) dividends[k] = operand(i.args[0], k);
+    return target_.divide(by->second, {dividends.data(), unroll_}, values_[i.id].vectors);
+  }
   const uint32_t dies = dying(at);
   for (uint32_t k = 0; k < unroll_; k++) {
     std::array<Operand, 3> in;

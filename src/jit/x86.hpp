@@ -53,6 +53,9 @@ class X86 final : public Target {
   std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
                               uint32_t dying) override;
 
+  std::optional<Divisor> divisor(DType type, const Operand& b) override;
+  void divide(const Divisor& by, std::span<const Operand> a, std::span<Operand> quotients) override;
+
   BaseReg compare_not(Op op, DType from, std::span<const Operand> in) override;
   BaseReg extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) override;
   bool jump_if_nan(DType type, std::span<const Operand> in, Label to) override;

@@ -105,7 +105,9 @@ std::optional<BaseReg> X86::floating(Op op, DType type, std::span<const Operand>
     const bool commutes = program::info(op).commutative;
     if (a.isMem() && commutes) std::swap(a, b);
     const Vec left = any(type, a);
-    const Vec to = result_in(type, a, (a == in[0] ? dying & 1 : dying & 2) != 0);
+    if (a != in[0]) dying = dying >> 1 & 1;
+    const bool second = (dying & 2) != 0 && b.isReg();
+    const Vec to = second ? b.as<Vec>() : result_in(type, a, (dying & 1) != 0);
     cc_.emit(row.ids[which], to, left, b);
     return to;
   }

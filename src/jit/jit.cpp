@@ -39,6 +39,8 @@ bool in_line(const program::Inst& inst) {
   }
 }
 
+[[maybe_unused]] bool in_line_of_avx512(const program::Inst& inst) { return in_line(inst) && inst.op != Op::Exp; }
+
 using Maker = std::unique_ptr<Target> (*)(asmjit::CodeHolder& code, bool wide, uint32_t held);
 
 // The instruction sets of this processor that there is a compiler for.
@@ -48,20 +50,21 @@ struct Machine {
   std::string_view name;
   uint32_t lanes;  // of 32 bits
   uint32_t registers;
+  bool (*in_line)(const program::Inst& inst);  // what the target does not know itself
   Maker make;
 };
 constexpr Machine kMachines[] = {
 #if defined(__x86_64__)
-    {Isa::Avx512, "avx512", "AVX-512", 16, 32,
+    {Isa::Avx512, "avx512", "AVX-512", 16, 32, in_line_of_avx512,
      [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
        return std::make_unique<X86>(code, true, wide, held);
      }},
-    {Isa::Avx2, "avx2", "AVX2", 8, 16,
+    {Isa::Avx2, "avx2", "AVX2", 8, 16, in_line,
      [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
        return std::make_unique<X86>(code, false, wide, held);
      }},
 #elif defined(__aarch64__)
-    {Isa::Neon, "neon", "NEON", 4, 32,
+    {Isa::Neon, "neon", "NEON", 4, 32, in_line,
      [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
        return std::make_unique<Arm>(code, wide, held);
      }},
@@ -97,7 +100,7 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
                                      [&](const Machine& m) { return m.isa == isa; });
   if (machine == std::end(kMachines)) return "its instruction set has no compiler";
   try {
-    program::Module expanded = program::expand_functions(module, in_line);
+    program::Module expanded = program::expand_functions(module, machine->in_line);
     // Expansions convert their constants.
     if (expanded.body.insts.size() != module.body.insts.size()) program::simplify(expanded);
     if (expanded.body.insts.size() > kLongest) return "it is too long";

@@ -112,6 +112,7 @@ class X86 final : public Target {
   BaseReg fused(DType type, std::span<const Operand> in, uint32_t dying);
   std::optional<BaseReg> shift(Op op, DType type, std::span<const Operand> in);
   std::optional<BaseReg> logic(Op op, std::span<const Operand> in);
+  BaseReg exponential(const Operand& v);  // x86_functions.cpp
   // x86_convert.cpp
   std::optional<BaseReg> compare(Op op, DType from, std::span<const Operand> in);
   BaseReg compare_floats(uint32_t predicate, DType from, Vec a, const Operand& b);

@@ -123,6 +123,9 @@ std::optional<BaseReg> X86::floating(Op op, DType type, std::span<const Operand>
     case Op::Max: return least_or_most(op == Op::Max, type, in);
     case Op::Fma:
     case Op::Mad: return fused(type, in, dying);
+    case Op::Exp:
+      if (!avx512_ || which) return {};
+      return exponential(in[0]);
     case Op::Sqrt: {
       const Vec to = of(type);
       cc_.emit(which ? I::kIdVsqrtpd : I::kIdVsqrtps, to, in[0]);

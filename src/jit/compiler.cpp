@@ -293,6 +293,10 @@ Compiler::Guard Compiler::guard_of(const Region& r) const {
   return guard;
 }
 
+// Loops take as long for a vector as for several side by side, as they wait for their own results:
+// what is left behind the last of many is done by so many parts of it first.
+constexpr uint32_t kManySideBySide = 8, kPartsOfChunk = 4;
+
 // Whole chunks, then what is left a masked vector at a time; so is a chunk that bails out.
 void Compiler::chunks(const Region& r, const Guard& guard) {
   const BaseReg frame = target_.argument(), end = target_.scalar(), last = target_.scalar();
@@ -327,6 +331,25 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
   if (analysis_.grouped) return;
 
   bind(rest);
+  const auto loops = [&](const Inst& i) { return i.op == Op::For; };
+  const auto& insts = module_.body.insts;
+  if (unroll_ >= kManySideBySide &&
+      std::any_of(insts.begin() + r.begin, insts.begin() + r.end, loops)) {
+    const BaseReg last_part = target_.scalar();
+    const Label part = label(), few = label();
+    unroll_ /= kPartsOfChunk;
+    measure_rooms();
+    target_.scalar_op(Op::Sub, DType::I64, last_part, end, asmjit::imm(lanes()));
+    target_.jump_if(Cond::Greater, x_, last_part, true, few);
+    bind(part);
+    bail_ = bail;
+    careful_ = careful;
+    chunk(r, guard);
+    bail_ = Label();
+    target_.scalar_op(Op::Add, DType::I64, x_, x_, asmjit::imm(lanes()));
+    target_.jump_if(Cond::LessEqual, x_, last_part, true, part);
+    bind(few);
+  }
   target_.copy(until, end);
   target_.jump_if(Cond::GreaterEqual, x_, end, true, done);
   target_.jump(again);

@@ -83,6 +83,12 @@ World& world() {
   return *world;
 }
 
+void lose(const char* why) {
+  const auto lost = std::exchange(world().lost, {});
+  if (lost.call != nullptr)
+    lost.call(nullptr, Lost::Unknown, {why, std::strlen(why)}, lost.user, lost.user2);
+}
+
 StringView text(const char* words) { return {words, std::strlen(words)}; }
 
 void take_down(StringView code) {
@@ -189,7 +195,7 @@ Future wgpuDevicePopErrorScope(DeviceObject*, Callback<ScopeEnded> ended) {
   ended.call(Status::Success, scope.error, text(scope.message), ended.user, ended.user2);
   return {};
 }
-void wgpuDeviceDestroy(DeviceObject*) {}
+void wgpuDeviceDestroy(DeviceObject*) { lose("it was destroyed"); }
 
 void wgpuCommandEncoderResolveQuerySet(CommandEncoder*, QuerySet*, uint32_t, uint32_t, GpuBuffer*,
                                        uint64_t) {}
@@ -288,10 +294,7 @@ void fake_webgpu(hologram::FakeWebGpu* control) {
     const std::lock_guard lock(world().mutex);
     return world().calls[name];
   };
-  control->lose = [](const char* why) {
-    const auto lost = std::exchange(world().lost, {});
-    if (lost.call != nullptr) lost.call(nullptr, Lost::Unknown, text(why), lost.user, lost.user2);
-  };
+  control->lose = lose;
   control->live = [] { return world().live; };
   control->most_made = [] { return world().most_made; };
   control->wrong = [] { return world().wrong.c_str(); };

@@ -6,9 +6,9 @@
 //   bench_device [--size N] [--rounds N] [--only NAME,…]
 //
 // The device is the one that HOLOGRAM_BACKEND names. Products of matrices and convolutions
-// come last. Names are those that are printed, "small": what costs the host more than the device,
-// "captured": products in a graph, "copies": of pinned memory where it has such, "products" and
-// "convolutions": all of these.
+// come last. Names are those that are printed, "first": what compilers take, "small": what costs
+// the host more than the device, "captured": products in a graph, "copies": of pinned memory where
+// it has such, "products" and "convolutions": all of these.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,6 +48,11 @@ struct Work {
 
 Tensor mean_of_rows(const Tensor& x) { return ops::mean(x, -1, true); }
 
+Tensor layer_norm(const Tensor& x) {
+  const Tensor d = x - mean_of_rows(x);
+  return d * ops::rsqrt(mean_of_rows(d * d) + 1e-5);
+}
+
 constexpr Work kWorks[] = {
     {"add", 2, false, 3, [](const std::vector<Tensor>& x) { return x[0] + x[1]; }},
     {"relu", 1, false, 2, [](const std::vector<Tensor>& x) { return ops::relu(x[0]); }},
@@ -58,11 +63,7 @@ constexpr Work kWorks[] = {
     {"row sums", 1, true, 1, [](const std::vector<Tensor>& x) { return ops::sum(x[0], 1); }},
     {"column sums", 1, true, 1, [](const std::vector<Tensor>& x) { return ops::sum(x[0], 0); }},
     {"softmax", 1, true, 2, [](const std::vector<Tensor>& x) { return ops::softmax(x[0]); }},
-    {"layer norm", 1, true, 2,
-     [](const std::vector<Tensor>& x) {
-       const Tensor d = x[0] - mean_of_rows(x[0]);
-       return d * ops::rsqrt(mean_of_rows(d * d) + 1e-5);
-     }},
+    {"layer norm", 1, true, 2, [](const std::vector<Tensor>& x) { return layer_norm(x[0]); }},
     {"rms norm", 1, true, 2,
      [](const std::vector<Tensor>& x) {
        return x[0] * ops::rsqrt(mean_of_rows(x[0] * x[0]) + 1e-5);
@@ -125,6 +126,28 @@ double seconds_of_kernels(const Work& work, int64_t size, const BackendConfig& c
   const double before = seconds();
   for (int i = 0; i < kTimes; i++) work.compute(inputs).eval();
   return (seconds() - before) / kTimes;
+}
+
+// What the first results of several kernels take in a process: compilers, most of all, unless
+// something keeps what they made.
+void first(const Executor& executor) {
+  std::vector<float> values(64'000);
+  for (size_t i = 0; i < values.size(); i++) values[i] = static_cast<float>(i % 1000) / 250 - 2;
+  const Tensor x = Tensor::from_vector(values, {64, 1000}, executor).eval();
+  executor.synchronize();
+  const auto start = Clock::now();
+  const std::vector<Tensor> results = {ops::softmax(x),
+                                       layer_norm(x),
+                                       ops::sort(ops::tanh(x), 1),
+                                       ops::cumsum(ops::exp(x.transpose()), 0),
+                                       ops::argmax(x, 0),
+                                       ops::gelu(x)};
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  eval(results);
+  const double started = seconds();
+  executor.synchronize();
+  fmt::print("first results: {:.0f} ms until all was started, {:.0f} ms in all\n", started * 1e3,
+             seconds() * 1e3);
 }
 
 // There and back: of memory that the device reads by itself, where there is such. 256 MiB, or as
@@ -267,6 +290,7 @@ int main(int argc, char** argv) {
                executor.device().driver, "work", "waited for", "in a row", "bandwidth", "kernels",
                "bits of the CPU");
     bool good = true;
+    if (options.wants("first")) first(executor);
     for (const Work& work : kWorks) {
       if (!options.wants(work.name)) continue;
       const double off = difference(work, executor);

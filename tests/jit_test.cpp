@@ -296,6 +296,26 @@ TEST_F(Jit, QuotientsByOneNumber) {
       ASSERT_NO_FATAL_FAILURE(expect_quotients(x, by));
 }
 
+// Of all 2^32 floats one in some thousand, from each exponent: exp has a way of its own.
+TEST_F(Jit, ExpOfManyFloats) {
+  const Program program = Program::parse(
+      "program p(in x: f32[n], out y: f32[n]) lanes(n) {\n"
+      "  i = global_id.x\n  if i < n { y[i] = exp(x[i]) } }");
+  constexpr uint32_t kStep = 4093;
+  std::vector<float> x(UINT32_MAX / kStep);
+  for (size_t i = 0; i < x.size(); i++)
+    x[i] = std::bit_cast<float>(static_cast<uint32_t>(i) * kStep);
+  const Array given = Array::borrow(DType::F32, {static_cast<int64_t>(x.size())}, x.data());
+  for (const Both& both : instruction_sets()) {
+    const Array expected = both.interpreted.run(program, {{"x", given}}).at("y");
+    const Array made = both.compiled.run(program, {{"x", given}}).at("y");
+    for (size_t i = 0; i < x.size(); i++)
+      ASSERT_TRUE(oracle::same(DType::F32, std::bit_cast<uint32_t>(expected.as<float>()[i]),
+                               std::bit_cast<uint32_t>(made.as<float>()[i])))
+          << fmt::format("{}: exp({:a}) gives {:a}", both.target.name, x[i], made.as<float>()[i]);
+  }
+}
+
 TEST_F(Jit, ConversionsFromEveryElementToEveryOther) {
   for (size_t from = 1; from < kDTypeCount; from++)
     for (size_t to = 1; to < kDTypeCount; to++) {

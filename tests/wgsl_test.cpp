@@ -380,9 +380,7 @@ TEST_F(Wgsl, FeaturesAreEnabledWhereTheyAreUsed) {
     how.webgpu.subgroup = features ? 32 : 0;
     return print(Program::parse(fmt::format(kText, name, more)), Language::Wgsl, how).text;
   };
-  const auto has = [](const std::string& text, std::string_view part) {
-    return text.find(part) != std::string::npos;
-  };
+  const auto has = [](const auto& text, auto part) { return text.find(part) != std::string::npos; };
   const std::string twice = text("twice", "b = group_reduce_max(v)", true);
   EXPECT_TRUE(has(twice, "enable f16;\nenable subgroups;\n"));
   EXPECT_TRUE(has(twice, "subgroupShuffleDown("));

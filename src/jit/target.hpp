@@ -23,7 +23,6 @@ namespace hologram::jit {
 using asmjit::BaseReg;
 using asmjit::Label;
 using asmjit::Operand;
-using program::Combine;
 using program::Op;
 
 inline constexpr uint32_t kMaxUnroll = 16;  // vectors that are worked on side by side

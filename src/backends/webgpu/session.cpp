@@ -89,9 +89,26 @@ Session::Session(const Found& found) : api_(Driver::instance().api()), info_(fou
     }
   }
 
+  // Dawn would have its clock tick every 65 us, as pages may not look closer. A library that does
+  // not know what it is asked for is asked for a device without.
+  const char* const kCoarse = "timestamp_quantization";
+  DawnToggles toggles;
+  toggles.disabled_count = 1;
+  toggles.disabled = &kCoarse;
+  std::string refusal;
+  if (!kInPage) refusal = open_device(adapter.get(), limits, &toggles.chain);
+  if (device_ == nullptr) refusal = open_device(adapter.get(), limits, nullptr);
+  if (device_ == nullptr) throw failed("wgpuAdapterRequestDevice", refusal);
+  queue_ = own(api_.wgpuDeviceGetQueue(device_.get()), api_.wgpuQueueRelease);
+  parameter_buffer_ = make_buffer(kParameterBytes, kUseUniform | kUseCopyTo);
+}
+
+// Why there is none; empty if there is.
+std::string Session::open_device(Adapter* adapter, const Limits& limits, const Chain* next) {
   // The callbacks share what they write to with us; that of loss comes last, and once.
   auto* const health = new std::shared_ptr<Health>(health_);
   DeviceDescription description;
+  description.next = next;
   description.limits = &limits;
   description.feature_count = features_.size();
   description.features = features_.data();
@@ -100,6 +117,7 @@ Session::Session(const Found& found) : api_(Driver::instance().api()), info_(fou
                              void*) {
     const std::unique_ptr<std::shared_ptr<Health>> share(
         static_cast<std::shared_ptr<Health>*>(user));
+    if (reason == Lost::FailedCreation) return;  // it never was
     const std::lock_guard lock((*share)->mutex);
     (*share)->lost = string_of(message);
     if ((*share)->lost.empty()) (*share)->lost = fmt::format("reason {}", static_cast<int>(reason));
@@ -107,21 +125,14 @@ Session::Session(const Found& found) : api_(Driver::instance().api()), info_(fou
   description.error.user = health_.get();
   description.error.call = [](DeviceObject* const*, ErrorType, StringView message, void* user,
                               void*) { static_cast<Health*>(user)->take(string_of(message)); };
-  // Dawn would have its clock tick every 65 us, as pages may not look closer.
-  const char* const kCoarse = "timestamp_quantization";
-  DawnToggles toggles;
-  toggles.disabled_count = 1;
-  toggles.disabled = &kCoarse;
-  if (!kInPage) description.next = &toggles.chain;
   const auto answer = std::make_shared<Answer>();
-  api_.wgpuAdapterRequestDevice(adapter.get(), &description, on_device(answer));
+  api_.wgpuAdapterRequestDevice(adapter, &description, on_device(answer));
   const auto there = [&] { return answer->there; };
   if (!wait_for(api_, instance_.get(), hal::Clock::now() + kPatience, there))
-    throw failed("wgpuAdapterRequestDevice", "it does not answer");
+    return "it does not answer";
   device_ = own(static_cast<DeviceObject*>(answer->object), api_.wgpuDeviceRelease);
-  if (device_ == nullptr) throw failed("wgpuAdapterRequestDevice", answer->message);
-  queue_ = own(api_.wgpuDeviceGetQueue(device_.get()), api_.wgpuQueueRelease);
-  parameter_buffer_ = make_buffer(kParameterBytes, kUseUniform | kUseCopyTo);
+  if (device_ != nullptr) return {};
+  return answer->message.empty() ? "it does not say why" : answer->message;
 }
 
 Session::~Session() {

@@ -160,6 +160,7 @@ class Session : public std::enable_shared_from_this<Session> {
   BindGroup* group(const Pipeline& pipeline, std::span<const Bound> bound, uint64_t parameters);
   void begin_pass(const PassTimes* times);
   void end_pass();
+  std::string open_device(Adapter* adapter, const Limits& limits, const Chain* next);
   void try_out();
   void try_arithmetic();
   bool reduces();

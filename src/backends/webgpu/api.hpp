@@ -63,7 +63,7 @@ struct Chain {
   uint32_t type = 0;
 };
 struct Future {
-  uint64_t id = 0;
+  uint64_t id;
 };
 
 // Newer versions make what they fill in longer, and some write what they think it is.

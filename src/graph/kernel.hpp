@@ -68,9 +68,14 @@ inline constexpr int64_t kLongestLaneRow = 64;
 // Longer rows are cut into pieces, by the operation that makes the node: those of neighbours into
 // pieces for groups, others into pieces for a lane each, so many that most are done in two steps.
 inline constexpr int64_t kLongestGroupRow = 16384;
-inline constexpr int64_t kLongestLanePiece = 256;
-inline int64_t lane_piece(int64_t length) {
-  return length <= 2 * kLongestLaneRow ? kLongestLaneRow : length <= 8192 ? 128 : kLongestLanePiece;
+inline constexpr int64_t kLongestLanePiece = 512;
+// Where many rows stand side by side pieces are longer, as long as there are lanes for a large GPU.
+inline int64_t lane_piece(int64_t length, int64_t rows) {
+  constexpr int64_t kManyLanes = 512 * 256;
+  if (length <= 2 * kLongestLaneRow) return kLongestLaneRow;
+  int64_t piece = length <= 8192 ? 128 : 256;
+  while (piece < kLongestLanePiece && rows * (length / piece) >= 2 * kManyLanes) piece *= 2;
+  return piece;
 }
 
 }  // namespace hologram::graph

@@ -340,7 +340,7 @@ Tensor reduce(const Tensor& tensor, program::Combine combine, const std::vector<
   // Rows of neighbours are shared by a group, others walked by a lane each. What is too long for
   // that is reduced in pieces first. All of it follows from the shape alone, and so do the bits.
   const bool cut = length > (inner == 1 ? graph::kLongestGroupRow : graph::kLongestLaneRow);
-  const int64_t piece = inner == 1 ? graph::kLongestGroupRow : graph::lane_piece(length);
+  const int64_t piece = inner == 1 ? graph::kLongestGroupRow : graph::lane_piece(length, inner);
   Shape shape = kept;
   if (cut) shape.insert(shape.begin(), (length + piece - 1) / piece);
 

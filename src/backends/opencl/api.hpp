@@ -100,6 +100,7 @@ using clEnqueueFillBuffer = int32_t(Queue*, Memory*, const void*, size_t, size_t
                                     Event* const*, Event**);
 using clEnqueueMigrateMemObjects = int32_t(Queue*, uint32_t, Memory* const*, uint64_t, uint32_t,
                                            Event* const*, Event**);
+using clEnqueueMarkerWithWaitList = int32_t(Queue*, uint32_t, Event* const*, Event**);
 using clGetEventInfo = int32_t(Event*, EventInfo, size_t, void*, size_t*);
 using clWaitForEvents = int32_t(uint32_t, Event* const*);
 using clReleaseEvent = int32_t(Event*);
@@ -114,8 +115,8 @@ using clFlush = int32_t(Queue*);
   X(clCreateProgramWithBinary) X(clBuildProgram) X(clGetProgramInfo) X(clGetProgramBuildInfo)   \
   X(clReleaseProgram) X(clCreateKernel) X(clSetKernelArg) X(clGetKernelWorkGroupInfo)           \
   X(clReleaseKernel) X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)   \
-  X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clEnqueueMigrateMemObjects) X(clGetEventInfo) \
-  X(clWaitForEvents) X(clReleaseEvent) X(clFlush)
+  X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clEnqueueMigrateMemObjects)                   \
+  X(clEnqueueMarkerWithWaitList) X(clGetEventInfo) X(clWaitForEvents) X(clReleaseEvent) X(clFlush)
 // clang-format on
 
 // The functions of the loader; null before it is there.

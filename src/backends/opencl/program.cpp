@@ -170,21 +170,29 @@ void ClProgram::set(uint32_t place, const Argument& argument, const hal::Launch&
   }
 }
 
-Owned<Event> ClProgram::enqueue(const hal::Launch& launch, const Part& part) const {
+void ClProgram::enqueue(const hal::Launch& launch, const Part& part) const {
+  enqueue(launch, part, nullptr);
+}
+
+Owned<Event> ClProgram::enqueue_watched(const hal::Launch& launch, const Part& part) const {
+  Event* event = nullptr;
+  enqueue(launch, part, &event);
+  return session_->own(event, session_->api().clReleaseEvent);
+}
+
+void ClProgram::enqueue(const hal::Launch& launch, const Part& part, Event** event) const {
   const Api& api = session_->api();
   const uint64_t most = std::max<uint64_t>(1, kMostLanes / printed_.lanes);
   const uint64_t needed =
       part.end > part.first ? (part.end - part.first - 1) / printed_.groups + 1 : 1;
   const uint64_t blocks = std::min(most, part.all_blocks ? kManyBlocks : needed);
   const size_t lanes = printed_.lanes, all = blocks * lanes;
-  Event* event = nullptr;
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < printed_.arguments.size(); i++)
     set(static_cast<uint32_t>(i), printed_.arguments[i], launch, part);
   session_->check(api.clEnqueueNDRangeKernel(session_->queue(), kernel_.get(), 1, nullptr, &all,
-                                             &lanes, 0, nullptr, &event),
+                                             &lanes, 0, nullptr, event),
                   "clEnqueueNDRangeKernel");
-  return session_->own(event, api.clReleaseEvent);
 }
 
 void ClProgram::prepare(const hal::Launch& launch, Part part) const {
@@ -192,7 +200,7 @@ void ClProgram::prepare(const hal::Launch& launch, Part part) const {
   part.end = part.first;
   for (const bool all : {false, true}) {
     part.all_blocks = all;
-    const auto event = enqueue(launch, part);
+    const auto event = enqueue_watched(launch, part);
     Event* const one = event.get();
     session_->api().clWaitForEvents(1, &one);
     session_->check(session_->status_of(one), "a kernel");

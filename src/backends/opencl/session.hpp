@@ -110,7 +110,8 @@ class ClProgram final : public hal::Executable {
   uint32_t groups() const { return printed_.groups; }  // that a block works on at a time
   uint32_t group_lanes() const { return group_lanes_; }
   bool may_go_on() const { return may_go_on_; }  // it has loops that need a StopWord
-  Owned<Event> enqueue(const hal::Launch& launch, const Part& part) const;
+  void enqueue(const hal::Launch& launch, const Part& part) const;
+  Owned<Event> enqueue_watched(const hal::Launch& launch, const Part& part) const;
   // Some drivers compile at the first launch, once more at the first large one. Does nothing but
   // that, so that it is no time of the program's.
   void prepare(const hal::Launch& launch, Part part) const;
@@ -119,6 +120,7 @@ class ClProgram final : public hal::Executable {
   Owned<ProgramObject> from_cache(const std::string& key) const;
   void keep(const std::string& key, ProgramObject* program) const;
   Owned<Kernel> kernel_of(ProgramObject* program) const;
+  void enqueue(const hal::Launch& launch, const Part& part, Event** event) const;
   void set(uint32_t place, const dialects::Argument& argument, const hal::Launch& launch,
            const Part& part) const;
 
@@ -149,17 +151,19 @@ class ClStream final : public hal::Stream {
   hal::State wait(hal::Point point, hal::Deadline deadline) override;
 
  private:
+  // An event behind all work up to this value.
   struct Pending {
     uint64_t value;
     Owned<Event> event;
   };
   void watch(const ClProgram& program, const hal::Launch& launch, uint64_t total);
   bool finish(const Owned<Event>& event, const hal::Deadline& deadline, const Progress* progress);
-  void note(Event* event);
+  void mark();
   StopWord& stop_word();
 
   std::shared_ptr<Session> session_;
   std::vector<Pending> pending_;  // what has been started and not been seen to end
+  bool unmarked_ = false;         // work was started since, which no event tells of yet
   std::unique_ptr<StopWord> stop_;
   std::exception_ptr failure_;  // of a launch that was watched; told once
   std::exception_ptr broken_;   // of work whose results others count on; told again and again

@@ -3,7 +3,7 @@
 // that comes of it, and by the clock of the device, where it has one, what the kernels take. Every
 // kind of work is first done small on the CPU as well, and the bits compared.
 //
-//   bench_device [--size N] [--rounds N] [--only NAME,…]
+//   bench_device [--size N] [--rounds N] [--row N] [--only NAME,…]
 //
 // The device is the one that HOLOGRAM_BACKEND names. Products of matrices and convolutions
 // come last. Names are those that are printed, "first": what compilers take, "small": what costs
@@ -31,6 +31,7 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   int64_t size = int64_t{1} << 27;
   int rounds = 15;
+  int row = 20;      // evaluations that are waited for once
   std::string only;  // names, each between commas; empty: everything
 
   bool wants(std::string_view name) const {
@@ -278,10 +279,17 @@ void small(const Executor& executor) {
 
 int main(int argc, char** argv) {
   Options options;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--size") == 0) options.size = std::atoll(argv[i + 1]);
-    if (std::strcmp(argv[i], "--rounds") == 0) options.rounds = std::atoi(argv[i + 1]);
-    if (std::strcmp(argv[i], "--only") == 0) options.only = fmt::format(",{},", argv[i + 1]);
+  for (int i = 1; i < argc; i += 2) {
+    const std::string_view name = argv[i];
+    const char* const value = i + 1 < argc ? argv[i + 1] : "";
+    if (name == "--only") options.only = fmt::format(",{},", value);
+    else if (name == "--size" && std::atoll(value) > 0) options.size = std::atoll(value);
+    else if (name == "--rounds" && std::atoi(value) > 0) options.rounds = std::atoi(value);
+    else if (name == "--row" && std::atoi(value) > 0) options.row = std::atoi(value);
+    else {
+      fmt::print(stderr, "bench_device [--size N] [--rounds N] [--row N] [--only NAME,…]\n");
+      return 2;
+    }
   }
   try {
     const Executor executor;
@@ -300,14 +308,13 @@ int main(int argc, char** argv) {
         work.compute(inputs).eval();
         executor.synchronize();
       });
-      constexpr int kInARow = 20;
       const double row = median_seconds(options.rounds / 3 + 1,
                                         [&] {
-                                          for (int i = 0; i < kInARow; i++)
+                                          for (int i = 0; i < options.row; i++)
                                             work.compute(inputs).eval();
                                           executor.synchronize();
                                         }) /
-                         kInARow;
+                         options.row;
       fmt::print("{:12}{:>11.1f} us{:>11.1f} us{:>9.0f} GB/s{:>11.1f} us  {}\n", work.name,
                  seconds * 1e6, row * 1e6,
                  work.transfers * 4 * static_cast<double>(inputs[0].size()) / row / 1e9,

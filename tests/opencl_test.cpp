@@ -97,6 +97,9 @@ static_assert(is(ProgramInfo::Binaries, CL_PROGRAM_BINARIES));
 static_assert(is(BuildInfo::Log, CL_PROGRAM_BUILD_LOG));
 static_assert(is(BuildInfo::Options, CL_PROGRAM_BUILD_OPTIONS));
 static_assert(is(KernelInfo::WorkGroupSize, CL_KERNEL_WORK_GROUP_SIZE));
+static_assert(is(EventTime::Start, CL_PROFILING_COMMAND_START));
+static_assert(is(EventTime::End, CL_PROFILING_COMMAND_END));
+static_assert(kKeepTimes == CL_QUEUE_PROFILING_ENABLE);
 static_assert(is(EventInfo::Status, CL_EVENT_COMMAND_EXECUTION_STATUS));
 #endif
 
@@ -178,6 +181,28 @@ program endless(in x: i32[n], out y: i32[n]) workgroup(64) lanes(n) {
   y[i] = v
 }
 )";
+
+// What kernels take by the clock of the device is less than what the host waits for, and nobody
+// waits for one of them.
+TEST_F(OpenCl, TimesAreTheDevices) {
+  BackendConfig config = executor().config();
+  config.enable_backend_profiling = true;
+  const Executor timed = Executor::from_config(config);
+  const Tensor x = Tensor::from_vector(numbers(100'000), {100'000}, timed);
+  timed.synchronize();
+  const auto start = hal::Clock::now();
+  const std::vector<float> first = ops::exp(x).to_vector<float>();
+  for (int i = 0; i < 99; i++) ops::exp(x).eval();
+  timed.synchronize();
+  const double all = std::chrono::duration<double>(hal::Clock::now() - start).count();
+  const Profile profile = timed.profile();
+  ASSERT_EQ(profile.kernels.size(), 1u);
+  EXPECT_EQ(profile.kernels[0].kernel, "fused_exp");
+  EXPECT_EQ(profile.kernels[0].launches, 100u);
+  EXPECT_GT(profile.kernels[0].shortest, 0);
+  EXPECT_LT(profile.kernels[0].seconds, all);
+  EXPECT_TRUE(same_bits(first, ops::exp(x).to_vector<float>()));
+}
 
 TEST_F(OpenCl, MemoryIsCopiedAndFilled) {
   const auto on = device();

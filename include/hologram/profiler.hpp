@@ -15,9 +15,9 @@ namespace hologram {
 struct LaunchRecord {
   std::string kernel;
   double start = 0;  // seconds since the Executor was made
-  // By the device's own clock where it has one (CUDA, most of WebGPU); else wall time, from the
-  // launch until it was done. A launch is reckoned to start when it was asked for or when the one
-  // before it ended.
+  // By the device's own clock where it has one (CUDA, OpenCL, most of WebGPU); else wall time, from
+  // the launch until it was done. A launch is reckoned to start when it was asked for or when the
+  // one before it ended.
   double seconds = 0;
   double bytes = 0;  // read and written
   double flops = 0;

@@ -22,6 +22,7 @@ inline constexpr int32_t kSuccess = 0, kMemoryFailure = -4, kOutOfHost = -6,
 
 inline constexpr uint64_t kTypeCpu = 1 << 1, kTypeAll = 0xFFFFFFFF;
 inline constexpr uint64_t kReadWrite = 1 << 0, kUseHostMemory = 1 << 3;  // of a buffer
+inline constexpr uint64_t kKeepTimes = 1 << 1;                           // a queue
 inline constexpr uint64_t kUndefinedContent = 1 << 1;  // of a buffer that is to be brought
 inline constexpr int32_t kComplete = 0;                // an event; failed below, under way above
 inline constexpr uint32_t kFalse = 0, kTrue = 1;
@@ -57,6 +58,7 @@ enum class DeviceInfoName : uint32_t {
 };
 enum class ProgramInfo : uint32_t { BinarySizes = 0x1165, Binaries = 0x1166 };
 enum class BuildInfo : uint32_t { Options = 0x1182, Log = 0x1183 };
+enum class EventTime : uint32_t { Start = 0x1282, End = 0x1283 };  // in nanoseconds
 enum class KernelInfo : uint32_t { WorkGroupSize = 0x11B0 };
 enum class EventInfo : uint32_t { Status = 0x11D3 };
 
@@ -102,6 +104,7 @@ using clEnqueueMigrateMemObjects = int32_t(Queue*, uint32_t, Memory* const*, uin
                                            Event* const*, Event**);
 using clEnqueueMarkerWithWaitList = int32_t(Queue*, uint32_t, Event* const*, Event**);
 using clGetEventInfo = int32_t(Event*, EventInfo, size_t, void*, size_t*);
+using clGetEventProfilingInfo = int32_t(Event*, EventTime, size_t, void*, size_t*);
 using clWaitForEvents = int32_t(uint32_t, Event* const*);
 using clReleaseEvent = int32_t(Event*);
 using clFlush = int32_t(Queue*);
@@ -116,7 +119,7 @@ using clFlush = int32_t(Queue*);
   X(clReleaseProgram) X(clCreateKernel) X(clSetKernelArg) X(clGetKernelWorkGroupInfo)           \
   X(clReleaseKernel) X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)   \
   X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clEnqueueMigrateMemObjects)                   \
-  X(clEnqueueMarkerWithWaitList) X(clGetEventInfo) X(clWaitForEvents) X(clReleaseEvent) X(clFlush)
+  X(clEnqueueMarkerWithWaitList) X(clGetEventInfo) X(clGetEventProfilingInfo) X(clWaitForEvents) X(clReleaseEvent) X(clFlush)
 // clang-format on
 
 // The functions of the loader; null before it is there.

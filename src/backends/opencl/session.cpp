@@ -24,6 +24,24 @@ Session::Session(const Found& found)
   check(status, "clCreateCommandQueue");
 }
 
+void Session::keep_times() {
+  int32_t status = kSuccess;
+  auto queue = own(api_.clCreateCommandQueue(context_.get(), id_, kKeepTimes, &status),
+                   api_.clReleaseCommandQueue);
+  check(status, "clCreateCommandQueue");
+  queue_ = std::move(queue);
+  keeps_times_ = true;
+}
+
+std::optional<double> Session::seconds_of(Event* event) const {
+  const auto moment = [&](EventTime which, uint64_t& at) {
+    return api_.clGetEventProfilingInfo(event, which, sizeof at, &at, nullptr) == kSuccess;
+  };
+  uint64_t start = 0, end = 0;
+  if (!moment(EventTime::Start, start) || !moment(EventTime::End, end) || end < start) return {};
+  return static_cast<double>(end - start) * 1e-9;
+}
+
 std::string Session::flags(uint32_t lanes) const {
   constexpr uint32_t kMany = 512;
   return lanes < kMany || few_registers_.empty() ? flags_ : flags_ + " " + few_registers_;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <mutex>
+#include <optional>
 
 #include "backends/opencl/driver.hpp"
 #include "core/disk_cache.hpp"
@@ -41,6 +43,11 @@ class Session {
   const DeviceInfo& info() const { return info_; }
   ContextObject* context() const { return context_.get(); }
   Queue* queue() const { return queue_.get(); }
+  // From now on events have times, which each costs a little. Nothing may be under way.
+  void keep_times();
+  bool keeps_times() const { return keeps_times_; }
+  // How long that took which it tells of; none if it does not say.
+  std::optional<double> seconds_of(Event* event) const;
   const core::DiskCache& cache() const { return cache_; }
   bool limits_registers() const { return !few_registers_.empty(); }
   std::string flags(uint32_t lanes) const;  // for the compiler of programs with such workgroups
@@ -68,6 +75,7 @@ class Session {
   const std::string flags_, few_registers_;
   Owned<ContextObject> context_;
   Owned<Queue> queue_;
+  bool keeps_times_ = false;
   const core::DiskCache cache_{"opencl"};
   std::atomic<bool> busy_{false};
   std::mutex mutex_;
@@ -149,12 +157,19 @@ class ClStream final : public hal::Stream {
   void fill(hal::Binding where, uint32_t pattern) override;
   hal::Point submit() override;
   hal::State wait(hal::Point point, hal::Deadline deadline) override;
+  std::vector<hal::Timing> times(bool all) override;
 
  private:
   // An event behind all work up to this value.
   struct Pending {
     uint64_t value;
     Owned<Event> event;
+  };
+  // A launch whose time is not known yet.
+  struct Timed {
+    uint64_t number;
+    Owned<Event> event;  // null: it took `seconds`
+    double seconds;
   };
   void watch(const ClProgram& program, const hal::Launch& launch, uint64_t total);
   bool finish(const Owned<Event>& event, const hal::Deadline& deadline, const Progress* progress);
@@ -164,6 +179,7 @@ class ClStream final : public hal::Stream {
   std::shared_ptr<Session> session_;
   std::vector<Pending> pending_;  // what has been started and not been seen to end
   bool unmarked_ = false;         // work was started since, which no event tells of yet
+  std::deque<Timed> timed_;
   std::unique_ptr<StopWord> stop_;
   std::exception_ptr failure_;  // of a launch that was watched; told once
   std::exception_ptr broken_;   // of work whose results others count on; told again and again

@@ -59,6 +59,10 @@ void ClStream::launch(const hal::Launch& launch) {
   const uint64_t total = group_count(program.name(), launch.grid);
   session_->refuse_if_busy();
   if (total == 0) return;
+  if (launch.timed != 0 && !session_->keeps_times()) {
+    wait(submit(), {});
+    session_->keep_times();
+  }
   if (launch.deadline || launch.progress != nullptr || launch.budget > 0) {
     try {
       return watch(program, launch, total);
@@ -69,7 +73,8 @@ void ClStream::launch(const hal::Launch& launch) {
   }
   Part part{0, total};
   if (program.may_go_on()) part.stop = stop_word().memory();
-  program.enqueue(launch, part);
+  if (launch.timed != 0) timed_.push_back({launch.timed, program.enqueue_watched(launch, part), 0});
+  else program.enqueue(launch, part);
   unmarked_ = true;
 }
 
@@ -108,6 +113,7 @@ void ClStream::watch(const ClProgram& program, const hal::Launch& launch, uint64
   start = hal::Clock::now();
   if (launch.deadline) deadline = start + limit;
   uint64_t step = uint64_t{program.groups()} * info.compute_units * 16;
+  double seconds = 0;
   for (; part.first < total; part.first = part.end) {
     part.end = part.first + std::min(step, total - part.first);
     const auto began = hal::Clock::now();
@@ -125,6 +131,7 @@ void ClStream::watch(const ClProgram& program, const hal::Launch& launch, uint64
       if (launch.budget > 0) throw core::error(Text::ProgramBudget, program.name(), launch.budget);
       throw timed_out();
     }
+    if (launch.timed != 0) seconds += session_->seconds_of(event.get()).value_or(0);
     const auto took = hal::Clock::now() - began;
     if (launch.progress != nullptr)
       launch.progress->done += (part.end - part.first) * program.group_lanes();
@@ -133,6 +140,21 @@ void ClStream::watch(const ClProgram& program, const hal::Launch& launch, uint64
     if (part.end < total && cancelled()) throw core::error(Text::ProgramCancelled, program.name());
     if (part.end < total && deadline && hal::Clock::now() > *deadline) throw timed_out();
   }
+  if (launch.timed != 0)
+    timed_.push_back({launch.timed, session_->own<Event>(nullptr, nullptr), seconds});
+}
+
+std::vector<hal::Timing> ClStream::times(bool all) {
+  if (all && !timed_.empty()) wait(submit(), {});
+  std::vector<hal::Timing> known;
+  for (; !timed_.empty(); timed_.pop_front()) {
+    const Timed& first = timed_.front();
+    Event* const event = first.event.get();
+    if (event != nullptr && session_->status_of(event) > kComplete) break;
+    const auto seconds = event == nullptr ? first.seconds : session_->seconds_of(event);
+    if (seconds) known.push_back({first.number, *seconds});
+  }
+  return known;
 }
 
 // Waits until the event has come: false if the deadline or the wish to cancel came first.

@@ -47,9 +47,12 @@ Spelling cuda() {
       .blocks = "gridDim.x",
       .ids = "",
       .barrier = "__syncthreads()",
+      // The next kernel may start when all blocks of this one have. Said before the wait, kernels
+      // would queue up on the device and take each other's room.
       .wait =
           "#if __CUDA_ARCH__ >= 900\n"
-          "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n$p#endif\n",
+          "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n$p"
+          "  asm volatile(\"griddepcontrol.launch_dependents;\");\n#endif\n",
       // It stays known that it points to global memory.
       .after =
           "  {\n    size_t address = __cvta_generic_to_global($x);\n"

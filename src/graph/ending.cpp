@@ -19,7 +19,8 @@ const ElementwiseOp& add() {
 
 // All of the input, as it lies in memory.
 bool is_whole(const Input& input) {
-  return is_dense(input.view) && element_count(input.view.shape) == element_count(input.node->shape);
+  return is_dense(input.view) &&
+         element_count(input.view.shape) == element_count(input.node->shape);
 }
 
 bool is_lazy(const Node& node) {

@@ -85,13 +85,24 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
 // Rows of a: elements 0 and 1, and all others. The matching columns of b are 1, tiny and 0, so that
 // sums are the first element, what underflows to a zero with a sign, and sums of such zeros.
 std::vector<std::array<double, 3>> rows_of(const Range& r) {
-  return {{kNaN, 0, 0},       {kInfinity, 0, 0},   {-kInfinity, 0, 0}, {1, 0, 0},
-          {-1, 0, 0},         {0, r.tiny, 0},      {0, -r.tiny, -0.0}, {-0.0, -r.tiny, -0.0},
-          {-0.0, -0.0, -0.0}, {r.denormal, 0, 0},  {-r.denormal, 0, 0}, {r.largest, 0, 0},
-          {-r.largest, 0, 0}, {-r.tiny, 0, 0},     {0, 0, 0}};
+  return {{kNaN, 0, 0},
+          {kInfinity, 0, 0},
+          {-kInfinity, 0, 0},
+          {1, 0, 0},
+          {-1, 0, 0},
+          {0, r.tiny, 0},
+          {0, -r.tiny, -0.0},
+          {-0.0, -r.tiny, -0.0},
+          {-0.0, -0.0, -0.0},
+          {r.denormal, 0, 0},
+          {-r.denormal, 0, 0},
+          {r.largest, 0, 0},
+          {-r.largest, 0, 0},
+          {-r.tiny, 0, 0},
+          {0, 0, 0}};
 }
 std::vector<double> biases_of(const Range& r) {
-  return {0,          -0.0, kNaN,    kInfinity, -kInfinity,  1,           -1,  r.denormal,
+  return {0,           -0.0,   kNaN,    kInfinity, -kInfinity, 1,         -1, r.denormal,
           -r.denormal, r.tiny, -r.tiny, r.largest, -r.largest, -0x1p-140, 0.5};
 }
 
@@ -117,8 +128,8 @@ Operands operands_of(const hal::GemmDesc& desc, const Range& in, const Range& ou
     for (int64_t p = 0; p < side; p++) {
       const double any = numbers.next();
       const auto row = static_cast<size_t>(i);
-      const double a = row < rows.size() ? rows[row][static_cast<size_t>(std::min<int64_t>(p, 2))]
-                                         : any;
+      const double a =
+          row < rows.size() ? rows[row][static_cast<size_t>(std::min<int64_t>(p, 2))] : any;
       put(made.a, desc.a, desc.transpose_a, i, p, a);
       // Half of the columns of b; in the others special rows meet any numbers.
       const double b = i == 0 ? 1 : i == 1 ? in.tiny : 0;
@@ -135,9 +146,8 @@ Operands operands_of(const hal::GemmDesc& desc, const Range& in, const Range& ou
 double formula(DType type, const Epilogue& epilogue, double product, double bias) {
   double value = product;
   if (epilogue.bias)
-    value = type == DType::F64
-                ? product + bias
-                : double{static_cast<float>(product) + static_cast<float>(bias)};
+    value = type == DType::F64 ? product + bias
+                               : double{static_cast<float>(product) + static_cast<float>(bias)};
   if (epilogue.relu && !std::isnan(value)) value = value > 0 ? value : 0;
   return value;
 }
@@ -154,8 +164,8 @@ std::string tried(Gpu& gpu, const GemmPlan& plain, const GemmPlan& ended,
   const size_t count = static_cast<size_t>(desc.n) * static_cast<size_t>(desc.n);
   std::array<std::vector<std::byte>, 2> results;
   constexpr uint64_t kBefore = 16;  // as a bias may begin
-  Memory a(gpu, operands.a.size()), b(gpu, operands.b.size()),
-      d(gpu, count * size_of(desc.d)), bias(gpu, kBefore + operands.bias.size()),
+  Memory a(gpu, operands.a.size()), b(gpu, operands.b.size()), d(gpu, count * size_of(desc.d)),
+      bias(gpu, kBefore + operands.bias.size()),
       workspace(gpu, std::max<uint64_t>({plain.workspace(), ended.workspace(), 1}));
   CudaStream stream(gpu, {});
   const auto host = [](std::vector<std::byte>& memory) {
@@ -203,8 +213,7 @@ std::string tried(Gpu& gpu, const GemmPlan& plain, const GemmPlan& ended,
 }  // namespace
 
 std::string Epilogues::refuses(Gpu& gpu, const GemmPlan& plan, const Epilogue& epilogue) {
-  const std::string key =
-      fmt::format("{} {} {}", epilogue.bias, epilogue.relu, plan.manner());
+  const std::string key = fmt::format("{} {} {}", epilogue.bias, epilogue.relu, plan.manner());
   const std::lock_guard lock(mutex_);
   if (const auto found = known_.find(key); found != known_.end()) return found->second;
   std::string reason = "the algorithm cannot be tried";

@@ -15,10 +15,10 @@ class Gpu;
 // Of one device. Thread-safe.
 class Epilogues {
  public:
-  // Why the epilogue is not to be used with the plan, which has none; empty if it is. Each algorithm
-  // is tried once with each epilogue, on a small product with NaN, infinities, zeros of both signs
-  // and denormals in it: it has to leave what the formula makes of the product that it leaves
-  // without. The device's context is current.
+  // Why the epilogue is not to be used with the plan, which has none; empty if it is. Each
+  // algorithm is tried once with each epilogue, on a small product with NaN, infinities, zeros of
+  // both signs and denormals in it: it has to leave what the formula makes of the product that it
+  // leaves without. The device's context is current.
   std::string refuses(Gpu& gpu, const libraries::cublaslt::GemmPlan& plan,
                       const hal::Epilogue& epilogue);
 

@@ -71,8 +71,8 @@ Status GemmPlan::make_with(const Epilogue& epilogue, std::shared_ptr<const GemmP
   if (status != kSuccess) return status;
   const std::shared_ptr<GemmPlan> plan(new GemmPlan(*this, found));
   plan->algorithm_ = algorithm_;
-  plan->name_ = std::make_shared<const std::string>(
-      *name_ + (epilogue.bias ? ", bias" : "") + (epilogue.relu ? ", relu" : ""));
+  plan->name_ = std::make_shared<const std::string>(*name_ + (epilogue.bias ? ", bias" : "") +
+                                                    (epilogue.relu ? ", relu" : ""));
   plan->ended_ = std::move(ended);
   made = plan;
   return kSuccess;
@@ -83,8 +83,7 @@ Answer GemmPlan::square(int64_t side) const {
   desc.m = desc.n = desc.k = desc.lda = desc.ldb = desc.ldd = side;
   desc.batch = 1;
   desc.stride_a = desc.stride_b = desc.stride_d = 0;
-  const std::shared_ptr<GemmPlan> plan(
-      new GemmPlan(of_->library, of_->handle, desc, of_->manner));
+  const std::shared_ptr<GemmPlan> plan(new GemmPlan(of_->library, of_->handle, desc, of_->manner));
   plan->algorithm_ = algorithm_;
   Candidate found{};
   Status status = plan->describe();

@@ -207,6 +207,10 @@ bool compare_layers(const Row& row, const BackendConfig& config) {
         bias ? "bias, relu" : "relu", time(layer, [&] { layer.compute(bias).eval(); }),
         one ? "in one step" : "with a kernel too", time(layer, [&] { layer.by_kernel(bias); }),
         time(plain, [&] { plain.compute(bias).eval(); }), same ? "the same bits" : "OTHER BITS");
+    if (one) continue;
+    const std::string plan = explain(layer.compute(bias));
+    const size_t from = std::min(plan.find("   then "), plan.find("goes through memory: "));
+    if (from < plan.size()) fmt::print("{}\n", plan.substr(from, plan.find('\n', from) - from));
   }
   return good;
 }

@@ -311,7 +311,7 @@ TEST_F(Epilogues, AreNodesOfCapturedCalculations) {
       },
       l.x);
   EXPECT_EQ(graph.note(), "a CUDA graph of 2 nodes");
-  const Layer cpu(Executor(BackendType::Cpu));
+  const Layer cpu{Executor(BackendType::Cpu)};
   for (int i = 0; i < 3; i++) {
     const Tensor x = Tensor::from((cpu.x * (i + 1)).array(), on);
     Tensor result;

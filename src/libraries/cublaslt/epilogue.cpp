@@ -64,7 +64,7 @@ Status GemmPlan::make_with(const Epilogue& epilogue, std::shared_ptr<const GemmP
       status = library->operation_set(ended->operation, attribute, &value, sizeof value);
   };
   set(kEpilogue, number_of(epilogue));
-  if (epilogue.bias) set(kBiasPointer, reinterpret_cast<const void*>(kSomeBias));
+  if (epilogue.bias) set(kBiasPointer, kSomeBias);
   Candidate found{};
   if (status == kSuccess) status = check(ended->operation, found);
   if (status == kSuccess && found.workspace > kMostWorkspace) status = kNotSupported;

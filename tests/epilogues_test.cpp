@@ -472,6 +472,7 @@ TEST_F(Epilogues, ThreadsDoNotMixTheirBiases) {
   both(shared).eval();
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
+  threads.reserve(6);
   for (int t = 0; t < 6; t++)
     threads.emplace_back([&, t] {
       const Executor on = gpu();

@@ -48,6 +48,8 @@ constexpr Row kRows[] = {
     {"layer tf32 4096", 4096, 4096, 4096, DType::F32, true, false, true},
     {"layer bf16 1024", 1024, 1024, 1024, DType::BF16, false, false, true},
     {"layer bf16 4096", 4096, 4096, 4096, DType::BF16, false, false, true},
+    {"layer f16 4096", 4096, 4096, 4096, DType::F16, false, false, true},
+    {"layer f64 2048", 2048, 2048, 2048, DType::F64, false, false, true},
 };
 
 double median(std::vector<double> seconds) {

@@ -121,9 +121,9 @@ void Structure::describe_given(const Node& node) {
   describe(node.shape);
 }
 
-// Every field of a node that schedule, terms, layout and codegen look at, and whether somebody holds
-// it where that matters; not the numbers that are arguments of a kernel, nor what an opaque node
-// does.
+// Every field of a node that schedule, terms, layout and codegen look at, and whether somebody
+// holds it where that matters; not the numbers that are arguments of a kernel, nor what an opaque
+// node does.
 void Structure::describe(const Node& node) {
   words_.push_back(static_cast<uint64_t>(node.kind) | static_cast<uint64_t>(node.dtype) << 8 |
                    static_cast<uint64_t>(node.combine) << 16 |

@@ -8,7 +8,8 @@
 // The device is the one that HOLOGRAM_BACKEND names. Products of matrices and convolutions
 // come last. Names are those that are printed, "first": what compilers take, "small": what costs
 // the host more than the device, "captured": products in a graph, "copies": of pinned memory where
-// it has such, "products" and "convolutions": all of these.
+// it has such, "products" and "convolutions": all of these, "layers": relu of products and of
+// products with a bias, by libraries' epilogues and without, with a comparison of bits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -327,7 +328,9 @@ int main(int argc, char** argv) {
     if (options.wants("copies")) copies(executor);
     good = bench::products(executor.config(),
                            [&](const char* name) {
-                             return options.wants("products") || options.wants(name);
+                             const bool layer = std::string_view(name).starts_with("layer ");
+                             return options.wants(layer ? "layers" : "products") ||
+                                    options.wants(name);
                            }) &&
            good;
     if (options.wants("convolutions")) good = bench::convolutions(executor.config()) && good;

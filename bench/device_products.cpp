@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <functional>
+#include <utility>
 
 #include "libraries/product.hpp"
 #include "runtime/executor_state.hpp"
@@ -21,6 +23,7 @@ struct Row {
   DType dtype;
   bool tf32 = false;
   bool by_library = false;  // asks the library itself, which matmul might not
+  bool ended = false;       // relu of it, and of it and a bias, with fusion and without
 };
 
 constexpr Row kRows[] = {
@@ -39,6 +42,14 @@ constexpr Row kRows[] = {
     {"bf16 gemv, library", 14336, 1, 4096, DType::BF16, false, true},
     {"f32 gemv", 14336, 1, 4096, DType::F32},
     {"f32 gemv, library", 14336, 1, 4096, DType::F32, false, true},
+    {"layer f32 1024", 1024, 1024, 1024, DType::F32, false, false, true},
+    {"layer f32 4096", 4096, 4096, 4096, DType::F32, false, false, true},
+    {"layer tf32 1024", 1024, 1024, 1024, DType::F32, true, false, true},
+    {"layer tf32 4096", 4096, 4096, 4096, DType::F32, true, false, true},
+    {"layer bf16 1024", 1024, 1024, 1024, DType::BF16, false, false, true},
+    {"layer bf16 4096", 4096, 4096, 4096, DType::BF16, false, false, true},
+    {"layer f16 4096", 4096, 4096, 4096, DType::F16, false, false, true},
+    {"layer f64 2048", 2048, 2048, 2048, DType::F64, false, false, true},
 };
 
 double median(std::vector<double> seconds) {
@@ -138,9 +149,78 @@ class ByLibrary {
   std::string reason_;
 };
 
+// relu(x w + b) and relu(x w), each as one step where the library has such an epilogue, as a
+// product and a kernel, and as a product and a kernel for each operation: times, and whether bits
+// are the same.
+class Layer {
+ public:
+  Layer(const Row& row, const BackendConfig& config)
+      : executor_(Executor::from_config(config)),
+        x_(some({row.m, row.k}, row.dtype)),
+        w_(some({row.k, row.n}, row.dtype)),
+        b_(some({row.n}, row.dtype)) {
+    eval({x_, w_, b_});
+  }
+
+  const Executor& executor() const { return executor_; }
+  Tensor compute(bool bias) const {
+    const Tensor product = ops::matmul(x_, w_);
+    return ops::relu(bias ? product + b_ : product);
+  }
+  // The product is stored, as somebody holds it.
+  Tensor by_kernel(bool bias) const {
+    const Tensor product = ops::matmul(x_, w_);
+    return ops::relu(bias ? product + b_ : product).eval();
+  }
+
+ private:
+  Tensor some(Shape shape, DType dtype) const {
+    ops::seed(1, executor_);
+    return ops::randn(std::move(shape), DType::F32, executor_).to(dtype);
+  }
+
+  const Executor executor_;
+  const Tensor x_, w_, b_;
+};
+
+bool compare_layers(const Row& row, const BackendConfig& config) {
+  BackendConfig unfused = config;
+  unfused.fusion = false;
+  const Layer layer(row, config), plain(row, unfused);
+  if (!layer.executor().device().storage.has(row.dtype)) return true;
+  const double flops =
+      2.0 * static_cast<double>(row.m) * static_cast<double>(row.n) * static_cast<double>(row.k);
+  const int queued = static_cast<int>(std::clamp(4e12 / flops, 3.0, 100.0));
+  bool good = true;
+  for (const bool bias : {true, false}) {
+    const auto time = [&](const Layer& on, const std::function<void()>& run) {
+      return each(queued, 15, run, [&] { on.executor().synchronize(); }).all * 1e6;
+    };
+    const Counters before = layer.executor().counters();
+    layer.compute(bias).eval();
+    const bool one = layer.executor().counters().launches == before.launches;
+    const Array result = layer.compute(bias).array(), kernel = layer.by_kernel(bias).array(),
+                apart = plain.compute(bias).array();
+    const bool same = std::memcmp(result.data(), kernel.data(), result.bytes()) == 0 &&
+                      std::memcmp(result.data(), apart.data(), result.bytes()) == 0;
+    good = good && same;
+    fmt::print(
+        "{:16} {:11}{:>9.1f} us {}, {:.1f} us with a kernel, {:.1f} us unfused; {}\n", row.name,
+        bias ? "bias, relu" : "relu", time(layer, [&] { layer.compute(bias).eval(); }),
+        one ? "in one step" : "with a kernel too", time(layer, [&] { layer.by_kernel(bias); }),
+        time(plain, [&] { plain.compute(bias).eval(); }), same ? "the same bits" : "OTHER BITS");
+    if (one) continue;
+    const std::string plan = explain(layer.compute(bias));
+    const size_t from = std::min(plan.find("   then "), plan.find("goes through memory: "));
+    if (from < plan.size()) fmt::print("{}\n", plan.substr(from, plan.find('\n', from) - from));
+  }
+  return good;
+}
+
 bool measure(const Row& row, const BackendConfig& config) {
   BackendConfig how = config;
   how.allow_tf32 = row.tf32;
+  if (row.ended) return compare_layers(row, how);
   const Executor executor = Executor::from_config(how);
   if (!executor.device().storage.has(row.dtype)) return true;
   const double flops =

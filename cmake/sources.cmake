@@ -113,6 +113,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/accumulation.cpp
     src/libraries/convolution.cpp
     src/libraries/cublaslt/cublaslt.cpp
+    src/libraries/cublaslt/epilogue.cpp
     src/libraries/cudnn/convolution.cpp
     src/libraries/cudnn/cudnn.cpp
     src/libraries/host_ops.cpp
@@ -136,6 +137,7 @@ set(HOLOGRAM_SOURCES
     src/backends/cpu/program.cpp
     src/backends/cuda/cuda.cpp
     src/backends/cuda/driver.cpp
+    src/backends/cuda/epilogues.cpp
     src/backends/cuda/gpu.cpp
     src/backends/cuda/list.cpp
     src/backends/cuda/memory.cpp
@@ -182,6 +184,7 @@ set(HOLOGRAM_SOURCES
     src/graph/context_device.cpp
     src/graph/convolution_work.cpp
     src/graph/elementwise.cpp
+    src/graph/ending.cpp
     src/graph/explain.cpp
     src/graph/index_works.cpp
     src/graph/layout.cpp

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -21,6 +22,8 @@ namespace hologram::libraries::cublaslt {
 struct OperationHandle {
   int compute, scale;
   int32_t transpose_a = 0, transpose_b = 0;
+  uint32_t epilogue = kNoEpilogue;
+  const void* bias = nullptr;
 };
 struct LayoutHandle {
   int type;
@@ -60,6 +63,9 @@ struct World : fake::Calls {
   bool refuses = false;
   std::vector<FakeCublasLt::Algorithm> algorithms = {{0, true}};
   std::map<uint64_t, int> ran;
+  uint32_t epilogues = kRelu | kBias;
+  FakeCublasLt::Relu relu = FakeCublasLt::Exact;
+  int ended = 0;
 };
 World& world() {
   static auto* const instance = new World;
@@ -116,6 +122,28 @@ struct Matrix {
   }
 };
 
+double maximum(double value) {
+  const FakeCublasLt::Relu how = world().relu;
+  if (std::isnan(value)) return how == FakeCublasLt::LosesNan ? 0 : value;
+  if (value == 0) return how == FakeCublasLt::KeepsSign ? value : 0;
+  return value > 0 ? value : 0;
+}
+
+// What the operation does before it stores a sum of that row; its rounding is that of f32, but for
+// sums of f64.
+double ended(const OperationHandle& operation, int type, uint64_t row, double sum) {
+  if (operation.epilogue == kNoEpilogue) return sum;
+  const auto rounded = [&](double value) {
+    return type == kF64 ? value : double{static_cast<float>(value)};
+  };
+  double value = rounded(sum);
+  if ((operation.epilogue & kBias) != 0) {
+    const size_t size = fake::element_size(dtype(type));
+    value = rounded(value + load(type, static_cast<const std::byte*>(operation.bias) + row * size));
+  }
+  return (operation.epilogue & kRelu) != 0 ? maximum(value) : value;
+}
+
 // Sums begin with `start`, and if it is not to be right, are wrong in the last row.
 void multiply(const OperationHandle& operation, const Matrix& a, const Matrix& b, const Matrix& d,
               double start, bool right) {
@@ -131,7 +159,7 @@ void multiply(const OperationHandle& operation, const Matrix& a, const Matrix& b
           if (tf32) x = rounded_to_tf32(x), y = rounded_to_tf32(y);
           sum += x * y;
         }
-        store(d.layout.type, d.at(z, i, j), sum);
+        store(d.layout.type, d.at(z, i, j), ended(operation, d.layout.type, i, sum));
       }
 }
 
@@ -169,6 +197,8 @@ int cublasLtMatmulDescSetAttribute(Operation operation, int attribute, const voi
   ENTER;
   if (attribute == kTransposeA) return take(operation->transpose_a, value, bytes);
   if (attribute == kTransposeB) return take(operation->transpose_b, value, bytes);
+  if (attribute == kEpilogue) return take(operation->epilogue, value, bytes);
+  if (attribute == kBiasPointer) return take(operation->bias, value, bytes);
   return refuse("an attribute of an operation is unknown");
 }
 
@@ -253,6 +283,25 @@ int cublasLtMatmulAlgoGetHeuristic(Handle handle, Operation operation, Layout a,
   return 0;
 }
 
+int cublasLtMatmulAlgoCheck(Handle handle, Operation operation, Layout a, Layout b, Layout c,
+                            Layout d, const Algorithm* algorithm, Candidate* found) {
+  ENTER;
+  if (handle == nullptr || !has_context()) return refuse("no handle, or no context");
+  if (c != d || !fit(*operation, *a, *b, *d)) return refuse("sizes do not go together");
+  Chosen chosen{};
+  std::memcpy(&chosen, algorithm, sizeof chosen);
+  if (chosen.magic != kMagic) return refuse("that is no algorithm");
+  if ((operation->epilogue & kBias) != 0 &&
+      (operation->bias == nullptr || reinterpret_cast<uintptr_t>(operation->bias) % 16 != 0))
+    return refuse("a bias is nowhere, or not aligned");
+  if (operation->epilogue != kNoEpilogue && (operation->epilogue & ~w.epilogues) != 0)
+    return kNotSupported;
+  found->algorithm = *algorithm;
+  found->workspace = chosen.workspace;
+  found->state = kSuccess;
+  return 0;
+}
+
 int cublasLtMatmul(Handle handle, Operation operation, const void* alpha, const void* a, Layout la,
                    const void* b, Layout lb, const void* beta, const void* c, Layout lc, void* d,
                    Layout ld, const Algorithm* algorithm, void* workspace, size_t bytes,
@@ -275,7 +324,12 @@ int cublasLtMatmul(Handle handle, Operation operation, const void* alpha, const 
   if (load(operation->scale, static_cast<const std::byte*>(alpha)) != 1 ||
       load(operation->scale, static_cast<const std::byte*>(beta)) != 0)
     return refuse("alpha is not 1, or beta not 0");
-  const auto work = [=, &w] {
+  if ((operation->epilogue & kBias) != 0 && !aligned(operation->bias, 16))
+    return refuse("a bias is not aligned");
+  // What it says now: the caller may tell it something else for the next call.
+  const auto work = [=, &w, now = *operation] {
+    const OperationHandle* const operation = &now;
+    w.ended += operation->epilogue != kNoEpilogue ? 1 : 0;
     w.compute = operation->compute;
     w.tensor_cores = chosen.tensor_cores != 0 ? 1 : 0;
     w.ran[chosen.number]++;
@@ -301,6 +355,11 @@ void fake_cublaslt(FakeCublasLt* control) {
     world().algorithms.assign(list, list + count);
   };
   control->ran = [](int algorithm) { return world().ran[static_cast<uint64_t>(algorithm)]; };
+  control->epilogues = [](uint32_t most, FakeCublasLt::Relu relu) {
+    world().epilogues = most;
+    world().relu = relu;
+  };
+  control->ended = [] { return world().ended; };
   control->refuse = [](bool all) { world().refuses = all; };
 }
 

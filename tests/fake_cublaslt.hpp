@@ -23,6 +23,11 @@ struct FakeCublasLt {
   };
   void (*algorithms)(const Algorithm* list, int count);
   int (*ran)(int algorithm);  // how often that one did
+  // Which epilogues algorithms have, as numbers of cublasLtEpilogue_t, and what they make of NaN
+  // and of -0: what the formula does, or what other orders of operands of a maximum would do.
+  enum Relu { Exact, LosesNan, KeepsSign };
+  void (*epilogues)(uint32_t most, Relu relu);
+  int (*ended)();  // how many products had an epilogue
 };
 
 }  // namespace hologram

@@ -218,6 +218,8 @@ TEST(LibraryHeaders, CublasLt) {
   static_assert(kPlain == CUBLAS_OP_N && kTransposed == CUBLAS_OP_T);
   static_assert(kTransposeA == CUBLASLT_MATMUL_DESC_TRANSA &&
                 kTransposeB == CUBLASLT_MATMUL_DESC_TRANSB &&
+                kEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE &&
+                kBiasPointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER &&
                 kBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
                 kBatchStride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
   static_assert(kMaxWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
@@ -227,6 +229,8 @@ TEST(LibraryHeaders, CublasLt) {
                 kAlignmentC == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES &&
                 kAlignmentD == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES &&
                 kImplementations == CUBLASLT_MATMUL_PREF_IMPL_MASK);
+  static_assert(kNoEpilogue == CUBLASLT_EPILOGUE_DEFAULT && kRelu == CUBLASLT_EPILOGUE_RELU &&
+                kBias == CUBLASLT_EPILOGUE_BIAS && (kRelu | kBias) == CUBLASLT_EPILOGUE_RELU_BIAS);
   static_assert(kNoReduction == CUBLASLT_REDUCTION_SCHEME_NONE &&
                 kTensorCores == CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK);
 #else

@@ -80,7 +80,9 @@ uint64_t bytes_of(const Node& node) {
 }
 
 ScheduleOptions Context::options() const {
-  return {.fusion = state_.config.fusion, .max_bindings = device().max_bindings};
+  return {.fusion = state_.config.fusion,
+          .max_bindings = device().max_bindings,
+          .library = state_.device->library()};
 }
 
 void Context::evaluate(std::span<Node* const> roots) {
@@ -209,6 +211,17 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
     if (element_count(node.shape) > 0) node.work->run(*this, node, node.result);
     return settle();
   }
+  // A product that is made for its ending alone is gone with the step.
+  struct Brief {
+    Node* product = nullptr;
+    ~Brief() {
+      if (product != nullptr) product->result = {};
+    }
+  } brief;
+  if (step.product != PlannedStep::kNone) {
+    brief.product = nodes[step.product];
+    if (end_product(step, nodes)) return settle();
+  }
   if (!step.ready) prepare(step, fresh->kernel);
   if (!step.program) return;
   bindings_.clear();
@@ -227,6 +240,22 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
           .progress = nullptr},
          *step.program, step.work);
   settle();
+}
+
+bool Context::end_product(PlannedStep& step, const std::vector<Node*>& nodes) {
+  const Node& last = *nodes[step.made.front().place];
+  Node& product = *nodes[step.product];
+  if (element_count(product.shape) == 0) return true;
+  const Ending ending = *ending_of(*nodes[step.made.front().place]);
+  const auto refusal = product.work->run(*this, ending, last.result);
+  if (!refusal) return true;
+  say(LogLevel::Debug,
+      fmt::format("what follows {} is a kernel: {}", product.work->name(), refusal->reason));
+  product.result = allocate(bytes_of(product));
+  product.work->run(*this, product, product.result);
+  settle();
+  if (!step.ready) prepare(step, kernel_of(ending));
+  return false;
 }
 
 void Context::prepare(PlannedStep& step, const Kernel& kernel) {

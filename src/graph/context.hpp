@@ -132,6 +132,9 @@ class Context {
   // Has the programs of steps that never ran compiled side by side, where the device does that.
   void rehearse(Plan& plan, const std::vector<Node*>& nodes, const Schedule& fresh);
   void prepare(PlannedStep& step, const Kernel& kernel);
+  // A step that is the ending of a product: whether a library did all of it. If not, the kernel is
+  // ready and the product is there.
+  bool end_product(PlannedStep& step, const std::vector<Node*>& nodes);
   void launch(const std::shared_ptr<const hal::Executable>& executable, hal::Launch launch,
               const Program& program, runtime::Work work);
   Taped tape(Recording& recording, const std::vector<NodeRef>& given,

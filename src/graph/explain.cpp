@@ -72,6 +72,19 @@ std::string Context::explain(const std::vector<Node*>& roots) {
   size_t number = 0;
   for (const Step& step : plan.steps) {
     number++;
+    if (step.ending) {
+      text += fmt::format("{}. {}\n", number, describe(*step.opaque));
+      for (const Input& input : step.opaque->inputs)
+        text += fmt::format("   reads {}\n", describe(*input.node));
+      if (step.ending->bias != nullptr)
+        text += fmt::format("   reads {}\n", describe(*step.ending->bias->node));
+      const auto refusal = step.opaque->work->refuses(*this, *step.ending);
+      text += fmt::format(
+          "   then {}, {}\n", name_of(step.kernel),
+          refusal ? "a kernel: " + refusal->reason : "which the library does before it stores");
+      text += fmt::format("   makes {}\n", describe(*step.ending->last));
+      continue;
+    }
     if (step.opaque != nullptr) {
       text += fmt::format("{}. {}\n", number, describe(*step.opaque));
       for (const Input& input : step.opaque->inputs)

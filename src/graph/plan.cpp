@@ -7,7 +7,9 @@ namespace {
 
 PlannedStep planned(const Step& step) {
   PlannedStep made;
-  if (step.opaque != nullptr) {
+  if (step.ending) {
+    made.product = step.opaque->slot;
+  } else if (step.opaque != nullptr) {
     made.opaque = true;
     made.made.push_back({step.opaque->slot, true});
     return made;

@@ -22,7 +22,10 @@ struct PlannedStep {
     uint32_t scalar, place, attribute;
   };
 
-  bool opaque = false;  // the only one that is made does its own work
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  bool opaque = false;       // the only one that is made does its own work
+  uint32_t product = kNone;  // what is made is the ending of this one
   std::vector<uint32_t> loads;
   std::vector<Made> made;
   std::vector<Number> numbers;

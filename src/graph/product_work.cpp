@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
 #include "graph/context.hpp"
+#include "graph/ending.hpp"
 #include "graph/layout.hpp"
 #include "libraries/product.hpp"
 
 namespace hologram::graph {
 namespace {
+
+using hal::Refusal;
 
 // A matrix that a library can read: rows, or columns, one behind the other.
 struct Stored {
@@ -37,12 +41,79 @@ class ProductWork : public Work {
     if (!by_library(context, node, result)) by_program(context, node, result);
   }
 
+  bool may_end(const Ending& ending) const override {
+    const DType dtype = ending.product->dtype;
+    // Sums are rounded before something is added, by a library they would not be.
+    return is_float(dtype) &&
+           (ending.bias == nullptr || libraries::product_accumulator(dtype) == dtype);
+  }
+
+  std::optional<Refusal> run(Context& context, const Ending& ending,
+                             const Storage& result) const override {
+    const Node& node = *ending.product;
+    const Operands operands = operands_of(node, result.where);
+    const auto desc = desc_of(node, alignments_of(operands));
+    auto planned = plan(context, desc);
+    if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
+    // The way that the product alone would be computed.
+    const auto alone =
+        tuned(context, *desc, std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned)),
+              operands, true);
+    auto ended = with(context, *alone, ending, bias_of(ending));
+    if (auto* refusal = std::get_if<Refusal>(&ended)) return std::move(*refusal);
+    std::vector<hal::Binding> all(operands.begin(), operands.end());
+    runtime::Work work = work_of(*desc);
+    const double elements =
+        static_cast<double>(desc->batch * desc->m) * static_cast<double>(desc->n);
+    if (ending.relu) work.flops += elements;
+    if (ending.bias != nullptr) {
+      all.push_back(bias_of(ending));
+      work.flops += elements;
+      work.bytes += static_cast<double>(all.back().size);
+    }
+    const auto& plan = std::get<std::shared_ptr<const hal::LibraryPlan>>(ended);
+    const Storage workspace = context.allocate(plan->workspace());
+    context.call(plan, all, workspace.where, work);
+    return {};
+  }
+
+  std::optional<Refusal> refuses(Context& context, const Ending& ending) const override {
+    const Node& node = *ending.product;
+    const auto desc =
+        desc_of(node, {alignment_of(node.inputs[0]), alignment_of(node.inputs[1]), kPooled});
+    auto planned = plan(context, desc);
+    if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
+    auto ended = with(context, *std::get<std::shared_ptr<hal::LibraryPlan>>(planned), ending, {});
+    if (auto* refusal = std::get_if<Refusal>(&ended)) return std::move(*refusal);
+    return {};
+  }
+
  private:
-  static bool by_library(Context& context, const Node& node, const Storage& result) {
-    hal::LibraryOps* library = context.executor().device->library();
+  using Operands = std::array<hal::Binding, 3>;
+  using Alignments = std::array<uint32_t, 3>;
+  static constexpr uint32_t kPooled = 256;  // of memory of the pool
+  static constexpr uint32_t kOfBias = 16;
+
+  static Operands operands_of(const Node& node, const hal::Binding& result) {
+    return {from(node.inputs[0]), from(node.inputs[1]), result};
+  }
+  static Alignments alignments_of(const Operands& operands) {
+    return {hal::alignment_of(operands[0]), hal::alignment_of(operands[1]),
+            hal::alignment_of(operands[2])};
+  }
+  // Also of what has no memory yet.
+  static uint32_t alignment_of(const Input& input) {
+    if (input.node->result.where.buffer != nullptr) return hal::alignment_of(from(input));
+    const uint64_t least =
+        static_cast<uint64_t>(input.view.offset) * size_of(input.node->dtype) | kPooled;
+    return static_cast<uint32_t>(least & (~least + 1));
+  }
+
+  // Nothing if libraries cannot read the matrices.
+  static std::optional<hal::GemmDesc> desc_of(const Node& node, const Alignments& alignments) {
     const View &a = node.inputs[0].view, &b = node.inputs[1].view;
     const auto as = stored(a), bs = stored(b);
-    if (library == nullptr || !as || !bs || a.strides[0] < 0 || b.strides[0] < 0) return false;
+    if (!as || !bs || a.strides[0] < 0 || b.strides[0] < 0) return {};
     hal::GemmDesc desc;
     desc.a = node.inputs[0].node->dtype;
     desc.b = node.inputs[1].node->dtype;
@@ -60,36 +131,71 @@ class ProductWork : public Work {
     desc.stride_a = a.strides[0];
     desc.stride_b = b.strides[0];
     desc.stride_d = desc.m * desc.n;
-    const hal::Binding operands[] = {from(node.inputs[0]), from(node.inputs[1]), result.where};
-    desc.alignment_a = hal::alignment_of(operands[0]);
-    desc.alignment_b = hal::alignment_of(operands[1]);
-    desc.alignment_d = hal::alignment_of(operands[2]);
-    auto planned = library->plan(desc);
-    if (const auto* refusal = std::get_if<hal::Refusal>(&planned)) {
-      if (refusal->missed) context.fall_back("matmul", refusal->reason);
-      else context.say(LogLevel::Debug, fmt::format("matmul by a program: {}", refusal->reason));
-      return false;
-    }
-    const auto plan = tuned(
-        context, desc, std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned)), operands);
-    const Storage workspace = context.allocate(plan->workspace());
+    desc.alignment_a = alignments[0];
+    desc.alignment_b = alignments[1];
+    desc.alignment_d = alignments[2];
+    return desc;
+  }
+
+  static hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(
+      Context& context, const std::optional<hal::GemmDesc>& desc) {
+    hal::LibraryOps* library = context.executor().device->library();
+    if (library == nullptr || !desc) return Refusal{"no library reads matrices that lie so"};
+    return library->plan(*desc);
+  }
+
+  static hal::Binding bias_of(const Ending& ending) {
+    if (ending.bias == nullptr) return {};
+    hal::Binding where = from(*ending.bias);
+    where.size = static_cast<uint64_t>(ending.product->shape[2]) * size_of(ending.product->dtype);
+    return where;
+  }
+
+  // A bias that has no memory yet is aligned.
+  static hal::Expected<std::shared_ptr<const hal::LibraryPlan>> with(Context& context,
+                                                                     const hal::LibraryPlan& plan,
+                                                                     const Ending& ending,
+                                                                     const hal::Binding& bias) {
+    if (bias.buffer != nullptr && hal::alignment_of(bias) < kOfBias)
+      return Refusal{"the bias is not aligned"};
+    return context.executor().device->library()->with(plan, ending.epilogue());
+  }
+
+  static runtime::Work work_of(const hal::GemmDesc& desc) {
     const auto sides = [](int64_t x, int64_t y) {
       return static_cast<double>(x) * static_cast<double>(y);
     };
     const double times = static_cast<double>(desc.batch);
     const auto size = [](DType type) { return static_cast<double>(size_of(type)); };
-    context.call(plan, operands, workspace.where,
-                 {.bytes = times * (sides(desc.m, desc.k) * size(desc.a) +
-                                    sides(desc.k, desc.n) * size(desc.b) +
-                                    sides(desc.m, desc.n) * size(desc.d)),
-                  .flops = 2 * times * sides(desc.m, desc.n) * static_cast<double>(desc.k)});
+    return {.bytes = times *
+                     (sides(desc.m, desc.k) * size(desc.a) + sides(desc.k, desc.n) * size(desc.b) +
+                      sides(desc.m, desc.n) * size(desc.d)),
+            .flops = 2 * times * sides(desc.m, desc.n) * static_cast<double>(desc.k)};
+  }
+
+  static bool by_library(Context& context, const Node& node, const Storage& result) {
+    const Operands operands = operands_of(node, result.where);
+    const auto desc = desc_of(node, alignments_of(operands));
+    if (!desc || context.executor().device->library() == nullptr) return false;
+    auto planned = plan(context, desc);
+    if (const auto* refusal = std::get_if<Refusal>(&planned)) {
+      if (refusal->missed) context.fall_back("matmul", refusal->reason);
+      else context.say(LogLevel::Debug, fmt::format("matmul by a program: {}", refusal->reason));
+      return false;
+    }
+    const auto plan =
+        tuned(context, *desc, std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned)),
+              operands, false);
+    const Storage workspace = context.allocate(plan->workspace());
+    context.call(plan, operands, workspace.where, work_of(*desc));
     return true;
   }
 
-  // The plan, or one of its alternatives.
+  // The plan, or one of its alternatives. A search leaves its result behind, unless `apart`.
   static std::shared_ptr<const hal::LibraryPlan> tuned(
       Context& context, const hal::GemmDesc& desc,
-      const std::shared_ptr<const hal::LibraryPlan>& plan, std::span<const hal::Binding> operands) {
+      const std::shared_ptr<const hal::LibraryPlan>& plan, std::span<const hal::Binding> operands,
+      bool apart) {
     const auto alternatives = plan->alternatives();
     if (context.tuner() == nullptr || alternatives.empty()) return plan;
     const auto by = [&](size_t way) { return way == 0 ? plan : alternatives[way - 1]; };
@@ -106,10 +212,11 @@ class ProductWork : public Work {
         choices.ways.push_back(by(i)->way());
         most = std::max(most, by(i)->workspace());
       }
-      choices.result = operands[2];
+      const Storage scratch = apart ? context.allocate(operands[2].size) : Storage{};
+      choices.result = apart ? scratch.where : operands[2];
       choices.dtype = desc.d;
       choices.tolerance = tolerance(desc);
-      choices.start = [&context, by, operands, workspace = context.allocate(most)](
+      choices.start = [&context, by, operands, scratch, workspace = context.allocate(most)](
                           size_t way, const hal::Binding& result) {
         const hal::Binding all[] = {operands[0], operands[1], result};
         context.executor().stream->call(

@@ -11,6 +11,7 @@
 #include "core/messages.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/terms.hpp"
+#include "graph/work.hpp"
 
 namespace hologram::graph {
 namespace {
@@ -37,8 +38,13 @@ class Scheduler {
     for (size_t i = drafts_.size(); i-- > 0;) {
       Draft& draft = drafts_[i];
       Step& step = result.steps.emplace_back();
-      if (draft.opaque != nullptr) step.opaque = draft.opaque;
-      else step.kernel = build_kernel(draft);
+      step.opaque = draft.opaque;
+      if (!draft.members.empty() && draft.opaque != nullptr) {
+        step.ending = ending_of(*draft.roots.front().node);
+        step.kernel = kernel_of(*step.ending);
+      } else if (draft.opaque == nullptr) {
+        step.kernel = build_kernel(draft);
+      }
     }
     result.cuts = std::move(cuts_);
     return result;
@@ -87,9 +93,32 @@ class Scheduler {
   void place(Node* node) {
     Uses& uses = uses_[node->slot];
     std::string reason;
-    if (!uses.list.empty() && joins(node, uses, reason)) return;
+    if (!uses.list.empty() && (ends(node, uses) || joins(node, uses, reason))) return;
     if (!uses.list.empty()) cuts_.push_back({node, std::move(reason)});
     begin(node);
+  }
+
+  // A product whose only reader is a kernel that a library can compute with it: they are one step.
+  // Whoever else holds one of the nodes may ask for it later, and is not to wait for it then.
+  bool ends(Node* node, const Uses& uses) {
+    if (node->kind != Kind::Opaque || !options_.fusion || options_.library == nullptr) return false;
+    if (uses.root || uses.list.size() != 1) return false;
+    Draft& draft = drafts_[uses.list.front().draft];
+    if (draft.opaque != nullptr || draft.roots.size() != 1) return false;
+    Node* const last = draft.roots.front().node;
+    if (draft.roots.front().target != last) return false;
+    const std::optional<Ending> ending = ending_of(*last);
+    if (!ending || ending->product != node || ending->members != draft.members) return false;
+    const auto is_held = [last](const Node* n) {
+      return n != last && n->references.load(std::memory_order_acquire) > 1;
+    };
+    if (is_held(node) || std::any_of(draft.members.begin(), draft.members.end(), is_held))
+      return false;
+    if (!node->work->may_end(*ending) || !options_.library->has_epilogues()) return false;
+    draft.opaque = node;
+    const size_t index = uses.list.front().draft;
+    for (const Input& input : node->inputs) use(input.node.get(), index, input.view);
+    return true;
   }
 
   // A kernel of its own for the node, or a step of its kind.

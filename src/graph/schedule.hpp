@@ -1,15 +1,19 @@
 // From lazy nodes to the steps that compute them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "graph/ending.hpp"
 #include "graph/kernel.hpp"
 
 namespace hologram::graph {
 
 struct Step {
-  Node* opaque = nullptr;  // a node with a Work, or null: the kernel
+  Node* opaque = nullptr;        // a node with a Work, or null: the kernel
+  std::optional<Ending> ending;  // the node is made for that alone; the kernel computes it if no
+                                 // library does
   Kernel kernel;
 };
 
@@ -22,7 +26,8 @@ struct Cut {
 struct ScheduleOptions {
   bool fusion = true;
   size_t max_bindings = 16;
-  bool tracing = false;  // what a capture was given counts as ready
+  bool tracing = false;                // what a capture was given counts as ready
+  hal::LibraryOps* library = nullptr;  // of the device, where it has one
 };
 
 struct Schedule {

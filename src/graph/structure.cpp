@@ -3,13 +3,29 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
+
 #include "graph/elementwise.hpp"
 
 namespace hologram::graph {
 namespace {
 
 constexpr uint64_t kGiven = uint64_t{1} << 63;  // a node that is there already
+constexpr uint64_t kHeld = uint64_t{1} << 61;   // is_held
 constexpr uint64_t kWhole = uint64_t{1} << 62;  // an input that is looked at as it lies in memory
+
+// A product, or what reads one, that somebody may ask for later.
+bool is_held(const Node& node) {
+  const auto is_opaque = [](const Input& input) {
+    return input.node->kind == Kind::Opaque &&
+           input.node->state.load(std::memory_order_acquire) == NodeState::Lazy;
+  };
+  if (node.kind != Kind::Opaque &&
+      (node.kind != Kind::Elementwise ||
+       std::none_of(node.inputs.begin(), node.inputs.end(), is_opaque)))
+    return false;
+  return node.references.load(std::memory_order_acquire) > 1;
+}
 
 bool is_whole(const View& view, const Node& node) {
   if (view.offset != 0 || view.shape != node.shape) return false;
@@ -105,13 +121,14 @@ void Structure::describe_given(const Node& node) {
   describe(node.shape);
 }
 
-// Every field of a node that schedule, terms, layout and codegen look at; not the numbers that are
-// arguments of a kernel, nor what an opaque node does.
+// Every field of a node that schedule, terms, layout and codegen look at, and whether somebody
+// holds it where that matters; not the numbers that are arguments of a kernel, nor what an opaque
+// node does.
 void Structure::describe(const Node& node) {
   words_.push_back(static_cast<uint64_t>(node.kind) | static_cast<uint64_t>(node.dtype) << 8 |
                    static_cast<uint64_t>(node.combine) << 16 |
                    static_cast<uint64_t>(node.reduced) << 24 | uint64_t{node.shape.size()} << 32 |
-                   uint64_t{node.attributes.size()} << 40);
+                   uint64_t{node.attributes.size()} << 40 | (is_held(node) ? kHeld : 0));
   words_.push_back(node.inputs.size() | uint64_t{node.parts.size()} << 32);
   describe(node.shape);
   if (node.kind == Kind::Elementwise) words_.push_back(reinterpret_cast<uintptr_t>(node.op));

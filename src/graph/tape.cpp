@@ -78,8 +78,9 @@ LastUses::LastUses(const Plan& plan, const std::vector<Node*>& nodes) : ends_(pl
     const PlannedStep& step = plan.steps[i];
     for (const PlannedStep::Made& made : step.made) {
       last[nodes[made.place]] = i;
-      if (!step.opaque) continue;
-      for (const Input& input : nodes[made.place]->inputs) last[input.node.get()] = i;
+      if (!step.opaque && step.product == PlannedStep::kNone) continue;
+      const uint32_t works = step.opaque ? made.place : step.product;
+      for (const Input& input : nodes[works]->inputs) last[input.node.get()] = i;
     }
     for (const uint32_t place : step.loads) last[nodes[place]] = i;
   }

@@ -1,6 +1,7 @@
 // Nodes that are no fused kernel: products, gathers, sorts. A Work launches programs of its own.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 namespace hologram::graph {
 
 class Context;
+struct Ending;
 
 class Work {
  public:
@@ -17,6 +19,16 @@ class Work {
   virtual std::string_view name() const = 0;
   // Computes the node: its inputs are ready and `result` has its size. The context is locked.
   virtual void run(Context& context, const Node& node, const Storage& result) const = 0;
+  // Whether a library may be asked to compute the node's ending with it.
+  virtual bool may_end(const Ending&) const { return false; }
+  // The same for what the ending leaves; or nothing, and why.
+  virtual std::optional<hal::Refusal> run(Context&, const Ending&, const Storage&) const {
+    return hal::Refusal{"it has no library"};
+  }
+  // Why that would not be done, as far as it is known before the inputs are ready.
+  virtual std::optional<hal::Refusal> refuses(Context&, const Ending&) const {
+    return hal::Refusal{"it has no library"};
+  }
 };
 
 }  // namespace hologram::graph

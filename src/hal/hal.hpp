@@ -159,6 +159,13 @@ struct GemmDesc {
   friend bool operator==(const GemmDesc&, const GemmDesc&) = default;
 };
 
+// What may be done with each element of a product before it is stored: a number of its column is
+// added, then what is below 0 becomes 0.
+struct Epilogue {
+  bool bias = false, relu = false;
+  friend bool operator==(const Epilogue&, const Epilogue&) = default;
+};
+
 // One axis of the images of a convolution.
 struct ConvAxis {
   int64_t input = 0, kernel = 0, output = 0;  // lengths
@@ -208,6 +215,14 @@ class LibraryOps {
   // A refusal says why each library will not: the caller has a program of its own for everything.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const GemmDesc& desc) = 0;
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const ConvDesc& desc) = 0;
+  // Whether it is worth asking for a product with an epilogue.
+  virtual bool has_epilogues() { return false; }
+  // What a plan of a product, or an alternative of it, does, and the epilogue: the same sums in the
+  // same order, and every bit that is left if they are stored first. The bias, n elements of d's
+  // type, is the operand behind d; its address is a multiple of 16.
+  virtual Expected<std::shared_ptr<const LibraryPlan>> with(const LibraryPlan&, const Epilogue&) {
+    return Refusal{"the library has no epilogues"};
+  }
   // Whether convolutions of floats are taken only where x and w are dense in this order: image,
   // row, column, channel; output, row, column, channel of its group.
   virtual bool wants_dense_images() { return false; }
@@ -219,7 +234,7 @@ class Stream {
   virtual ~Stream() = default;
   virtual void launch(const Launch& launch) = 0;
   // `plan` is of this device and outlives the work; `bindings` are its operands: a, b, d of a
-  // product, x, w, d of a convolution.
+  // product, and the bias of its epilogue; x, w, d of a convolution.
   virtual void call(const LibraryPlan& plan, std::span<const Binding> bindings,
                     Binding workspace) = 0;
   // Between distinct buffers, either of which may be the host's: host memory that is read may be

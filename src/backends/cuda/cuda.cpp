@@ -13,6 +13,10 @@ const cudnn::Cudnn& the_cudnn() {
   return cudnn::Cudnn::instance(Driver::instance().version() / 1000);
 }
 
+const cublaslt::CublasLt& the_cublaslt() {
+  return cublaslt::CublasLt::instance(Driver::instance().version() / 1000);
+}
+
 class CudaLibrary final : public hal::LibraryOps {
  public:
   CudaLibrary(Gpu& gpu, const BackendConfig& config)
@@ -34,6 +38,22 @@ class CudaLibrary final : public hal::LibraryOps {
     auto answer = gpu_.convolutions().plan(desc, manner_);
     if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
     return std::get<std::shared_ptr<cudnn::ConvolutionPlan>>(std::move(answer));
+  }
+  bool has_epilogues() override { return the_cublaslt().info().reason.empty(); }
+  hal::Expected<std::shared_ptr<const hal::LibraryPlan>> with(
+      const hal::LibraryPlan& plan, const hal::Epilogue& epilogue) override {
+    gpu_.require_usable();
+    const auto& product = static_cast<const cublaslt::GemmPlan&>(plan);
+    const Gpu::Current current(gpu_);
+    auto answer = product.with(epilogue);
+    if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
+    auto ended = std::get<std::shared_ptr<const cublaslt::GemmPlan>>(std::move(answer));
+    if (!ended->is_trusted()) {
+      std::string reason = gpu_.epilogues().refuses(gpu_, product, epilogue);
+      if (!reason.empty()) return hal::Refusal{std::move(reason)};
+      ended->trust();
+    }
+    return ended;
   }
   bool wants_dense_images() override { return convolves_ && the_cudnn().info().reason.empty(); }
 
@@ -113,8 +133,7 @@ class CudaBackend final : public hal::Backend {
     const Driver& driver = Driver::instance();
     std::string reason = driver.reason();
     if (reason.empty() && Gpu::all().empty()) reason = "No CUDA-capable device found";
-    if (reason.empty())
-      return {cublaslt::CublasLt::instance(driver.version() / 1000).info(), the_cudnn().info()};
+    if (reason.empty()) return {the_cublaslt().info(), the_cudnn().info()};
     reason = "not looked for: " + reason;
     return {{.name = "cuBLASLt", .version = {}, .path = {}, .reason = reason},
             {.name = "cuDNN", .version = {}, .path = {}, .reason = reason}};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/cuda/driver.hpp"
+#include "backends/cuda/epilogues.hpp"
 #include "hal/hal.hpp"
 #include "libraries/cublaslt/cublaslt.hpp"
 #include "libraries/cudnn/convolution.hpp"
@@ -64,6 +65,7 @@ class Gpu {
   bool kernels_wait() const { return kernels_wait_; }
   libraries::cublaslt::Products& products() { return products_; }
   libraries::cudnn::Convolutions& convolutions() { return convolutions_; }
+  Epilogues& epilogues() { return epilogues_; }
 
   // Its context is the calling thread's as long as this lives. Throws what the driver says.
   class Current {
@@ -142,6 +144,7 @@ class Gpu {
   bool kernels_wait_ = false;
   libraries::cublaslt::Products products_;
   libraries::cudnn::Convolutions convolutions_;
+  Epilogues epilogues_;
 
   mutable std::mutex mutex_;
   Context context_ = nullptr;  // set once

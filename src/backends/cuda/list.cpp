@@ -33,10 +33,11 @@ void call(Gpu& gpu, const hal::LibraryPlan& plan, std::span<const Address> opera
   const auto& operation = static_cast<const libraries::CudaPlan&>(plan);
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   const auto pointer = [](Address address) { return reinterpret_cast<void*>(address); };
-  std::array<void*, 3> pointers{};
+  std::array<void*, kMostOperands> pointers{};
   std::transform(operands.begin(), operands.end(), pointers.begin(), pointer);
   const auto failure =
-      operation.run(pointers, operation.workspace() == 0 ? nullptr : pointer(workspace), stream);
+      operation.run(std::span(pointers).first(operands.size()),
+                    operation.workspace() == 0 ? nullptr : pointer(workspace), stream);
   if (!failure) return;
   if (failure->memory) throw gpu.error(kOutOfMemory, operation.name());
   // If the device is lost, the driver says so.
@@ -96,7 +97,7 @@ void CudaList::take(const hal::Command& command) {
     launches_++;
   } else if (command.plan != nullptr) {
     const auto& plan = plan_of(command);
-    plan.require_inside(std::span(command.bindings).first(3));
+    plan.require_inside(std::span(command.bindings).first(command.bindings.size() - 1));
     last_ = plan.shared_name();
     launches_++;
   }
@@ -160,9 +161,12 @@ Graph CudaList::captured(const Item& item) {
 void CudaList::put_on_stream(const Item& item, NativeStream stream) {
   const hal::Command& c = item.command;
   if (c.plan != nullptr) {
-    const std::array<Address, 3> operands = {address(item, 0), address(item, 1), address(item, 2)};
+    const size_t count = c.bindings.size() - 1;  // the workspace is the last
+    std::array<Address, kMostOperands> operands{};
+    for (size_t i = 0; i < count; i++) operands[i] = address(item, i);
     const bool has_room = plan_of(c).workspace() > 0;
-    return call(gpu_, *c.plan, operands, has_room ? address(item, 3) : 0, stream);
+    return call(gpu_, *c.plan, std::span(operands).first(count),
+                has_room ? address(item, count) : 0, stream);
   }
   if (c.bindings.size() == 2)
     return check(driver_->copy(address(item, 0), address(item, 1), c.bindings[0].size, stream));

@@ -118,10 +118,10 @@ void CudaStream::call(const hal::LibraryPlan& plan, std::span<const hal::Binding
   const auto& operation = static_cast<const libraries::CudaPlan&>(plan);
   operation.require_inside(bindings);
   const Gpu::Current current(gpu_);
-  const std::array<Address, 3> operands = {address_of(bindings[0]), address_of(bindings[1]),
-                                           address_of(bindings[2])};
-  cuda::call(gpu_, plan, operands, plan.workspace() == 0 ? 0 : address_of(workspace),
-             lane_->stream);
+  std::array<Address, kMostOperands> operands{};
+  std::transform(bindings.begin(), bindings.end(), operands.begin(), address_of);
+  cuda::call(gpu_, plan, std::span(operands).first(bindings.size()),
+             plan.workspace() == 0 ? 0 : address_of(workspace), lane_->stream);
   last_ = operation.shared_name();
   launches_++;
   changed_ = true;

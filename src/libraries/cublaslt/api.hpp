@@ -45,6 +45,9 @@ struct Candidate {  // cublasLtMatmulHeuristicResult_t
   ROW(candidates, cublasLtMatmulAlgoGetHeuristic,                                                  \
       (Handle handle, Operation operation, Layout a, Layout b, Layout c, Layout d,                 \
        Preference preference, int most, Candidate* found, int* count))                             \
+  ROW(check, cublasLtMatmulAlgoCheck,                                                              \
+      (Handle handle, Operation operation, Layout a, Layout b, Layout c, Layout d,                 \
+       const Algorithm* algorithm, Candidate* found))                                              \
   ROW(multiply, cublasLtMatmul,                                                                    \
       (Handle handle, Operation operation, const void* alpha, const void* a, Layout layout_a,      \
        const void* b, Layout layout_b, const void* beta, const void* c, Layout layout_c, void* d,  \
@@ -70,8 +73,10 @@ inline constexpr int kF32 = 0, kF64 = 1, kF16 = 2, kI8 = 3, kI32 = 10, kBF16 = 1
 inline constexpr int kComputeF32 = 68, kComputeTf32 = 77, kComputeF64 = 70, kComputeI32 = 72;
 // cublasOperation_t.
 inline constexpr int32_t kPlain = 0, kTransposed = 1;
+// cublasLtEpilogue_t: sums as they are, or one or both of these.
+inline constexpr uint32_t kNoEpilogue = 1, kRelu = 2, kBias = 4;
 // Attributes of an operation, of a layout, of a preference.
-inline constexpr int kTransposeA = 3, kTransposeB = 4;
+inline constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8;
 inline constexpr int kBatchCount = 5, kBatchStride = 6;
 inline constexpr int kMaxWorkspace = 1, kReductionSchemes = 3, kAlignmentA = 5, kAlignmentB = 6,
                      kAlignmentC = 7, kAlignmentD = 8, kImplementations = 12;

@@ -21,7 +21,6 @@ constexpr const char* kVariable = "HOLOGRAM_CUBLASLT_LIBRARY";
 constexpr CudaRelease kReleases[] = {
     {13, "libcublasLt.so.13"}, {12, "libcublasLt.so.12"}, {11, "libcublasLt.so.11"}};
 
-constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // what Hopper's algorithms can use
 constexpr uint32_t kBestAlignment = 256;
 constexpr int kCandidates = 8;
 constexpr size_t kMostPlans = 4096;
@@ -115,8 +114,9 @@ std::string text(Status status) {
   return fmt::format("status {}", status);
 }
 
-GemmPlan::Described::Described(const CublasLt& library, Handle handle, const GemmDesc& desc)
-    : library(library), handle(handle), desc(desc) {}
+GemmPlan::Described::Described(const CublasLt& library, Handle handle, const GemmDesc& desc,
+                               const Manner& manner)
+    : library(library), handle(handle), desc(desc), manner(manner) {}
 
 GemmPlan::Described::~Described() {
   if (operation != nullptr) library->operation_destroy(operation);
@@ -124,8 +124,9 @@ GemmPlan::Described::~Described() {
     if (layout != nullptr) library->layout_destroy(layout);
 }
 
-GemmPlan::GemmPlan(const CublasLt& library, Handle handle, const GemmDesc& desc)
-    : of_(std::make_shared<Described>(library, handle, desc)) {}
+GemmPlan::GemmPlan(const CublasLt& library, Handle handle, const GemmDesc& desc,
+                   const Manner& manner)
+    : of_(std::make_shared<Described>(library, handle, desc, manner)) {}
 
 GemmPlan::GemmPlan(const GemmPlan& first, const Candidate& candidate)
     : of_(first.of_),
@@ -143,21 +144,28 @@ std::string GemmPlan::way() const {
 
 // The library's matrices are column-major: d = a b is d' = b' a' there, and what is stored row by
 // row is its transpose already.
-Status GemmPlan::prepare(const Manner& manner) {
+Status GemmPlan::make(Operation& operation) const {
   const CublasLt& library = of_->library;
   const Types& types = *types_of(of_->desc);
-  Status status = kSuccess;
-  const auto then = [&](auto&& call) {
-    if (status == kSuccess) status = call();
-  };
-  const int compute = uses_tf32(of_->desc, manner) ? kComputeTf32 : types.compute;
-  then([&] { return library->operation_create(&of_->operation, compute, types.scale); });
+  const int compute = uses_tf32(of_->desc, of_->manner) ? kComputeTf32 : types.compute;
+  Status status = library->operation_create(&operation, compute, types.scale);
   const auto turned = [&](int attribute, bool transpose) {
     const int32_t value = transpose ? kTransposed : kPlain;
-    then([&] { return library->operation_set(of_->operation, attribute, &value, sizeof value); });
+    if (status == kSuccess)
+      status = library->operation_set(operation, attribute, &value, sizeof value);
   };
   turned(kTransposeA, of_->desc.transpose_b);
   turned(kTransposeB, of_->desc.transpose_a);
+  return status;
+}
+
+Status GemmPlan::describe() {
+  const CublasLt& library = of_->library;
+  const Types& types = *types_of(of_->desc);
+  Status status = make(of_->operation);
+  const auto then = [&](auto&& call) {
+    if (status == kSuccess) status = call();
+  };
   const std::array<Stored, 3> matrices = stored(of_->desc);
   const auto lay_out = [&](Layout& layout, const Stored& s, int type) {
     then([&] {
@@ -175,12 +183,11 @@ Status GemmPlan::prepare(const Manner& manner) {
   name_ = std::make_shared<const std::string>(
       fmt::format("cuBLASLt {}{}{}", name_of(of_->desc.a),
                   of_->desc.a == of_->desc.d ? "" : fmt::format(" to {}", name_of(of_->desc.d)),
-                  uses_tf32(of_->desc, manner) ? " by tf32" : ""));
-  then([&] { return choose(manner); });
+                  uses_tf32(of_->desc, of_->manner) ? " by tf32" : ""));
   return status;
 }
 
-Status GemmPlan::choose(const Manner& manner) {
+Status GemmPlan::choose() {
   const CublasLt& library = of_->library;
   struct Wishes {
     const CublasLt& library;
@@ -205,7 +212,7 @@ Status GemmPlan::choose(const Manner& manner) {
   set(kAlignmentB, alignment(of_->desc.alignment_a, of_->desc.a));
   set(kAlignmentC, alignment(of_->desc.alignment_d, of_->desc.d));
   set(kAlignmentD, alignment(of_->desc.alignment_d, of_->desc.d));
-  if (!manner.tensor_cores) set(kImplementations, ~kTensorCores);
+  if (!of_->manner.tensor_cores) set(kImplementations, ~kTensorCores);
   if (status != kSuccess) return status;
   std::array<Candidate, kCandidates> found{};
   int count = 0;
@@ -228,11 +235,16 @@ Status GemmPlan::choose(const Manner& manner) {
 }
 
 void GemmPlan::require_inside(std::span<const hal::Binding> operands) const {
+  const auto require = [](const char* name, __int128 bytes, const hal::Binding& where) {
+    if (bytes > static_cast<__int128>(where.size))
+      throw core::error(core::Text::InternalError, fmt::format("{} is beyond its memory", name));
+  };
   const std::array<Stored, 3> matrices = stored(of_->desc);
   for (size_t i = 0; i < matrices.size(); i++)
-    if (extent(matrices[i]) > static_cast<__int128>(operands[i].size))
-      throw core::error(core::Text::InternalError,
-                        fmt::format("{} is beyond its memory", matrices[i].name));
+    require(matrices[i].name, extent(matrices[i]), operands[i]);
+  if (operands.size() > matrices.size())
+    require("the bias", __int128{of_->desc.n} * static_cast<int64_t>(size_of(of_->desc.d)),
+            operands[3]);
 }
 
 const char* GemmPlan::variable() const { return kVariable; }
@@ -242,10 +254,18 @@ std::optional<CudaPlan::Failure> GemmPlan::run(std::span<void* const> operands, 
   const CublasLt& library = of_->library;
   const Factors factors = factors_of(of_->desc.d);
   void* const d = operands[2];
-  const Status status =
-      library->multiply(of_->handle, of_->operation, factors.one, operands[1], of_->a, operands[0],
-                        of_->b, factors.zero, d, of_->d, d, of_->d, &algorithm_, workspace,
-                        workspace_, static_cast<NativeStream>(stream));
+  Operation operation = of_->operation;
+  std::unique_lock<std::mutex> alone;
+  if (ended_ != nullptr) operation = ended_->operation;
+  if (ended_ != nullptr && ended_->bias) {
+    alone = std::unique_lock(ended_->mutex);
+    const void* const bias = operands[3];
+    const Status status = library->operation_set(operation, kBiasPointer, &bias, sizeof bias);
+    if (status != kSuccess) return Failure{status == kAllocFailed, text(status)};
+  }
+  const Status status = library->multiply(
+      of_->handle, operation, factors.one, operands[1], of_->a, operands[0], of_->b, factors.zero,
+      d, of_->d, d, of_->d, &algorithm_, workspace, workspace_, static_cast<NativeStream>(stream));
   if (status == kSuccess) return {};
   return Failure{status == kAllocFailed, text(status)};
 }
@@ -295,8 +315,9 @@ hal::Expected<std::shared_ptr<GemmPlan>> Products::make(const Key& key) {
       handle_ = nullptr;
       return missed("it does not start: " + text(status));
     }
-  const std::shared_ptr<GemmPlan> plan(new GemmPlan(library, handle_, g));
-  const Status status = plan->prepare(key.manner);
+  const std::shared_ptr<GemmPlan> plan(new GemmPlan(library, handle_, g, key.manner));
+  Status status = plan->describe();
+  if (status == kSuccess) status = plan->choose();
   if (status != kSuccess && status != kNotSupported)
     return missed("it does not plan the product: " + text(status));
   hal::Expected<std::shared_ptr<GemmPlan>> answer = plan;

@@ -11,14 +11,15 @@ const INITIAL = 256, MAXIMA = [65536, 32768, 16384, 8192];
 
 const inNode = globalThis.Worker === undefined && globalThis.process?.versions?.node !== undefined;
 
+const mayShare = () => globalThis.crossOriginIsolated !== false && globalThis.SharedArrayBuffer !== undefined;
+
 // Why there can be no threads here, and what to do about it; null if there can.
 function hindrance() {
-  if (globalThis.crossOriginIsolated === false)
+  if (!mayShare())
     return ['the page is not isolated from other origins, so that it has no shared memory',
       'Serve it with the headers Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: ' +
       'require-corp, or leave out "threads".'];
-  if (globalThis.SharedArrayBuffer === undefined || (globalThis.Worker === undefined && !inNode))
-    return ['there is no shared memory or are no workers here', 'Leave out "threads".'];
+  if (globalThis.Worker === undefined && !inNode) return ['there are no workers here', 'Leave out "threads".'];
   return null;
 }
 
@@ -58,7 +59,7 @@ export async function choose({ threads, wasm, backend }) {
     module = await moduleFrom(wasm, false);  // only the other one was brought along
   }
   const shares = WebAssembly.Module.imports(module).some((one) => one.kind === 'memory');
-  if (shares && obstacle !== null)
+  if (shares && !mayShare())
     throw new HologramError('UnsupportedOperation', `The module that was given has threads: ${obstacle[0]}.`,
       'Give hologram.wasm, or serve the page with the headers that docs/web.md names.');
   if (!shares && count > 1) {
@@ -104,6 +105,7 @@ function endAll(workers) {
 export class Threads {
   #exports;
   #workers = [];
+  #ended = false;
 
   constructor(exports) {
     this.#exports = exports;
@@ -131,11 +133,12 @@ export class Threads {
     if (at === 0) throw new HologramError('OutOfMemory', 'there is no memory for its stack');
     const worker = inNode ? await workerOfNode() : workerOfPage();
     this.#workers.push(worker);
+    if (this.#ended) endAll(this.#workers);  // another one failed meanwhile
     let timer;
     await new Promise((begun, fail) => {
       const failed = (event) => fail(new Error(event?.message || 'a worker does not start'));
       timer = setTimeout(failed, PATIENCE);
-      if (inNode) worker.on('message', begun).on('error', failed);
+      if (inNode) worker.on('message', begun).on('error', failed).on('exit', () => failed());
       else {
         worker.onmessage = begun;
         worker.onerror = (event) => { event.preventDefault?.(); failed(event); };
@@ -147,6 +150,7 @@ export class Threads {
 
   // They cannot be begun again.
   end() {
+    this.#ended = true;
     if (this.#workers.length === 0) return;
     this.#exports.hg_threads(0, Number(maySleep()));
     endAll(this.#workers);

@@ -26,6 +26,8 @@ before(async () => {
   if (skip) return;
   folder = await mkdtemp(join(tmpdir(), 'hologram-isolated-'));
   await writeFile(join(folder, 'index.html'), '<!doctype html><title>hologram</title><link rel="icon" href="data:,">');
+  await writeFile(join(folder, 'strict.html'), '<!doctype html><title>hologram</title>' +
+    '<meta http-equiv="Content-Security-Policy" content="worker-src \'none\'"><link rel="icon" href="data:,">');
   await writeFile(join(folder, 'worker.js'), WORKER);
   const folders = { '/': folder, '/hologram/': `${built}package`, '/page/': `${built}page` };
   site = await serve(folders, { isolated: true });
@@ -80,6 +82,22 @@ test('where the server does not isolate the page there is one thread, or a reaso
   assert.equal(error.kind, 'UnsupportedOperation');
   assert.match(error.message, /4 threads.*not isolated/);
   assert.match(error.remedy, /Cross-Origin-Opener-Policy: same-origin.*Cross-Origin-Embedder-Policy: require-corp/);
+});
+
+test('where a policy keeps workers from beginning there is one thread, or a reason', { skip }, async () => {
+  const strict = await browser.open(`${site.url}strict.html`);
+  const [auto, sum, error] = await strict.evaluate(async () => {
+    const { Hologram } = await import('/hologram/hologram.js');
+    const hg = await Hologram.create({ backend: 'cpu' });
+    const all = [hg.threads, await hg.ones([100_000]).sum().item()];
+    hg.dispose();
+    return [...all, await Hologram.create({ threads: 3 }).then(() => null, ({ kind, message, remedy }) => ({ kind, message, remedy }))];
+  });
+  await strict.close();
+  assert.deepEqual([auto, sum], [1, 100_000]);
+  assert.equal(error.kind, 'BackendUnavailable');
+  assert.match(error.message, /3 threads could not be begun/);
+  assert.match(error.remedy, /policy/);
 });
 
 test('any number of threads gives the same bits', { skip }, async () => {

@@ -10,8 +10,11 @@
 // Nothing is computed before it is read. Errors are HologramError, with the kind of error and a
 // message that says what to do.
 
-import { importsFor, moduleFrom } from './module.js';
-import { ARRAYS, DTYPES, HologramError, Program, Tensor, invalid, literal, shapeOf } from './tensor.js';
+import { HologramError, invalid } from './error.js';
+import { bytesAt, importsFor, textAt } from './imports.js';
+import { moduleFrom } from './module.js';
+import { ARRAYS, DTYPES, Program, Tensor, literal, shapeOf } from './tensor.js';
+import { Threads, choose } from './threads.js';
 import { Absence, Gpu, lookForGpu } from './webgpu.js';
 
 export { HologramError, Tensor };
@@ -23,12 +26,19 @@ const unavailable = (absence) =>
 
 let faster = null;  // what "auto" found out
 
+// Not where a runtime is made: the method would keep that one alive.
+function addMethod(name) {
+  const value = function (...args) { return this.runtime.call(name, [this, ...args]); };
+  Object.defineProperty(Tensor.prototype, name, { value, configurable: true, writable: true });
+}
+
 export class Hologram {
   #exports;
   #open = new Set();  // handles
   #registry = new FinalizationRegistry((handle) => this.#release(handle));
   #encoder = new TextEncoder();
-  #decoder = new TextDecoder();
+  #memory;
+  #threads;
 
   #gpu;
   #turn = Promise.resolve();  // of what is tried again and again: one after the other
@@ -37,15 +47,15 @@ export class Hologram {
 
   // backend: "cpu", "webgpu", or "auto": of both the one that was faster when it was tried, once for
   // a page. wasm: where the module is, if not beside this file: its URL, bytes or a
-  // WebAssembly.Module. Of WebGPU: powerPreference ("low-power", "high-performance"), features that
+  // WebAssembly.Module. threads: how many compute on the CPU, or "auto" for as many as the machine has
+  // processors, where pages may have threads at all, and else one. Of WebGPU: powerPreference ("low-power", "high-performance"), features that
   // the device must have, whether "auto" may choose an adapter that is software, and what to call
   // with a HologramError when the device is lost.
-  static async create({ backend = 'auto', wasm, powerPreference, features, software = false, onLost } = {}) {
+  static async create({ backend = 'auto', threads = 'auto', wasm, powerPreference, features, software = false, onLost } = {}) {
     if (!['auto', 'cpu', 'webgpu'].includes(backend))
       throw new HologramError('BackendUnavailable', `There is no backend ${backend} in a web page.`,
         'Use "cpu", "webgpu", or "auto" for the best there is.');
     const gpu = new Gpu();
-    const module = await moduleFrom(wasm);
     let instance, runtime, absence = null;
     if (backend !== 'cpu') {
       await gpu.open({ powerPreference, features, software: software || backend === 'webgpu',
@@ -55,10 +65,20 @@ export class Hologram {
         if (backend === 'webgpu') throw absence;
       });
     }
-    instance = await WebAssembly.instantiate(module, importsFor(module, () => instance.exports.memory,
-      gpu.imports(() => instance.exports.memory, () => instance.exports)));
-    instance.exports._initialize?.();
-    runtime = new Hologram(instance.exports, gpu);
+    const chosen = await choose({ threads, wasm, backend });
+    const memory = () => chosen.memory ?? instance.exports.memory;
+    const imports = importsFor(chosen.module, memory, gpu.imports(memory, () => instance.exports));
+    instance = await WebAssembly.instantiate(chosen.module, imports);
+    instance.exports._initialize();
+    const crew = new Threads(instance.exports);
+    try {
+      await crew.begin(chosen);
+      runtime = new Hologram(instance.exports, memory(), gpu, crew);
+    } catch (error) {
+      crew.end();
+      gpu.close();
+      throw error;
+    }
     runtime.onLost = onLost ?? null;
     try {
       await runtime.#choose(backend, absence);
@@ -80,18 +100,16 @@ export class Hologram {
     return all;
   }
 
-  constructor(exports, gpu) {
+  constructor(exports, memory, gpu, threads) {
     this.#exports = exports;
+    this.#memory = memory;
     this.#gpu = gpu;
+    this.#threads = threads;
     this.#lost = new Promise((tell) => { this.#tellLost = tell; });
     this.functions = Object.freeze(this._ask('hg_functions', undefined));
     for (const { name } of this.functions) {
       if (!(name in this)) this[name] = (...args) => this.call(name, args);
-      if (!(name in Tensor.prototype))
-        Object.defineProperty(Tensor.prototype, name, {
-          value(...args) { return this.runtime.call(name, [this, ...args]); },
-          configurable: true, writable: true,
-        });
+      if (!(name in Tensor.prototype)) addMethod(name);
     }
   }
 
@@ -117,6 +135,7 @@ export class Hologram {
       }
     }
     if (this.backend === 'cpu') this.#gpu.close();
+    else this.#threads.end();
   }
 
   // The same work on both, once to get ready and then the best of a few times.
@@ -143,6 +162,8 @@ export class Hologram {
   get device() { return this._ask('hg_device', undefined); }
   get backend() { return this.device.backend; }
   get limits() { return this.device.limits; }
+  // How many compute on the CPU, the one that asks among them.
+  get threads() { return this.#threads.count; }
   // Bytes that tensors have on the device, and that are kept for others.
   get memory() { return this._ask('hg_memory', undefined); }
   // Gives what is kept back to the device.
@@ -271,6 +292,7 @@ export class Hologram {
   // Frees every tensor and the device. The runtime is no longer of use.
   dispose() {
     this.#open.clear();
+    this.#threads.end();
     this.#exports.hg_close();
     this.#gpu.close();
   }
@@ -333,7 +355,7 @@ export class Hologram {
     const at = this.#allocate(bytes);
     try {
       this.#text(this.#exports.hg_read(tensor.handle, at, bytes));
-      return new Type(this.#exports.memory.buffer.slice(at, at + bytes));
+      return new Type(bytesAt(this.#memory, at, bytes).slice().buffer);
     } finally {
       this.#exports.free(at);
     }
@@ -371,7 +393,7 @@ export class Hologram {
   #withBytes(bytes, body) {
     const at = this.#allocate(bytes.length);
     try {
-      new Uint8Array(this.#exports.memory.buffer).set(bytes, at);
+      bytesAt(this.#memory, at, bytes.length).set(bytes);
       const handle = body(at);
       if (handle === 0) this.#text(0);
       return handle;
@@ -383,7 +405,7 @@ export class Hologram {
   // What the last call left; of a failed one the error.
   #text(done) {
     const at = this.#exports.hg_text() >>> 0, length = this.#exports.hg_text_length();
-    const text = this.#decoder.decode(new Uint8Array(this.#exports.memory.buffer).slice(at, at + length));
+    const text = textAt(this.#memory, at, length);
     if (done === NOT_YET)
       throw new HologramError('UnsupportedOperation', 'This needs values of the device while it is put together.',
         'Use `await hg.evaluate(…)`, which waits for them, or the backend "cpu".');

@@ -1,5 +1,5 @@
-// What the C++20 library of older LLVMs lacks (Emscripten of Debian 12 brings that of LLVM 14); the
-// web build includes it in front of every source.
+// What LLVM 14 and its C++20 library lack, which Emscripten of Debian 12 brings; the build for the
+// web includes it in front of every source.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,18 @@
 #include <concepts>
 #include <type_traits>
 #include <version>
+
+// Where generated code and the unwinder tell each other what is caught. The unwinder has one in
+// each thread; clang 14 makes it one for all, which throwing threads would take from each other,
+// unless the name is known already. The linker makes this and the unwinder's the same variable.
+extern "C" {
+struct hologram_landing_pad {
+  int index;
+  char* table;
+  int selector;
+};
+__attribute__((weak, visibility("hidden"))) __thread hologram_landing_pad __wasm_lpad_context;
+}
 
 namespace std {
 

@@ -1,5 +1,7 @@
 // Tensors and programs of a runtime, and values as JavaScript gives them.
 
+import { invalid } from './error.js';
+
 export const ARRAYS = {
   bool: Uint8Array, i8: Int8Array, u8: Uint8Array, i16: Int16Array, u16: Uint16Array,
   i32: Int32Array, u32: Uint32Array, i64: BigInt64Array, u64: BigUint64Array,
@@ -11,19 +13,6 @@ export const DTYPES = new Map([
   [Uint16Array, 'u16'], [Int32Array, 'i32'], [Uint32Array, 'u32'], [BigInt64Array, 'i64'],
   [BigUint64Array, 'u64'], [Float32Array, 'f32'], [Float64Array, 'f64'],
 ]);
-
-export class HologramError extends Error {
-  // kind: "InvalidArgument", "ShapeMismatch", "InvalidProgram", … as in C++. remedy: what to do about
-  // it, where there is more to say than the message does.
-  constructor(kind, message, remedy = '') {
-    super(message);
-    this.name = 'HologramError';
-    this.kind = kind;
-    this.remedy = remedy;
-  }
-}
-
-export const invalid = (message) => new HologramError('InvalidArgument', message);
 
 // The shape of nested arrays; all rows must be of one length.
 export function shapeOf(values) {

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 
 const folder = resolve(process.argv[2] ?? '.');
 const { Hologram } = await import(pathToFileURL(`${folder}/hologram.js`));
-const hg = await Hologram.create();
+const hg = await Hologram.create({ threads: 1 });
 
 // "sum(x, axis=none)" is [["x", undefined], ["axis", "none"]].
 function parametersOf(signature) {
@@ -44,7 +44,7 @@ function declarations(functions, skip) {
 
 const own = new Set(['data', 'item', 'array', 'dispose', 'toCanvas', 'shape', 'dtype', 'size', 'rank',
   'runtime', 'handle']);
-const runtime = new Set(['device', 'backend', 'why', 'limits', 'memory', 'trim', 'gpuDevice', 'gpuCounts', 'lost',
+const runtime = new Set(['device', 'backend', 'why', 'limits', 'threads', 'memory', 'trim', 'gpuDevice', 'gpuCounts', 'lost',
   'onLost', 'tensor', 'image', 'eval', 'evaluate', 'call', 'program', 'run', 'finished', 'describe', 'kernels',
   'selfTest', 'dispose', 'functions']);
 const methods = hg.functions.filter((f) => !own.has(f.name) && parametersOf(f.signature).length > 0);
@@ -109,7 +109,10 @@ ${declarations(methods, 1)}}
 
 export class Hologram {
   static create(options?: {
-    backend?: 'auto' | 'cpu' | 'webgpu'; wasm?: string | URL | ArrayBuffer | TypedArray | WebAssembly.Module;
+    backend?: 'auto' | 'cpu' | 'webgpu';
+    /** How many compute on the CPU; "auto" is one where the page is not isolated. */
+    threads?: 'auto' | number;
+    wasm?: string | URL | ArrayBuffer | TypedArray | WebAssembly.Module;
     powerPreference?: 'low-power' | 'high-performance';
     /** Of WebGPU, that the device must have. */
     features?: string[];
@@ -128,6 +131,8 @@ export class Hologram {
   /** How the device was chosen. */
   readonly why: string;
   readonly limits: Limits;
+  /** How many compute on the CPU, the one that asks among them. */
+  readonly threads: number;
   /** Bytes of tensors, and bytes kept for others. */
   readonly memory: { live: number; cached: number };
   /** Gives what is kept back to the device. */

@@ -2,6 +2,8 @@
 // src/backends/webgpu/browser_imports.hpp declares, over navigator.gpu. WebAssembly holds numbers;
 // the objects are here.
 
+import { bytesAt, textAt, viewAt } from './imports.js';
+
 // In the order of the C++ enum Number, behind what is not a limit.
 const LIMITS = ['maxStorageBuffersPerShaderStage', 'maxStorageBufferBindingSize',
   'minUniformBufferOffsetAlignment', 'minStorageBufferOffsetAlignment', 'maxBufferSize',
@@ -175,7 +177,7 @@ export class Gpu {
     if (this.#closed || this.#exports === undefined) return;
     const bytes = this.#text.encode(message);
     const at = this.#exports.malloc(bytes.length + 1) >>> 0;
-    new Uint8Array(this.#memory().buffer).set(bytes, at);
+    bytesAt(this.#memory(), at, bytes.length).set(bytes);
     this.#exports[call](at, bytes.length);
     this.#exports.free(at);
   }
@@ -194,13 +196,8 @@ export class Gpu {
   // The imports of a module, whose memory and exports will be there when they are called.
   imports(memory, exports) {
     this.#memory = memory;
-    let view = null;
-    const data = () => {
-      if (view === null || view.buffer !== memory().buffer) view = new DataView(memory().buffer);
-      return view;
-    };
-    const decoder = new TextDecoder();
-    const string = (at, length) => decoder.decode(new Uint8Array(memory().buffer, at >>> 0, length).slice());
+    const view = (at, length) => viewAt(memory(), at, length);
+    const string = (at, length) => textAt(memory(), at, length);
     const objects = () => this.#objects;
     const device = () => this.#device;
     return {
@@ -208,7 +205,7 @@ export class Gpu {
         this.#exports ??= exports();
         const { vendor = '', architecture = '', device = '', description = '' } = this.#about;
         const bytes = this.#text.encode([this.#absence, vendor, architecture, device, description][which] ?? '');
-        if (to !== 0) new Uint8Array(memory().buffer).set(bytes, to >>> 0);
+        if (to !== 0) bytesAt(memory(), to, bytes.length).set(bytes);
         return bytes.length;
       },
       gpu_number: (which) => [this.#software, this.#halves, this.#subgroup].map(Number)[which] ??
@@ -224,10 +221,10 @@ export class Gpu {
       gpu_shader: (code, length, label, labelLength) => this.#add(device().createShaderModule(
         { code: string(code, length), label: string(label, labelLength) })),
       gpu_layout: (slots, count) => {
-        const entries = [];
-        for (let i = 0, at = slots >>> 0; i < count; i++, at += 8) {
-          const type = BINDINGS[data().getUint32(at + 4, true)];
-          entries.push({ binding: data().getUint32(at, true), visibility: GPUShaderStage.COMPUTE,
+        const entries = [], data = view(slots, 8 * count);
+        for (let at = 0; at < 8 * count; at += 8) {
+          const type = BINDINGS[data.getUint32(at + 4, true)];
+          entries.push({ binding: data.getUint32(at, true), visibility: GPUShaderStage.COMPUTE,
             buffer: { type, hasDynamicOffset: type === 'uniform' } });
         }
         return this.#add(device().createBindGroupLayout({ entries }));
@@ -237,11 +234,11 @@ export class Gpu {
       gpu_pipeline: (layout, module, entry, length) => this.#add(device().createComputePipeline({
         layout: objects()[layout], compute: { module: objects()[module], entryPoint: string(entry, length) } })),
       gpu_group: (layout, slots, count) => {
-        const entries = [];
-        for (let i = 0, at = slots >>> 0; i < count; i++, at += 24)
-          entries.push({ binding: data().getUint32(at, true), resource: {
-            buffer: objects()[data().getUint32(at + 4, true)],
-            offset: data().getFloat64(at + 8, true), size: data().getFloat64(at + 16, true) } });
+        const entries = [], data = view(slots, 24 * count);
+        for (let at = 0; at < 24 * count; at += 24)
+          entries.push({ binding: data.getUint32(at, true), resource: {
+            buffer: objects()[data.getUint32(at + 4, true)],
+            offset: data.getFloat64(at + 8, true), size: data.getFloat64(at + 16, true) } });
         return this.#add(device().createBindGroup({ layout: objects()[layout], entries }));
       },
       gpu_release: (handle) => {
@@ -282,7 +279,7 @@ export class Gpu {
         this.#doomed = [];
       },
       gpu_write: (buffer, offset, from, bytes) =>
-        device().queue.writeBuffer(objects()[buffer], offset, memory().buffer, from >>> 0, bytes),
+        device().queue.writeBuffer(objects()[buffer], offset, bytesAt(memory(), from, bytes)),
 
       gpu_bring: (encoder, from, offset, bytes) => {
         const size = 2 ** Math.ceil(Math.log2(Math.max(bytes, 256)));
@@ -300,8 +297,7 @@ export class Gpu {
       },
       gpu_brought: (number) => this.#coming.get(number)?.state ?? FAILED,
       gpu_take: (number, to, bytes) => {
-        new Uint8Array(memory().buffer).set(
-          new Uint8Array(this.#coming.get(number).buffer.getMappedRange(0, bytes)), to >>> 0);
+        bytesAt(memory(), to, bytes).set(new Uint8Array(this.#coming.get(number).buffer.getMappedRange(0, bytes)));
         this.#drop(number);
       },
       gpu_drop: (number) => this.#drop(number),

@@ -41,7 +41,7 @@ function limitsOf({ adapter, info }, cpu) {
     ['Browser', navigator.userAgent],
     [
       'Processor',
-      `${navigator.hardwareConcurrency ?? '?'} threads; hologram uses one, with vectors of 128 bits`,
+      `${navigator.hardwareConcurrency ?? '?'} threads; hologram uses ${cpu.threads}, with vectors of 128 bits`,
     ],
     ['Memory of the module', `up to ${mib(cpu.memory)}`],
     ['Functions of expressions', cpu.functions],
@@ -69,8 +69,13 @@ function limitsOf({ adapter, info }, cpu) {
   return rows;
 }
 
+function threadsOf({ threads }) {
+  if (threads > 1) return `${threads} threads`;
+  return crossOriginIsolated ? 'one thread' : 'one thread, as the server does not isolate the page';
+}
+
 // The three cards: what can be chosen, and why not where it cannot.
-function choicesOf(gpu, webgpu, auto) {
+function choicesOf(gpu, cpu, webgpu, auto) {
   const name = webgpu.name && webgpu.name !== 'WebGPU' ? webgpu.name : gpu.name;
   const whyNot = `${gpu.adapter ? `${gpu.name} is there. ` : ''}${webgpu.error?.message}`;
   // "cpu, as …" of the runtime, or what is known here.
@@ -87,7 +92,7 @@ function choicesOf(gpu, webgpu, auto) {
     {
       value: 'cpu',
       title: 'CPU',
-      text: 'WebAssembly, one thread; f32 results to the bit as on every exact device.',
+      text: `WebAssembly, ${threadsOf(cpu)}; f32 results to the bit as on every exact device.`,
       there: true,
     },
     {
@@ -164,7 +169,7 @@ export async function startDevices({ start, settings }) {
     check();
   };
 
-  $('backends').replaceChildren(...choicesOf(gpu, webgpu, auto).map((choice) => card(choice, choose)));
+  $('backends').replaceChildren(...choicesOf(gpu, cpu, webgpu, auto).map((choice) => card(choice, choose)));
   $('limits-table').replaceChildren(tableOf(limitsOf(gpu, cpu)));
   settings.label = (backend) =>
     backend === 'webgpu' && gpu.software ? 'WebGPU (software)' : backendName(backend);

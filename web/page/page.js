@@ -37,7 +37,8 @@ async function load() {
   let wasm;
   try {
     // By bytes, as not every server knows the type of WebAssembly.
-    wasm = await WebAssembly.compile(await (await fetched('hologram/hologram.wasm')).arrayBuffer());
+    const module = crossOriginIsolated ? 'hologram/hologram-threads.wasm' : 'hologram/hologram.wasm';
+    wasm = await WebAssembly.compile(await (await fetched(module)).arrayBuffer());
   } catch (e) {
     if (e instanceof WebAssembly.CompileError)
       throw new Error(

@@ -45,6 +45,7 @@ const TASKS = {
       ...hg.device,
       why: why === undefined ? undefined : String(why),
       functions: hg.functions.length,
+      threads: hg.threads,
     };
   },
   async selfTest({ backend, filter }) {

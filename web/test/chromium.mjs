@@ -38,9 +38,15 @@ const TYPES = {
   '.atlas': 'text/plain; charset=utf-8',
 };
 
+const ISOLATING = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+};
+
 // Serves folders on this machine only: { '/': 'folder', '/hologram/': 'another' }, the longest name
-// that fits first. Gives { url, requests, close }; requests are the paths that were asked for.
-export async function serve(folders) {
+// that fits first; isolated: so that pages may share memory with their workers. Gives { url, requests,
+// close }; requests are the paths that were asked for.
+export async function serve(folders, { isolated = false } = {}) {
   const mounts = Object.entries(folders).sort(([a], [b]) => b.length - a.length);
   const requests = [];
   const server = createServer(async (request, response) => {
@@ -56,7 +62,10 @@ export async function serve(folders) {
     try {
       if (name === undefined || !file.startsWith(root + sep)) throw new Error('outside');
       const body = await readFile(file);
-      response.writeHead(200, { 'content-type': TYPES[extname(file)] ?? 'application/octet-stream' });
+      response.writeHead(200, {
+        'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+        ...(isolated && ISOLATING),
+      });
       response.end(body);
     } catch {
       response.writeHead(404).end();

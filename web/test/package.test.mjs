@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -69,6 +69,8 @@ test('the tarball holds what users need and nothing else', { skip: noNpm }, asyn
   for (const name of [
     'hologram.js',
     'hologram.wasm',
+    'threads.js',
+    'hologram-threads.wasm',
     'hologram.d.ts',
     'package.json',
     'README.md',
@@ -76,7 +78,7 @@ test('the tarball holds what users need and nothing else', { skip: noNpm }, asyn
   ])
     assert.ok(names.includes(name), name);
   assert.deepEqual(
-    names.filter((n) => !/^(\w+\.(js|d\.ts|wasm)|package\.json|README\.md|LICENSE)$/.test(n)),
+    names.filter((n) => !/^([\w-]+\.(js|d\.ts|wasm)|package\.json|README\.md|LICENSE)$/.test(n)),
     [],
   );
 });
@@ -129,7 +131,8 @@ console.log(JSON.stringify({ before, after: await settled() }));
 
 const TYPED = `
 import { Hologram, HologramError, Tensor, type DType, type TypedArray } from 'hologram';
-const hg: Hologram = await Hologram.create({ backend: 'cpu' });
+const hg: Hologram = await Hologram.create({ backend: 'cpu', threads: 2 });
+const threads: number = hg.threads;
 const t: Tensor = hg.tensor([[1, 2], [3, 4]], { dtype: 'f32' });
 const s: Tensor = t.matmul(t).softmax({ axis: 1 }).sum(0).add(1);
 const data: TypedArray = await s.data();
@@ -140,7 +143,7 @@ const failures: string[] = report.failures.map((f) => f.name);
 const shape: readonly number[] = y.shape;
 const fields = hg.program('program p() {}').parameters.scalars.map((p) => p.name.length + shape.length);
 try { hg.eval('a +', { a: t }); } catch (e) { if (e instanceof HologramError) console.log(e.kind, e.remedy, e.message); }
-export { data, dtype, failures, fields };
+export { data, dtype, failures, fields, threads };
 `;
 
 test('its types check, and find mistakes', { skip: noRegistry }, async () => {
@@ -174,7 +177,10 @@ test('its types check, and find mistakes', { skip: noRegistry }, async () => {
 const PAGE =
   '<!doctype html><title>waiting</title><link rel="icon" href="data:,"><script type="module" src="./main.js"></script>';
 const MAIN = `import { Hologram } from 'hologram';
-const hg = await Hologram.create();
+const hg = await Hologram.create({ backend: 'cpu' });
+const x = hg.ones([300, 300]);
+document.documentElement.dataset.threads = hg.threads;
+document.documentElement.dataset.sum = await hg.eval('sum(x @ x)', { x }).item();
 document.title = [...await hg.eval('x @ x', { x: [[1, 2], [3, 4]] }).data()].join(' ');
 `;
 
@@ -189,10 +195,7 @@ test('Vite builds and serves a page that computes', { skip: noRegistry }, async 
   );
   await call(folder, process.execPath, 'node_modules/vite/bin/vite.js', 'build');
   const assets = await readdir(join(folder, 'dist/assets'));
-  assert.ok(
-    assets.some((name) => /^hologram.*\.wasm$/.test(name)),
-    assets.join(', '),
-  );
+  assert.equal(assets.filter((name) => /^hologram.*\.wasm$/.test(name)).length, 2, assets.join(', '));
   if (!findChromium())
     return context.skip('the page was built, but there is no Chromium to open it: install chromium');
 
@@ -200,7 +203,8 @@ test('Vite builds and serves a page that computes', { skip: noRegistry }, async 
   await writeFile(
     join(folder, 'serve.js'),
     `import { createServer } from 'vite';
-const server = await createServer({ server: { port: 0, host: '127.0.0.1' } });
+const headers = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+const server = await createServer({ server: { port: 0, host: '127.0.0.1', headers } });
 await server.listen();
 console.log(server.resolvedUrls.local[0]);
 process.stdin.on('end', () => server.close().then(() => process.exit()));
@@ -209,15 +213,19 @@ process.stdin.resume();
   );
   const browser = await Chromium.launch();
   const site = await serve({ '/': join(folder, 'dist') });
+  const isolated = await serve({ '/': join(folder, 'dist') }, { isolated: true });
   const server = execFile(process.execPath, ['serve.js'], { cwd: folder });
   try {
     const url = await new Promise((done, fail) => {
       server.stdout.on('data', (line) => done(line.trim()));
       server.on('exit', () => fail(new Error('The development server ended.')));
     });
-    for (const address of [site.url, url]) {
+    for (const address of [site.url, isolated.url, url]) {
       const page = await browser.open(address);
       await page.until(() => document.title !== 'waiting');
+      const { sum, threads } = await page.evaluate(() => ({ ...document.documentElement.dataset }));
+      assert.equal(Number(sum), 300 ** 3);
+      assert.equal(Number(threads), address === site.url ? 1 : Math.min(availableParallelism(), 16), address);
       assert.equal(await page.evaluate(() => document.title), '7 10 15 22');
       assert.deepEqual(page.complaints, []);
       await page.close();
@@ -226,5 +234,6 @@ process.stdin.resume();
     server.stdin.end();
     await browser.close();
     await site.close();
+    await isolated.close();
   }
 });

@@ -187,6 +187,7 @@ set(HOLOGRAM_SOURCES
     src/graph/ending.cpp
     src/graph/explain.cpp
     src/graph/index_works.cpp
+    src/graph/kept.cpp
     src/graph/layout.cpp
     src/graph/node.cpp
     src/graph/product_work.cpp

@@ -105,6 +105,67 @@ TEST(RowLayout, SameBitsOnDevicesWithManyThreads) {
   EXPECT_GT(whole_runs, 20u);
 }
 
+// Sums of columns go through memory on a processor and are gathered by a group where it has many
+// lanes.
+TEST(GatheredPieces, SameBitsInOneKernel) {
+  const Executor executor(BackendType::Cpu);
+  const struct {
+    const char* name;
+    std::function<Tensor(const Tensor&)> make;
+    size_t steps;
+  } works[] = {
+      {"sum", [](const Tensor& x) { return ops::sum(x, 0); }, 1},
+      {"sum of products", [](const Tensor& x) { return ops::sum(x * x.flip({0}) - 1, 0); }, 1},
+      {"max", [](const Tensor& x) { return ops::max(x, 0); }, 1},
+      {"mean, root", [](const Tensor& x) { return ops::abs(ops::mean(x, 0)) * 2; }, 1},
+      {"kept", [](const Tensor& x) { return ops::sum(x, 0, true); }, 1},
+      {"two axes",
+       [](const Tensor& x) {
+         return ops::sum(x.reshape({64, -1, x.size(1)}), {0, 1});
+       },
+       1},
+      {"middle",
+       [](const Tensor& x) {
+         return ops::sum(x.reshape({x.size(0), 4, -1}).permute({1, 0, 2}), 1);
+       },
+       1},
+      {"beside another",
+       [](const Tensor& x) {
+         return ops::sum(x, 0) + x.slice(0, {0, 1}).reshape({-1});
+       },
+       2},
+      {"standard deviation", [](const Tensor& x) { return ops::std(x, 0); }, 0},
+  };
+  size_t gathered = 0;
+  // Sums of f16 are of f32, and may be gathered; what is rounded where it is stored is not.
+  for (const DType dtype : {DType::F32, DType::F64, DType::I32, DType::F16})
+    for (const Shape& shape : {Shape{1024, 4096}, Shape{960, 8256}})
+      for (const auto& work : works) {
+        const Tensor x = numbers(shape, dtype);
+        const Tensor y = tensor::dense(work.make(x)), z = tensor::dense(work.make(x));
+        const graph::Schedule plan =
+            graph::schedule({tensor::Access::node(y).get()}, {.gather = true});
+        const bool fits = dtype != DType::F16 && work.steps == 1;
+        if (fits) {
+          ASSERT_EQ(plan.steps.size(), 1u) << work.name << " of " << name_of(dtype);
+        }
+        if (plan.steps.size() != 1) continue;
+        const graph::Kernel& kernel = plan.steps[0].kernel;
+        const graph::Layout how = graph::layout(kernel, {.many_threads = true});
+        if (dtype != DType::F16) {
+          EXPECT_EQ(how.walk == graph::Walk::Pieces, fits) << work.name;
+        }
+        graph::require_inside(kernel);
+        gathered += how.walk == graph::Walk::Pieces;
+        const std::vector<Array> got = results(executor, kernel, how);
+        const Array expected = z.array();
+        ASSERT_EQ(got.size(), 1u);
+        ASSERT_EQ(std::memcmp(got[0].data(), expected.data(), expected.bytes()), 0)
+            << work.name << " of " << shape[0] << " x " << shape[1] << " " << name_of(dtype);
+      }
+  EXPECT_GT(gathered, 45u);
+}
+
 // What is read across goes through squares of workgroup memory, whole ones and parts of them.
 TEST(TileLayout, SameBitsOnDevicesWithManyThreads) {
   const Executor executor(BackendType::Cpu);

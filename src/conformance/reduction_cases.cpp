@@ -315,9 +315,16 @@ void reduction_cases(Suite& suite) {
   places.push_back({"long rows", Arrangement::Dense, {3, 1500}});
   places.push_back({"long columns", Arrangement::Dense, {1300, 3}});
   places.push_back({"pieces", Arrangement::Dense, {17000}});
+  // Rows side by side, whose pieces a group of a large GPU gathers.
+  const Layout many{"many columns", Arrangement::Dense, {70, 16400}};
+  const auto is_for_many = [](const Reduction& r, DType dtype) {
+    return (r.name == "sum" || r.name == "max") && (dtype == DType::F32 || dtype == DType::I32);
+  };
   for (const Reduction& r : kReductions)
-    for (const DType dtype : all_dtypes())
-      for (const Layout& layout : places) {
+    for (const DType dtype : all_dtypes()) {
+      std::vector<Layout> all = places;
+      if (is_for_many(r, dtype)) all.push_back(many);
+      for (const Layout& layout : all) {
         for (const Axes& axes : axes_for(r, layout)) {
           if (!r.of_nothing && has_empty_rows(layout, axes)) continue;
           const std::string property =
@@ -330,6 +337,7 @@ void reduction_cases(Suite& suite) {
           });
         }
       }
+    }
 }
 
 }  // namespace hologram::conformance

@@ -15,6 +15,7 @@
 
 #include "graph/combine.hpp"
 #include "graph/elementwise.hpp"
+#include "graph/kept.hpp"
 #include "hologram/builder.hpp"
 #include "program/ir.hpp"
 
@@ -32,10 +33,13 @@ using program::Var;
 class Generator {
  public:
   Generator(const Kernel& kernel, const Layout& l)
-      : kernel_(kernel), l_(l), b_(name_of(kernel), {l.lanes, l.side_by_side}, l.index) {}
+      : kernel_(kernel),
+        l_(l),
+        b_(name_of(kernel), {l.lanes, l.side_by_side}, l.index),
+        last_level_(last_level(kernel)) {}
 
   Program run() {
-    find_kept();
+    kept_ = kept_terms(kernel_, l_);
     declare();
     if (l_.walk != Walk::Tiles) find_coordinates();
     switch (l_.walk) {
@@ -51,6 +55,7 @@ class Generator {
                [&] { write_rows(); });
         break;
       case Walk::GroupRows: write_rows(); break;
+      case Walk::Pieces: write_gathered(); break;
     }
     program::Module module = b_.finish_unverified();
     for (program::Inst& inst : module.body.insts)
@@ -74,47 +79,6 @@ class Generator {
                                    kept_.contains(i) ? Access::InOut : Access::Out));
     for (const ScalarArgument& a : scalar_arguments(kernel_, l_))
       scalars_.emplace(a.name, b_.scalar_with_bits(a.name, a.type, {}));
-  }
-
-  // Functions of a row's elements that the last reductions compute and the results need again, as
-  // exp in a softmax: they wait in the memory of the result, whose bits they keep, where nothing
-  // else is read that could lie there.
-  void find_kept() {
-    if (l_.walk == Walk::Elements || l_.walk == Walk::Tiles || l_.held > 0) return;
-    for (const Term& t : kernel_.terms)
-      if (t.kind == TermKind::Reduce) last_level_ = std::max(last_level_, t.level);
-    std::vector<bool> walked(kernel_.terms.size(), false);
-    for (size_t t = kernel_.terms.size(); t-- > 0;) {
-      const Term& term = kernel_.terms[t];
-      if (!(term.kind == TermKind::Reduce && term.level == last_level_) && !walked[t]) continue;
-      for (const uint32_t operand : term.operands)
-        if (!kernel_.terms[operand].per_row) walked[operand] = true;
-    }
-    for (size_t i = 0; i < kernel_.outputs.size(); i++) {
-      const Output& output = kernel_.outputs[i];
-      const DType dtype = output.target->dtype;
-      if (size_of(dtype) < 4 || same_along_row(output)) continue;
-      std::optional<uint32_t> found;
-      bool reads = false;
-      std::vector<uint32_t> todo = {output.term};
-      while (!todo.empty()) {
-        const uint32_t t = todo.back();
-        todo.pop_back();
-        const Term& term = kernel_.terms[t];
-        if (term.per_row) continue;
-        const bool fits = walked[t] && term.kind == TermKind::Apply && term.dtype == dtype;
-        if (fits && term.op->ulps > 0.5 && found.value_or(t) == t) found = t;
-        else if (term.kind == TermKind::Load) reads = true;
-        else todo.insert(todo.end(), term.operands.begin(), term.operands.end());
-      }
-      if (found && !reads && *found != output.term) kept_[i] = *found;
-    }
-  }
-
-  // Whether a result of a row is one for all of its elements.
-  bool same_along_row(const Output& output) const {
-    const Strides& along = l_.views[output.view].row;
-    return std::all_of(along.begin(), along.end(), [](int64_t s) { return s == 0; });
   }
 
   // The position along each outer axis.
@@ -364,13 +328,14 @@ class Generator {
     return b_.get(sum);
   }
 
-  // All reductions that need as many others before them, in one walk.
-  void reduce(uint8_t level) {
-    struct One {
-      uint32_t term;
-      DType type;
-      Var all, run;
-    };
+  struct One {
+    uint32_t term;
+    DType type;
+    Var all, run;
+  };
+
+  // The reductions that need as many others before them, with what they begin with.
+  std::vector<One> reductions(uint8_t level) {
     std::vector<One> list;
     for (uint32_t t = 0; t < kernel_.terms.size(); t++) {
       const Term& term = kernel_.terms[t];
@@ -383,6 +348,12 @@ class Generator {
       }
       list.push_back(one);
     }
+    return list;
+  }
+
+  // All of them, in one walk.
+  void reduce(uint8_t level) {
+    const std::vector<One> list = reductions(level);
     if (list.empty()) return;
     if (l_.held > 0) {
       for (const One& one : list)
@@ -390,6 +361,15 @@ class Generator {
                  b_.group_reduce(combine_of(one.term), reduce_places(one.term, one.type)));
       return;
     }
+    accumulate(list, level);
+    for (const One& one : list) {
+      const Value all = b_.get(one.all);
+      const bool group = l_.walk == Walk::GroupRows;
+      keep_row(one.term, group ? b_.group_reduce(combine_of(one.term), all) : all);
+    }
+  }
+
+  void accumulate(const std::vector<One>& list, uint8_t level) {
     walk_runs(
         [&] {
           for (const One& one : list) b_.set(one.run, identity(b_, combine_of(one.term), one.type));
@@ -408,11 +388,30 @@ class Generator {
           for (const One& one : list)
             b_.set(one.all, combined(combine_of(one.term), b_.get(one.all), b_.get(one.run)));
         });
-    for (const One& one : list) {
-      const Value all = b_.get(one.all);
-      const bool group = l_.walk == Walk::GroupRows;
-      keep_row(one.term, group ? b_.group_reduce(combine_of(one.term), all) : all);
-    }
+  }
+
+  // Each lane adds up a piece, and the first ones theirs and those of the lanes behind them, in the
+  // order in which a lane walks them where they go through memory.
+  void write_gathered() {
+    per_row_.resize(kernel_.terms.size());
+    const auto lanes = static_cast<int64_t>(l_.lanes),
+               pieces = static_cast<int64_t>(l_.side_by_side);
+    const Value x = b_.lane_id(0), piece = b_.lane_id(1);
+    const Value inside = coordinate_.back() < scalar("n", l_.outer.size() - 1);
+    begin_ = piece * scalar("piece");
+    end_ = min(begin_ + scalar("piece"), scalar("length"));
+    const One one = reductions(1).front();
+    b_.if_(inside, [&] { accumulate({one}, 1); });
+    const program::Shared parts = b_.shared("parts", one.type, l_.lanes * l_.side_by_side);
+    b_.store(parts, piece * lanes + x, b_.get(one.all));
+    b_.barrier();
+    b_.if_(inside & (piece < 1), [&] {
+      Value all = identity(b_, combine_of(one.term), one.type);
+      for (int64_t p = 0; p < pieces; p++)
+        all = combined(combine_of(one.term), all, b_.load(parts, p == 0 ? x : x + p * lanes));
+      keep_row(one.term, all);
+      store_rows();
+    });
   }
 
   void keep_row(uint32_t term, Value result) {
@@ -436,9 +435,10 @@ class Generator {
     };
     for (size_t i = 0; i < kernel_.outputs.size(); i++) {
       // What is the same along a row may be a result with an element for each of the row's, too.
-      if (!same_along_row(kernel_.outputs[i]) || !kernel_.terms[kernel_.outputs[i].term].per_row)
+      if (!same_along_row(l_, kernel_.outputs[i]) ||
+          !kernel_.terms[kernel_.outputs[i].term].per_row)
         elements.push_back(i);
-      else if (l_.walk == Walk::LaneRows) store_one(i);
+      else if (l_.walk != Walk::GroupRows) store_one(i);
       else b_.if_(first_lane(), [&] { store_one(i); });
     }
     if (elements.empty()) return;
@@ -469,7 +469,7 @@ class Generator {
   std::vector<Value> per_row_;       // by term
   std::map<size_t, uint32_t> kept_;  // by output: the term that waits in its memory
   std::vector<Place> places_;        // if lanes keep their elements
-  uint8_t last_level_ = 0;
+  const uint8_t last_level_;
   Value begin_, end_;  // of the row
 };
 

@@ -82,6 +82,7 @@ uint64_t bytes_of(const Node& node) {
 ScheduleOptions Context::options() const {
   return {.fusion = state_.config.fusion,
           .max_bindings = device().max_bindings,
+          .gather = hints_of(device()).many_threads,
           .library = state_.device->library()};
 }
 

@@ -26,6 +26,7 @@ const char* walk_words(Walk walk) {
     case Walk::Elements: return "a lane an element";
     case Walk::Tiles: return "a group a square of elements";
     case Walk::LaneRows: return "a lane a row";
+    case Walk::Pieces: return "a group some rows, a lane a piece of one";
     case Walk::GroupRows: return "a group of lanes a row";
   }
   return "";
@@ -40,6 +41,7 @@ std::string name_of(const Kernel& kernel) {
   for (size_t i = kernel.members.size(); i-- > 0;) {
     if (kernel.members.size() - i > kMostNames) return name + "_more";
     const Node& node = *kernel.members[i];
+    if (kernel.gathers && node.kind == Kind::Reduce && node.chunk == 0) continue;  // the same again
     name +=
         "_" + (node.kind == Kind::Reduce ? "reduce_" + std::string(program::name_of(node.combine))
                                          : std::string(node.op->name));

@@ -41,8 +41,9 @@ struct Number {
 
 struct Kernel {
   Shape domain;
-  size_t row_axes = 0;  // the last so many axes are the row
-  int64_t chunk = 0;    // not 0: rows are reduced by pieces of so many elements
+  size_t row_axes = 0;   // the last so many axes are the row
+  int64_t chunk = 0;     // not 0: rows are reduced by pieces of so many elements
+  bool gathers = false;  // the pieces of a row are put together, by the group that has them all
 
   std::vector<Node*> members;  // nodes that are computed here; the first one names the kernel
   std::vector<Node*> loads;    // one a buffer that is read
@@ -69,6 +70,9 @@ inline constexpr int64_t kLongestLaneRow = 64;
 // pieces for groups, others into pieces for a lane each, so many that most are done in two steps.
 inline constexpr int64_t kLongestGroupRow = 16384;
 inline constexpr int64_t kLongestLanePiece = 512;
+// So many pieces of lanes may be gathered by a group, and whoever walks their sums does it in one
+// run.
+inline constexpr int64_t kMostGathered = 16;
 // Where many rows stand side by side pieces are longer, as long as there are lanes for a large GPU.
 inline int64_t lane_piece(int64_t length, int64_t rows) {
   constexpr int64_t kManyLanes = 512 * 256;

@@ -19,6 +19,8 @@ constexpr int64_t kShortAxis = 64;
 // A group that shares a row: as few lanes as add up a row of some thousand elements in one run, so
 // that few idle in the last round and few are left to combine.
 constexpr uint32_t kFewLanes = 128, kManyLanes = 256;
+// Rows side by side whose pieces a group gathers: 32 read too little at a time.
+constexpr uint32_t kGatheredRows = 64;
 
 bool fits_32_bits(const Kernel& kernel, const Layout& l) {
   constexpr int64_t kMost = INT32_MAX - (1 << 16);
@@ -128,9 +130,10 @@ Grid Layout::grid() const {
     const auto down = static_cast<uint64_t>(outer[across]);
     return {(along - 1) / tile + 1, (down - 1) / tile + 1, all / along / down};
   }
-  const uint64_t lanes = outer.empty() ? 1 : static_cast<uint64_t>(outer.back());
-  grid[0] = (lanes + kElementLanes - 1) / kElementLanes;
-  grid[1] = lanes == 0 ? 0 : all / lanes;
+  const uint64_t last = outer.empty() ? 1 : static_cast<uint64_t>(outer.back());
+  const uint64_t side = walk == Walk::Pieces ? lanes : kElementLanes;
+  grid[0] = (last + side - 1) / side;
+  grid[1] = last == 0 ? 0 : all / last;
   return grid;
 }
 
@@ -162,8 +165,8 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   collapse(l.row, rows);
 
   const int64_t length = kernel.row_length();
-  if (kernel.chunk != 0) {
-    l.chunk = kernel.chunk;
+  l.chunk = kernel.chunk;
+  if (kernel.chunk != 0 && !kernel.gathers) {
     l.pieces_axis = 0;
     l.outer.insert(l.outer.begin(), (length + l.chunk - 1) / l.chunk);
     for (Lanes& view : l.views) view.outer.insert(view.outer.begin(), 0);
@@ -173,17 +176,21 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   if (kernel.row_axes > 0) {
     const int64_t row = l.chunk != 0 ? l.chunk : length;
     const bool alone = l.chunk != 0 ? row <= kLongestLanePiece : row <= kLongestLaneRow;
-    l.walk = alone ? Walk::LaneRows : Walk::GroupRows;
+    l.walk = kernel.gathers ? Walk::Pieces : alone ? Walk::LaneRows : Walk::GroupRows;
+    if (kernel.gathers && l.chunk > 0) {
+      l.lanes = kGatheredRows;
+      l.side_by_side = static_cast<uint32_t>((length - 1) / l.chunk + 1);
+    }
     if (l.walk == Walk::GroupRows) l.lanes = row > kRun * kFewLanes ? kManyLanes : kFewLanes;
     l.one_run = row <= kRun * (l.walk == Walk::GroupRows ? l.lanes : 1);
     const bool whole_pieces = l.chunk == 0 || length % l.chunk == 0;
     if (hints.many_threads && l.walk == Walk::GroupRows) hold_row(kernel, row, whole_pieces, l);
-    if (hints.many_threads && l.walk == Walk::LaneRows)
+    if (hints.many_threads && (l.walk == Walk::LaneRows || l.walk == Walk::Pieces))
       l.full = !l.one_run && whole_pieces && row % kRun == 0;
   }
   if (l.walk == Walk::Elements && hints.many_threads && element_count(l.outer) > 0)
     find_tiles(kernel, l);
-  if (l.walk == Walk::Elements || l.walk == Walk::LaneRows) choose_lane_axis(l);
+  if (l.walk != Walk::Tiles && l.walk != Walk::GroupRows) choose_lane_axis(l);
   if (!fits_32_bits(kernel, l)) l.index = DType::I64;
   return l;
 }

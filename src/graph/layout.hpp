@@ -10,10 +10,11 @@
 namespace hologram::graph {
 
 enum class Walk : uint8_t {
-  Elements,  // a lane an element
-  Tiles,     // the same, a square of them at a time: what lies across is turned on the way
-  LaneRows,  // a lane a row, which it walks alone
-  GroupRows  // a group of lanes a row
+  Elements,   // a lane an element
+  Tiles,      // the same, a square of them at a time: what lies across is turned on the way
+  LaneRows,   // a lane a row, which it walks alone
+  GroupRows,  // a group of lanes a row
+  Pieces      // a group some rows side by side, a lane a piece of one, which it walks alone
 };
 
 // A view in terms of the layout's axes.
@@ -33,7 +34,7 @@ struct Layout {
   bool trusted = true;   // no access needs a test; otherwise rows are empty
   int pieces_axis = -1;  // of outer: which piece of the row, or -1
   int64_t chunk = 0;
-  uint32_t lanes = kElementLanes;  // of a workgroup
+  uint32_t lanes = kElementLanes;  // of a workgroup; of Pieces: rows of one, by side_by_side pieces
   bool one_run = false;            // a lane adds up no more of its row than one run
   // GroupRows on devices with many threads: `side_by_side` runs at a time, each by `lanes` lanes of
   // its own, which keep their `held` elements from the first walk on. 0: as many walks as needed.

@@ -93,7 +93,9 @@ class Scheduler {
   void place(Node* node) {
     Uses& uses = uses_[node->slot];
     std::string reason;
-    if (!uses.list.empty() && (ends(node, uses) || joins(node, uses, reason))) return;
+    if (!uses.list.empty() &&
+        (ends(node, uses) || is_gathered(node, uses) || joins(node, uses, reason)))
+      return;
     if (!uses.list.empty()) cuts_.push_back({node, std::move(reason)});
     begin(node);
   }
@@ -118,6 +120,43 @@ class Scheduler {
     draft.opaque = node;
     const size_t index = uses.list.front().draft;
     for (const Input& input : node->inputs) use(input.node.get(), index, input.view);
+    return true;
+  }
+
+  // Pieces that nobody but a kernel reads that puts them together: a group may have all of a row's.
+  // Rows side by side are enough for a device whose groups are so large.
+  bool is_gathered(Node* node, const Uses& uses) {
+    constexpr int64_t kSideBySide = 64, kFewestRows = 4096, kFewestLanes = 1 << 15;
+    if (node->kind != Kind::Reduce || node->chunk == 0 || !options_.gather || !options_.fusion)
+      return false;
+    if (uses.root || uses.list.size() != 1) return false;
+    const int64_t pieces = node->shape[0];
+    const int64_t rows = element_count(node->shape) / std::max<int64_t>(pieces, 1);
+    if (node->chunk > kLongestLanePiece || pieces > kMostGathered || rows < kFewestRows ||
+        rows * pieces < kFewestLanes || node->shape.back() < kSideBySide ||
+        compute_type(node->dtype) != node->dtype || node->dtype == DType::Bool)
+      return false;
+    Draft& draft = drafts_[uses.list.front().draft];
+    const auto sums = std::find_if(draft.members.begin(), draft.members.end(),
+                                   [&](const Node* n) { return n->kind == Kind::Reduce; });
+    if (draft.opaque != nullptr || draft.roots.size() != 1 || draft.row_axes != 1 ||
+        draft.reads.size() != 1 || sums == draft.members.end() ||
+        (*sums)->inputs[0].node.get() != node || (*sums)->combine != node->combine)
+      return false;
+    // Element by element, and the pieces as they lie.
+    const Shape kept(draft.domain.begin(), draft.domain.end() - 1);
+    View whole = dense_view(kept);
+    if (kept != Shape(node->shape.begin() + 1, node->shape.end())) return false;
+    whole.shape.push_back(pieces);
+    whole.strides.push_back(rows);
+    if (uses.list.front().view != whole || draft.roots.front().way.shape.size() != kept.size() ||
+        draft.roots.front().to.shape.size() != kept.size())
+      return false;
+    draft.domain = node->inputs[0].view.shape;
+    draft.row_axes = node->reduced;
+    draft.chunk = node->chunk;
+    draft.gathers = true;
+    add_member(uses.list.front().draft, node, {dense_view(node->shape)});
     return true;
   }
 
@@ -215,6 +254,7 @@ class Scheduler {
         if (!through(changed, *node, input, way))
           return refuse("strides cannot say how its inputs are looked at");
     }
+    if (uses.root && changed.gathers) return refuse("it is a result, and rows are gathered");
     if (uses.root) {
       if (ways.size() != 1 || !covers(changed, *node, ways[0]))
         return refuse("it is a result, of another shape than the kernel's");

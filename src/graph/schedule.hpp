@@ -26,6 +26,7 @@ struct Cut {
 struct ScheduleOptions {
   bool fusion = true;
   size_t max_bindings = 16;
+  bool gather = false;                 // groups of many lanes may gather the pieces of their rows
   bool tracing = false;                // what a capture was given counts as ready
   hal::LibraryOps* library = nullptr;  // of the device, where it has one
 };

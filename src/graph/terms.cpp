@@ -75,6 +75,7 @@ class TermBuilder {
     kernel_.domain = draft.domain;
     kernel_.row_axes = draft.row_axes;
     kernel_.chunk = draft.chunk;
+    kernel_.gathers = draft.gathers;
     kernel_.members = draft.members;
   }
 
@@ -82,7 +83,7 @@ class TermBuilder {
     for (const Draft::Root& root : draft_.roots) {
       const uint32_t made = term(root.node, padded(root.way, draft_.domain));
       const View to = padded(root.to, draft_.domain);
-      const bool pieces = draft_.chunk != 0 && root.node->kind == Kind::Reduce;
+      const bool pieces = draft_.chunk != 0 && !draft_.gathers && root.node->kind == Kind::Reduce;
       kernel_.outputs.push_back({made, pieces ? view_of_pieces(to) : view_index(to), root.target});
     }
     return std::move(kernel_);
@@ -112,6 +113,9 @@ class TermBuilder {
   }
 
   Term computed(Node& node, const View& way) {
+    // What gathers pieces is one term with what makes them.
+    if (draft_.gathers && node.kind == Kind::Reduce && node.chunk == 0)
+      return computed(*node.inputs[0].node, way);
     Term t;
     t.dtype = node.dtype;
     t.per_row = draft_.row_axes > 0;

@@ -20,6 +20,7 @@ struct Draft {
   Shape domain;
   size_t row_axes = 0;
   int64_t chunk = 0;
+  bool gathers = false;
   std::vector<Node*> members;
   std::vector<Root> roots;
   std::set<Node*> reads;  // of members, that are no members

@@ -56,7 +56,7 @@ struct World {
   std::vector<Scope> scopes;
   Callback<DeviceLost> lost;
   std::string wrong;
-  int live = 0, made = 0, most_made = 0;
+  int live = 0, made = 0, most_made = 0, looks_at_work = 0;
 
   // What calls that may fail begin with: whether this one does.
   bool fails(const char* name) {
@@ -107,7 +107,7 @@ Instance* wgpuCreateInstance(const void*) { return something<Instance>(); }
 void wgpuInstanceGetWGSLLanguageFeatures() {}
 void wgpuInstanceProcessEvents(Instance*) {
   for (const auto& event : std::exchange(world().events, {})) event();
-  // Making pipelines takes a while.
+  // Making pipelines takes a while, and work may.
   auto& coming = world().coming;
   for (auto& each : coming) each.first--;
   while (!coming.empty() && coming.front().first <= 0) {
@@ -227,7 +227,7 @@ void wgpuComputePassEncoderSetBindGroup(ComputePass*, uint32_t, BindGroup*, size
                                         const uint32_t*) {}
 void wgpuComputePassEncoderDispatchWorkgroups(ComputePass*, uint32_t, uint32_t, uint32_t) {}
 void wgpuComputePassEncoderEnd(ComputePass*) {}
-void wgpuQueueSubmit(Queue*, size_t, CommandBuffer* const*) {}
+void wgpuQueueSubmit(Queue*, size_t, CommandBuffer* const*) { world().fails("wgpuQueueSubmit"); }
 void wgpuQueueWriteBuffer(Queue*, GpuBuffer* buffer, uint64_t offset, const void* data,
                           size_t bytes) {
   world().fails("wgpuQueueWriteBuffer");
@@ -236,7 +236,9 @@ void wgpuQueueWriteBuffer(Queue*, GpuBuffer* buffer, uint64_t offset, const void
   std::memcpy(&buffer->bytes.at(offset), data, bytes);
 }
 Future wgpuQueueOnSubmittedWorkDone(Queue*, Callback<Done> done) {
-  done.call(Status::Success, {}, done.user, done.user2);
+  const auto tell = [done] { done.call(Status::Success, {}, done.user, done.user2); };
+  if (world().looks_at_work == 0) tell();
+  else world().coming.emplace_back(world().looks_at_work, tell);
   return {};
 }
 Future wgpuBufferMapAsync(GpuBuffer* buffer, uint64_t mode, size_t, size_t, Callback<Done> done) {
@@ -297,6 +299,7 @@ void fake_webgpu(hologram::FakeWebGpu* control) {
   control->lose = lose;
   control->live = [] { return world().live; };
   control->most_made = [] { return world().most_made; };
+  control->work = [](int looks) { world().looks_at_work = looks; };
   control->wrong = [] { return world().wrong.c_str(); };
 }
 

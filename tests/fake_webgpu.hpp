@@ -11,6 +11,7 @@ struct FakeWebGpu {
   void (*lose)(const char* why);   // the device
   int (*live)();                   // buffers
   int (*most_made)();              // pipelines that were made side by side
+  void (*work)(int looks);         // is done when so many looks were taken for it
   // What a call did that the real library does not take; empty if nothing.
   const char* (*wrong)();
 };

@@ -64,6 +64,38 @@ class WebGpuFaults : public testing::Test {
   std::unique_ptr<hal::Stream> stream_;
 };
 
+// Work that is worth a submission begins before anybody waits for it. While one is at work, the
+// next one is there already, and what comes then is gathered.
+TEST_F(WebGpuFaults, LargeWorkIsHandedOverAheadOfTheDevice) {
+  const Executor gpu(BackendType::WebGpu);
+  const Tensor x = ops::zeros({12 << 20}, DType::F32, gpu).eval();
+  gpu.synchronize();
+  constexpr int kLooks = 4;  // each submission that would be one too many takes one
+  fake_.work(kLooks);
+  const auto submissions = [&, before = fake_.calls("wgpuQueueSubmit")] {
+    return fake_.calls("wgpuQueueSubmit") - before;
+  };
+  std::vector<int> after;
+  for (int i = 0; i < 8; i++) {
+    static_cast<void>((x + i).eval());
+    after.push_back(submissions());
+  }
+  EXPECT_EQ(after, (std::vector<int>{1, 2, 2, 2, 2, 3, 4, 4}));
+  gpu.synchronize();
+  EXPECT_EQ(submissions(), 5);
+}
+
+TEST_F(WebGpuFaults, SmallWorkIsGathered) {
+  const Executor gpu(BackendType::WebGpu);
+  const Tensor x = ops::zeros({1000}, DType::F32, gpu).eval();
+  gpu.synchronize();
+  const int before = fake_.calls("wgpuQueueSubmit");
+  for (int i = 0; i < 8; i++) static_cast<void>((x + i).eval());
+  EXPECT_EQ(fake_.calls("wgpuQueueSubmit"), before);
+  gpu.synchronize();
+  EXPECT_EQ(fake_.calls("wgpuQueueSubmit"), before + 1);
+}
+
 constexpr size_t kSmall = 1001, kLarge = (50 << 20) + 3;  // in one piece, and in more than are kept
 
 TEST_F(WebGpuFaults, CopiesOfAnySizeTakeAFewPieces) {

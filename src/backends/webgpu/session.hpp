@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <span>
@@ -121,8 +122,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void copy(GpuBuffer* to, uint64_t to_offset, GpuBuffer* from, uint64_t from_offset,
             uint64_t bytes);
   void fill(GpuBuffer* where, uint64_t offset, uint64_t bytes, uint32_t pattern);
-  // Starts what was asked for if the device has nothing to do and this is worth a submission, which
-  // costs both more than many launches.
+  // Starts what was asked for if the device will soon have nothing to do and this is worth a
+  // submission, which costs both more than many launches.
   void start();
   // Starts it in any case, and tells when it is done.
   Awaited submit();
@@ -202,8 +203,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::map<std::string, std::weak_ptr<Pipeline>> pipelines_;
   Awaited overdue_;
   std::string culprit_;
-  Awaited started_;           // by start
-  uint64_t bytes_bound_ = 0;  // by what is put together
+  std::deque<Awaited> started_;  // by start, the oldest first
+  uint64_t bytes_bound_ = 0;     // by what is put together
 #ifdef __EMSCRIPTEN__
   struct Doubt {
     uint32_t number;  // under which the word comes

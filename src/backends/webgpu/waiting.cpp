@@ -15,6 +15,9 @@ using std::chrono::nanoseconds;
 
 constexpr std::chrono::seconds kPatience{30};  // for an error
 constexpr uint64_t kWorthStarting = 64 << 20;  // bytes bound: some 20 us of a fast device
+constexpr size_t kMostStarted = 2;  // one is at work, and the device goes on with the other at once
+// A thread that sleeps between looks notices that work is done so much later than it took, at most.
+constexpr int kLateness = 100;
 // Of a launch that is watched, parts of about this length are started at a time.
 constexpr milliseconds kPart{20};
 // How long to wait for a program that is over its time.
@@ -47,13 +50,12 @@ std::string Session::scoped(const std::function<void()>& make, ErrorType* type, 
 void Session::start() {
   const auto lock = this->lock();
   if (encoder_ == nullptr || bytes_bound_ < kWorthStarting) return;
-  if (started_ != nullptr && !started_->there) {
-    api_.wgpuInstanceProcessEvents(instance_.get());
-    if (!started_->there) return;
-  }
+  if (started_.size() == kMostStarted) api_.wgpuInstanceProcessEvents(instance_.get());
+  while (!started_.empty() && started_.front()->there) started_.pop_front();
+  if (started_.size() == kMostStarted) return;
   flush();
-  started_ = std::make_shared<Answer>();
-  api_.wgpuQueueOnSubmittedWorkDone(queue_.get(), on_done(started_));
+  started_.push_back(std::make_shared<Answer>());
+  api_.wgpuQueueOnSubmittedWorkDone(queue_.get(), on_done(started_.back()));
 }
 
 Awaited Session::submit() {
@@ -80,7 +82,8 @@ bool Session::wait(const Awaited& answer, const hal::Deadline& deadline, const P
     const auto now = hal::Clock::now();
     if ((deadline && now > *deadline) || (progress != nullptr && progress->cancel)) return false;
     if (now - start > attentive)
-      std::this_thread::sleep_for(std::min<nanoseconds>((now - start) / 8, milliseconds(1)));
+      std::this_thread::sleep_for(
+          std::min<nanoseconds>((now - start) / kLateness, milliseconds(1)));
   }
 }
 

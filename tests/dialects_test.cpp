@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "dialects/cases.hpp"
@@ -229,6 +230,42 @@ TEST(Dialects, ShortLoopsThatReadAreWrittenOut) {
         EXPECT_EQ(text.find("#pragma unroll", first + 1), std::string::npos) << text;
       }
     }
+}
+
+// Where lanes reduce before they write: a kernel that may be stopped, or writes in between, waits.
+TEST(Dialects, KernelsThatWriteLateCanStartEarly) {
+  const auto waits = [](const char* body, Stop stop = Stop::None,
+                        Language language = Language::Cuda) {
+    const Program program = Program::parse(
+        fmt::format("program p(in x: f32[n], out y: f32[n]) workgroup(64) {{\n{}}}\n", body));
+    const Printed printed = print(program, language, {.stop = stop});
+    const bool told =
+        std::any_of(printed.arguments.begin(), printed.arguments.end(),
+                    [](const Argument& a) { return a.kind == Argument::Kind::Early; });
+    size_t count = 0;
+    for (size_t at = 0; (at = printed.text.find("griddepcontrol.wait", at)) != std::string::npos;
+         at++)
+      count++;
+    EXPECT_EQ(told, printed.text.find("if (early == 0u) asm") != std::string::npos);
+    return std::pair(told, count);
+  };
+  const char* const sum =
+      "  var s: f32 = 0.0\n  for i in 0..16 { s = s + x[i * 64 + lane_id.x] }\n"
+      "  all = group_reduce_add(s)\n  if lane_id.x < 1 { y[group_id.x] = all }\n";
+  const char* const in_a_loop =
+      "  all = group_reduce_add(x[lane_id.x])\n"
+      "  for i in 0..16 { y[i * 64 + lane_id.x] = all }\n";
+  const char* const endless =
+      "  var s: f32 = 0.0\n  while s < 1.0 { s = s + x[lane_id.x] }\n"
+      "  all = group_reduce_add(s)\n  if lane_id.x < 1 { y[group_id.x] = all }\n";
+  EXPECT_EQ(waits(sum), std::pair(true, size_t{3}))
+      << "at the beginning, before a store, at the end";
+  EXPECT_EQ(waits(in_a_loop), std::pair(false, size_t{1}));
+  EXPECT_EQ(waits("  y[lane_id.x] = x[lane_id.x]\n"), std::pair(false, size_t{1}));
+  EXPECT_EQ(waits(endless), std::pair(true, size_t{3}));
+  EXPECT_EQ(waits(endless, Stop::Flag), std::pair(false, size_t{1}));
+  for (const Language other : {Language::OpenCl, Language::Hip, Language::Metal, Language::Wgsl})
+    EXPECT_EQ(waits(sum, Stop::None, other), std::pair(false, size_t{0})) << name_of(other);
 }
 
 TEST_P(Computes, SharedRows) {

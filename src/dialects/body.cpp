@@ -173,6 +173,7 @@ class Body {
     const size_t size = size_of(type);
     std::vector<std::string> parts(words);
     const std::string test = lanes_inside(inst, words);
+    if (uses_.writes_late) text_.append(language_.settle);
     open(test.empty() ? "{" : fmt::format("if ({}) {{", test));
     line(fmt::format("{} w;", words_type(words)));
     for_lanes(true, [&] {
@@ -374,6 +375,7 @@ class Body {
 
   void store(const Inst& inst) {
     const Place at = place(inst);
+    if (uses_.writes_late && inst.op == Op::Store) text_.append(language_.settle);
     const std::string stored =
         fmt::format("{}[{}] = {};", at.memory, at.index,
                     substitute(store_pattern(at.type), {{'a', value(inst, 1)}}));

@@ -42,8 +42,8 @@ struct Options {
   // The same for programs whose lanes work together, where 32 threads are left of a group.
   uint32_t lanes_a_group_thread = 1;
   // CUDA: groups that work together, and loops that are written out, get no more registers than let
-  // 1,024 threads share a multiprocessor, so that one group computes while another waits for
-  // memory.
+  // 1,024 threads, or more of small groups, share a multiprocessor, so that one group computes while
+  // another waits for memory.
   bool crowded = false;
   // Not WGSL: the compiler is asked to write out short loops that load, so that several rounds'
   // loads are under way at a time.
@@ -93,8 +93,9 @@ struct Argument {
     Stop,    // Stop::Flag: pointer to a u32 that the host makes 1, which it can while the kernel
              // runs. Stop::Budget: pointer to a u32 that is 0 and becomes 1 if a lane ran out.
     Budget,  // Stop::Budget only: rounds that a lane may go
-    Zero,    // WGSL only: a 0 that compilers do not know; they may take it that every number they
-             // know is finite, and that a + b - b is a
+    Early,  // CUDA only: 1 lets the kernel read, though not write, before those in front have ended
+    Zero,   // WGSL only: a 0 that compilers do not know; they may take it that every number they
+            // know is finite, and that a + b - b is a
   };
   Kind kind = Kind::Buffer;
   uint32_t slot = 0;         // of the buffer or scalar; the axis of Groups

@@ -51,8 +51,11 @@ Spelling cuda() {
       // would queue up on the device and take each other's room.
       .wait =
           "#if __CUDA_ARCH__ >= 900\n"
-          "  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n$p"
+          "  $easm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n$p"
           "  asm volatile(\"griddepcontrol.launch_dependents;\");\n#endif\n",
+      .settle =
+          "#if __CUDA_ARCH__ >= 900\n  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"
+          "#endif\n",
       // It stays known that it points to global memory.
       .after =
           "  {\n    size_t address = __cvta_generic_to_global($x);\n"
@@ -77,7 +80,7 @@ Spelling hip() {
   row.name = "hip";
   row.title = "HIP";
   row.kernel = "extern \"C\" __global__ void __launch_bounds__($n)";
-  row.wait = row.after = "";
+  row.wait = row.settle = row.after = "";
   row.shuffle = "";  // waves of 32 and of 64 lanes are spelled apart
   row.flags = {"-ffp-contract=off", "-fno-fast-math", "-fno-gpu-flush-denormals-to-zero"};
   return row;
@@ -102,6 +105,7 @@ Spelling opencl() {
       .ids = "",
       .barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)",
       .wait = "",
+      .settle = "",
       .after = "",
       .shuffle = "",
       .atomic = "atomic_$k($p, $a)",
@@ -138,6 +142,7 @@ Spelling metal() {
           "    u32 block_count [[threadgroups_per_grid]]",
       .barrier = "threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup)",
       .wait = "",
+      .settle = "",
       .after = "",
       .shuffle = "",
       .atomic = "atomic_$k_explicit($p, $a, memory_order_relaxed)",

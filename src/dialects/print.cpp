@@ -106,6 +106,7 @@ class Unit {
     }
     list.push_back({Kind::FirstGroup, 0, DType::U64});
     list.push_back({Kind::EndGroup, 0, DType::U64});
+    if (starts_early()) list.push_back({Kind::Early, 0, DType::U32});
     if (!uses_.polls(Poll::Lane) && !uses_.polls(Poll::Group)) return;
     list.push_back({Kind::Stop, 0, DType::U32});
     if (options_.stop == Stop::Budget) list.push_back({Kind::Budget, 0, DType::U64});
@@ -134,6 +135,7 @@ class Unit {
       case Kind::EndGroup: return "end_group";
       case Kind::Stop: return "stop";
       case Kind::Budget: return "budget";
+      case Kind::Early: return "early";
       case Kind::Zero: break;
     }
     return {};
@@ -284,24 +286,32 @@ class Unit {
     text += fmt::format("    {}({});\n", lanes_.count == 1 ? "run_lane" : "run_lanes", values);
     // Nobody writes to workgroup memory while others still read what the last group left there.
     if (uses_.cooperative) text += fmt::format("    {};\n", language_.barrier);
-    return text + "  }\n}\n";
+    text += "  }\n";
+    // Who waits for this kernel waits for those in front of it as well.
+    if (starts_early()) text += language_.settle;
+    return text + "}\n";
   }
+
+  bool starts_early() const { return !language_.settle.empty() && uses_.writes_late; }
 
   std::string wait_for_the_one_before() const {
     std::string pointers;
     for (const Argument& argument : printed_.arguments)
       if (argument.kind == Kind::Buffer)
         pointers += substitute(language_.after, {{'x', name_of_argument(argument)}});
-    return substitute(language_.wait, {{'p', pointers}});
+    return substitute(language_.wait,
+                      {{'p', pointers}, {'e', starts_early() ? "if (early == 0u) " : ""}});
   }
 
-  // How many blocks a multiprocessor shall have room for, as an argument.
+  // How many blocks a multiprocessor shall have room for, as an argument. On an H200 a product with
+  // a vector and a transposed copy gained from more threads, long rows and sums of columns did not.
   std::string least_blocks() const {
-    constexpr uint32_t kThreads = 1024, kSmall = 128;
+    constexpr uint32_t kThreads = 1024, kThreadsOfSmall = 1536, kSmall = 256, kLeast = 64;
     const uint32_t threads = printed_.lanes;
-    if (!options_.crowded || threads < kSmall || threads >= kThreads) return {};
+    if (!options_.crowded || threads < kLeast || threads >= kThreads) return {};
     if (!uses_.cooperative && !unrolls()) return {};
-    return fmt::format(", {}", kThreads / threads);
+    const bool small = uses_.cooperative && threads <= kSmall;
+    return fmt::format(", {}", (small ? kThreadsOfSmall : kThreads) / threads);
   }
 
   bool unrolls() const {
@@ -379,14 +389,16 @@ class Unit {
 }  // namespace
 
 // Seen on an H200: with two of 1,024 lanes a thread moves 8 bytes at once and a multiprocessor has
-// room for two groups. Four were slower, and so were two of smaller groups of f32.
+// room for two groups. Four were slower, and so were two of smaller groups of f32. Smaller groups
+// of bf16 were faster with four than with two, and no faster with eight.
 uint32_t lanes_a_group_thread(const program::Program& program) {
   constexpr uint32_t kLargeGroup = 512;
   size_t widest = 1;
   for (const program::BufferParam& buffer : program.buffers())
     widest = std::max(widest, size_of(buffer.type));
-  const auto narrow = static_cast<uint32_t>(widest < 4 ? 4 / widest : 1);
-  return std::max(narrow, program.needs().lanes >= kLargeGroup ? 2u : 1u);
+  const bool large = program.needs().lanes >= kLargeGroup;
+  if (widest >= 4) return large ? 2 : 1;
+  return widest == 2 && large ? 2 : 4;
 }
 
 Printed print(const program::Program& program, Language language, const Options& options) {

@@ -28,9 +28,10 @@ struct Spelling {
   std::string_view thread, block, blocks;  // numbers of the thread and block, count of blocks
   std::string_view ids;                    // parameters of the kernel that these need
   std::string_view barrier;
-  // What a kernel begins with that may start before the one in front of it has ended. $p: the
-  // second of these for each pointer, $x, so that nothing is read through it earlier.
-  std::string_view wait, after;
+  // What a kernel begins with that may start before the one in front of it has ended. $e: what
+  // makes it read without waiting, if it can; it settles before it writes. $p: the last of these
+  // for each pointer, $x, so that nothing is read through it earlier.
+  std::string_view wait, settle, after;
   std::string_view shuffle;          // the v of the lane d further, of 32; empty: no such thing
   std::string_view atomic;           // $k: the kind, $p: the address, $a: the value
   std::string_view atomics[8];       // $k by program::Combine

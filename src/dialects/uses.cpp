@@ -10,6 +10,32 @@ using program::Inst;
 using program::Module;
 using program::Op;
 
+namespace {
+
+// Whether its lanes reduce, and nothing is written to a buffer in a loop: then most of what it
+// reads is read before that.
+bool find_writes_late(const Module& module) {
+  bool reduces = false;
+  std::vector<bool> loops;  // of the blocks that are open
+  for (const Inst& inst : module.body.insts) {
+    switch (inst.op) {
+      case Op::GroupReduce: reduces = true; break;
+      case Op::If: loops.push_back(false); break;
+      case Op::For:
+      case Op::Loop: loops.push_back(true); break;
+      case Op::End: loops.pop_back(); break;
+      case Op::Atomic: return false;
+      case Op::Store:
+        if (std::find(loops.begin(), loops.end(), true) != loops.end()) return false;
+        break;
+      default: break;
+    }
+  }
+  return reduces;
+}
+
+}  // namespace
+
 Uses::Uses(const Module& module, Stop stop)
     : lengths(module.buffers.size()),
       scalars(module.scalars.size()),
@@ -35,6 +61,7 @@ Uses::Uses(const Module& module, Stop stop)
     }
   }
   cooperative = cooperative || scratch32 || scratch64;
+  writes_late = stop == Stop::None && find_writes_late(module);
   poll = stop == Stop::None ? std::vector<Poll>(module.body.insts.size(), Poll::None)
                             : find_polls(module, cooperative);
 }

@@ -20,7 +20,8 @@ struct Uses {
   std::array<bool, 3> group_ids = {}, group_counts = {}, lane_ids = {};
   bool scratch32 = false, scratch64 = false;  // group operations of that size
   bool cooperative = false;                   // lanes of a group talk to each other
-  std::vector<Poll> poll;                     // by instruction; none where nothing stops loops
+  bool writes_late = false;  // what may be stopped does not; they reduce, and write in no loop
+  std::vector<Poll> poll;    // by instruction; none where nothing stops loops
 };
 
 // Names end in what they are and a number, so that none is a word of any language.

@@ -66,7 +66,12 @@ Kernel CudaProgram::load(const dialects::Printed& printed) const {
   for (const dialects::Argument& a : printed.arguments) {
     const bool length = a.kind == dialects::Argument::Kind::Length;
     const size_t element = length ? size_of(program_.buffers()[a.slot].type) : 1;
-    kernel.slots.push_back({a.kind, static_cast<uint8_t>(std::countr_zero(element)), a.slot});
+    const bool buffer = a.kind == dialects::Argument::Kind::Buffer;
+    const auto access = buffer ? program_.buffers()[a.slot].access : program::Access::In;
+    if (a.kind == dialects::Argument::Kind::Early) kernel.early = kernel.slots.size();
+    kernel.slots.push_back({a.kind, static_cast<uint8_t>(std::countr_zero(element)), a.slot,
+                            buffer && access != program::Access::Out,
+                            access != program::Access::In});
   }
   const std::string work = "loading program '" + *name_ + '\'';
   const std::vector<std::string> flags = dialects::compiler_flags(Language::Cuda);

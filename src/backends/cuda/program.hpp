@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,10 @@ struct Kernel {
     dialects::Argument::Kind kind;
     uint8_t shift;  // of Length: log2 of the element's bytes
     uint32_t slot;
+    bool read = false, written = false;  // of Buffer
   };
   std::vector<Slot> slots;
+  std::optional<size_t> early;  // that of Early, if there is one
   Module module = nullptr;
   Function function = nullptr;
   uint32_t threads = 0, groups = 1;  // of a block; that a block does at a time
@@ -32,7 +35,7 @@ struct Kernel {
     const uint64_t all = grid[0] * grid[1] * grid[2];
     return static_cast<unsigned>(std::min((all - 1) / groups + 1, kMostBlocks));
   }
-  // The arguments, one a slot. `address` tells where a binding is.
+  // The arguments, one a slot, that of Early 0. `address` tells where a binding is.
   template <class AddressOf>
   void pack(uint64_t* values, const Grid& grid, std::span<const hal::Binding> bindings,
             std::span<const uint64_t> scalars, Address stop, AddressOf address) const {
@@ -49,6 +52,7 @@ struct Kernel {
         case Kind::Offset:
         case Kind::FirstGroup:
         case Kind::Budget:
+        case Kind::Early:
         case Kind::Zero: break;
       }
       *values++ = value;

@@ -58,9 +58,14 @@ void CudaStream::launch(const hal::Launch& launch) {
   }
   kernel.pack(values_.data(), launch.grid, launch.bindings, launch.scalars, lane_->stop,
               address_of);
+  if (gpu_.kernels_wait() && !shared_) {
+    const bool early = underway_.add(kernel, values_.data(), launch.bindings);
+    if (kernel.early) values_[*kernel.early] = early ? 1 : 0;
+  }
   const Gpu::Current current(gpu_);
   auto* const from = launch.timed != 0 ? timer() : nullptr;
   const Status status = begin(kernel, kernel.blocks(launch.grid));
+  if (status != kSuccess) underway_.add_unknown();
   if (status != kSuccess && from != nullptr) lane_->timers.push_back(from);
   if (status == kOutOfResources)
     throw core::error(Text::ProgramRefused, *program.name(), gpu_.name(), driver_.text(status));
@@ -104,6 +109,7 @@ hal::Expected<std::unique_ptr<hal::CommandList>> CudaStream::list(
 
 void CudaStream::replay(hal::CommandList& list, std::span<const hal::Binding> table) {
   auto& graph = static_cast<CudaList&>(list);
+  underway_.add_unknown();
   gpu_.require_usable();
   const Gpu::Current current(gpu_);
   graph.launch(table);
@@ -117,6 +123,7 @@ void CudaStream::call(const hal::LibraryPlan& plan, std::span<const hal::Binding
   gpu_.require_usable();
   const auto& operation = static_cast<const libraries::CudaPlan&>(plan);
   operation.require_inside(bindings);
+  underway_.add_unknown();
   const Gpu::Current current(gpu_);
   std::array<Address, kMostOperands> operands{};
   std::transform(bindings.begin(), bindings.end(), operands.begin(), address_of);
@@ -130,6 +137,7 @@ void CudaStream::call(const hal::LibraryPlan& plan, std::span<const hal::Binding
 void CudaStream::copy(hal::Binding to, hal::Binding from) {
   if (from.size == 0) return;
   gpu_.require_usable();
+  underway_.add_unknown();
   const Gpu::Current current(gpu_);
   changed_ = true;
   if (to.buffer->host() != nullptr) download(to, from);
@@ -152,6 +160,7 @@ void CudaStream::between(const hal::Binding& to, const hal::Binding& from) {
 void CudaStream::fill(hal::Binding where, uint32_t pattern) {
   if (where.size < sizeof pattern) return;
   gpu_.require_usable();
+  underway_.add_unknown();
   const Gpu::Current current(gpu_);
   changed_ = true;
   check(driver_->fill(address_of(where), pattern, where.size / sizeof pattern, lane_->stream));

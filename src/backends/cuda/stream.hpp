@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cuda/list.hpp"
+#include "backends/cuda/underway.hpp"
 
 namespace hologram::backends::cuda {
 
@@ -15,7 +16,8 @@ namespace hologram::backends::cuda {
 class CudaStream final : public hal::Stream {
  public:
   // On the application's stream, where there is one.
-  CudaStream(Gpu& gpu, std::optional<NativeStream> native) : gpu_(gpu), lane_(gpu.lane(native)) {}
+  CudaStream(Gpu& gpu, std::optional<NativeStream> native)
+      : gpu_(gpu), lane_(gpu.lane(native)), shared_(native.has_value()) {}
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
@@ -69,8 +71,10 @@ class CudaStream final : public hal::Stream {
   Gpu& gpu_;
   const Driver& driver_ = Driver::instance();
   std::unique_ptr<Lane> lane_;
+  const bool shared_;              // the application launches what it likes in between
   std::vector<uint64_t> values_;   // of the arguments of a launch
   std::vector<void*> parameters_;  // where each of them is
+  Underway underway_;
   std::deque<Mark> marks_;
   std::deque<Timed> timed_;
   uint64_t value_ = 0;

@@ -39,7 +39,8 @@ bool find_writes_late(const Module& module) {
 Uses::Uses(const Module& module, Stop stop)
     : lengths(module.buffers.size()),
       scalars(module.scalars.size()),
-      cooperative(!module.shared.empty()) {
+      cooperative(!module.shared.empty()),
+      writes_late(stop == Stop::None && find_writes_late(module)) {
   for (const Inst& inst : module.body.insts) {
     switch (inst.op) {
       case Op::Scalar: scalars[inst.slot] = true; break;
@@ -61,7 +62,6 @@ Uses::Uses(const Module& module, Stop stop)
     }
   }
   cooperative = cooperative || scratch32 || scratch64;
-  writes_late = stop == Stop::None && find_writes_late(module);
   poll = stop == Stop::None ? std::vector<Poll>(module.body.insts.size(), Poll::None)
                             : find_polls(module, cooperative);
 }

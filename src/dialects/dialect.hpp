@@ -42,9 +42,9 @@ struct Options {
   // The same for programs whose lanes work together, where 32 threads are left of a group.
   uint32_t lanes_a_group_thread = 1;
   // CUDA: groups that work together, and loops that are written out, get no more registers than let
-  // 1,024 threads, or more of small groups, share a multiprocessor, so that one group computes
-  // while another waits for memory.
-  bool crowded = false;
+  // so many threads share a multiprocessor (of large groups and such loops 1,024 at most), so that
+  // one group computes while another waits for memory. 0: as many as the compiler likes.
+  uint32_t crowd = 0;
   // Not WGSL: the compiler is asked to write out short loops that load, so that several rounds'
   // loads are under way at a time.
   bool unroll = false;

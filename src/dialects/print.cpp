@@ -306,12 +306,13 @@ class Unit {
   // How many blocks a multiprocessor shall have room for, as an argument. On an H200 a product with
   // a vector and a transposed copy gained from more threads, long rows and sums of columns did not.
   std::string least_blocks() const {
-    constexpr uint32_t kThreads = 1024, kThreadsOfSmall = 1536, kSmall = 256, kLeast = 64;
+    constexpr uint32_t kMost = 1024, kSmall = 256, kLeast = 64;
     const uint32_t threads = printed_.lanes;
-    if (!options_.crowded || threads < kLeast || threads >= kThreads) return {};
+    if (options_.crowd == 0 || threads < kLeast || threads >= kMost) return {};
     if (!uses_.cooperative && !unrolls()) return {};
     const bool small = uses_.cooperative && threads <= kSmall;
-    return fmt::format(", {}", (small ? kThreadsOfSmall : kThreads) / threads);
+    return fmt::format(", {}",
+                       (small ? options_.crowd : std::min(options_.crowd, kMost)) / threads);
   }
 
   bool unrolls() const {

@@ -14,14 +14,18 @@ using dialects::Language;
 
 constexpr int kFewBytes = 32;  // of a thread that wait in memory: what is seldom needed
 
-dialects::Printed print(const program::Program& program, dialects::Stop stop, bool crowded) {
+// Threads that shall find room on a multiprocessor: the fewer registers each has, the more do. The
+// first of these is taken that leaves them enough.
+constexpr uint32_t kCrowds[] = {1536, 1024, 0};
+
+dialects::Printed print(const program::Program& program, dialects::Stop stop, uint32_t crowd) {
   return dialects::print(program, Language::Cuda,
                          {.f64 = true,
                           .f16 = true,
                           .stop = stop,
                           .lanes_a_thread = 4,
                           .lanes_a_group_thread = dialects::lanes_a_group_thread(program),
-                          .crowded = crowded,
+                          .crowd = crowd,
                           .unroll = true});
 }
 
@@ -40,15 +44,19 @@ CudaProgram::CudaProgram(Gpu& gpu, const program::Program& program)
       lanes_(program.workgroup()[0] * program.workgroup()[1] * program.workgroup()[2]),
       plain_(compile(dialects::Stop::None)) {}
 
-// Fewer registers a thread let more groups share a multiprocessor, unless they are too few.
 Kernel CudaProgram::compile(dialects::Stop stop) const {
-  const dialects::Printed crowded = print(program_, stop, true);
-  Kernel kernel = load(crowded);
-  if (attribute(kernel, kLocalBytes) <= kFewBytes) return kernel;
-  const dialects::Printed roomy = print(program_, stop, false);
-  if (roomy.text == crowded.text) return kernel;
-  gpu_.if_usable([&](const DriverFunctions& driver) { driver.module_unload(kernel.module); });
-  return load(roomy);
+  Kernel kernel;
+  std::string tried;
+  for (const uint32_t crowd : kCrowds) {
+    const dialects::Printed printed = print(program_, stop, crowd);
+    if (printed.text == tried) continue;
+    if (kernel.module != nullptr)
+      gpu_.if_usable([&](const DriverFunctions& driver) { driver.module_unload(kernel.module); });
+    kernel = load(printed);
+    if (attribute(kernel, kLocalBytes) <= kFewBytes) break;
+    tried = printed.text;
+  }
+  return kernel;
 }
 
 int CudaProgram::attribute(const Kernel& kernel, int which) const {

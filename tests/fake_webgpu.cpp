@@ -56,6 +56,7 @@ struct World {
   std::vector<Scope> scopes;
   Callback<DeviceLost> lost;
   std::string wrong;
+  uintptr_t groups = 0;
   int live = 0, made = 0, most_made = 0, looks_at_work = 0;
 
   // What calls that may fail begin with: whether this one does.
@@ -179,7 +180,7 @@ PipelineLayout* wgpuDeviceCreatePipelineLayout(DeviceObject*, const PipelineLayo
   return something<PipelineLayout>();
 }
 BindGroup* wgpuDeviceCreateBindGroup(DeviceObject*, const BindGroupDescription*) {
-  return something<BindGroup>();
+  return reinterpret_cast<BindGroup*>(++world().groups);
 }
 CommandEncoder* wgpuDeviceCreateCommandEncoder(DeviceObject*, const void*) {
   return something<CommandEncoder>();
@@ -222,10 +223,16 @@ void wgpuCommandEncoderClearBuffer(CommandEncoder*, GpuBuffer* buffer, uint64_t 
 CommandBuffer* wgpuCommandEncoderFinish(CommandEncoder*, const void*) {
   return something<CommandBuffer>();
 }
-void wgpuComputePassEncoderSetPipeline(ComputePass*, ComputePipeline*) {}
+void wgpuComputePassEncoderSetPipeline(ComputePass*, ComputePipeline*) {
+  world().fails("wgpuComputePassEncoderSetPipeline");
+}
 void wgpuComputePassEncoderSetBindGroup(ComputePass*, uint32_t, BindGroup*, size_t,
-                                        const uint32_t*) {}
-void wgpuComputePassEncoderDispatchWorkgroups(ComputePass*, uint32_t, uint32_t, uint32_t) {}
+                                        const uint32_t*) {
+  world().fails("wgpuComputePassEncoderSetBindGroup");
+}
+void wgpuComputePassEncoderDispatchWorkgroups(ComputePass*, uint32_t, uint32_t, uint32_t) {
+  world().fails("wgpuComputePassEncoderDispatchWorkgroups");
+}
 void wgpuComputePassEncoderEnd(ComputePass*) {}
 void wgpuQueueSubmit(Queue*, size_t, CommandBuffer* const*) { world().fails("wgpuQueueSubmit"); }
 void wgpuQueueWriteBuffer(Queue*, GpuBuffer* buffer, uint64_t offset, const void* data,

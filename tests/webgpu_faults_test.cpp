@@ -96,6 +96,42 @@ TEST_F(WebGpuFaults, SmallWorkIsGathered) {
   EXPECT_EQ(fake_.calls("wgpuQueueSubmit"), before + 1);
 }
 
+TEST_F(WebGpuFaults, ALaunchLikeTheLastOneSetsNothing) {
+  const Program program = Program::parse(
+      "program add(inout y: f32[n], a: f32) lanes(n) {\n  i = global_id.x\n"
+      "  if i < n { y[i] = y[i] + a }\n}");
+  const auto ready = device_->compile(program, {});
+  const auto one = device_->allocate(512), other = device_->allocate(512);
+  const auto launch = [&](hal::Buffer& buffer, uint32_t a) {
+    const hal::Binding bindings[] = {{&buffer, 0, 512}};
+    std::vector<uint64_t> scalars = {128, a};
+    scalars.resize(program.scalars().size());
+    hal::Launch launch;
+    launch.executable = ready.get();
+    launch.bindings = bindings;
+    launch.scalars = scalars;
+    stream_->launch(launch);
+  };
+  const auto calls = [&](const char* what) {
+    return fake_.calls((std::string("wgpuComputePassEncoder") + what).c_str());
+  };
+  stream_->wait(stream_->submit(), {});
+  const int pipelines = calls("SetPipeline"), groups = calls("SetBindGroup"),
+            launches = calls("DispatchWorkgroups");
+  for (int i = 0; i < 5; i++) launch(*one, 1);
+  EXPECT_EQ(calls("SetBindGroup"), groups + 1);
+  launch(*one, 2);
+  EXPECT_EQ(calls("SetBindGroup"), groups + 2) << "other parameters";
+  launch(*other, 2);
+  EXPECT_EQ(calls("SetBindGroup"), groups + 3) << "another buffer";
+  EXPECT_EQ(calls("SetPipeline"), pipelines + 1);
+  stream_->wait(stream_->submit(), {});
+  launch(*other, 2);
+  EXPECT_EQ(calls("SetPipeline"), pipelines + 2) << "another pass";
+  EXPECT_EQ(calls("SetBindGroup"), groups + 4);
+  EXPECT_EQ(calls("DispatchWorkgroups"), launches + 8);
+}
+
 constexpr size_t kSmall = 1001, kLarge = (50 << 20) + 3;  // in one piece, and in more than are kept
 
 TEST_F(WebGpuFaults, CopiesOfAnySizeTakeAFewPieces) {

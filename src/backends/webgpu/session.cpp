@@ -291,6 +291,7 @@ void Session::begin_pass(const PassTimes* times) {
   const PassDescription description{.times = times};
   pass_ = own(api_.wgpuCommandEncoderBeginComputePass(encoder(), &description),
               api_.wgpuComputePassEncoderRelease);
+  set_ = {};
 }
 
 void Session::end_pass() {
@@ -357,8 +358,12 @@ void Session::launch(const std::string& program, const Pipeline& pipeline,
   for (const Bound& b : bound) bytes_bound_ += b.bytes;
   BindGroup* const bindings = group(pipeline, bound, parameters.size());
   begin_pass(times);
-  api_.wgpuComputePassEncoderSetPipeline(pass_.get(), pipeline.pipeline.get());
-  api_.wgpuComputePassEncoderSetBindGroup(pass_.get(), 0, bindings, 1, &offset);
+  // What is set stays so in a pass; the device goes through whatever is set.
+  const Set set{pipeline.pipeline.get(), bindings, offset};
+  if (set.pipeline != set_.pipeline)
+    api_.wgpuComputePassEncoderSetPipeline(pass_.get(), set.pipeline);
+  if (set != set_) api_.wgpuComputePassEncoderSetBindGroup(pass_.get(), 0, bindings, 1, &offset);
+  set_ = set;
   api_.wgpuComputePassEncoderDispatchWorkgroups(pass_.get(), blocks, 1, 1);
   if (times != nullptr) end_pass();
 }
@@ -394,7 +399,10 @@ BindGroup* Session::group(const Pipeline& pipeline, std::span<const Bound> bound
   }
   const BindGroupDescription description{
       .layout = pipeline.layout.get(), .entry_count = entries.size(), .entries = entries.data()};
-  if (groups_.size() >= kMostGroups) groups_.clear();
+  if (groups_.size() >= kMostGroups) {
+    groups_.clear();
+    set_ = {};
+  }
   return groups_
       .emplace(sought_, own(api_.wgpuDeviceCreateBindGroup(device_.get(), &description),
                             api_.wgpuBindGroupRelease))
@@ -402,6 +410,7 @@ BindGroup* Session::group(const Pipeline& pipeline, std::span<const Bound> bound
 }
 
 void Session::forget(const void* object) {
+  set_ = {};  // another may get its address
   const auto word = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(object));
   std::erase_if(groups_, [&](const auto& entry) {
     return std::find(entry.first.begin(), entry.first.end(), word) != entry.first.end();

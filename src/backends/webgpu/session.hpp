@@ -190,6 +190,13 @@ class Session : public std::enable_shared_from_this<Session> {
   // What is being put together: launches and copies.
   Owned<CommandEncoder> encoder_;
   Owned<ComputePass> pass_;
+  struct Set {
+    ComputePipeline* pipeline = nullptr;
+    BindGroup* group = nullptr;
+    uint32_t offset = 0;
+    friend bool operator==(const Set&, const Set&) = default;
+  };
+  Set set_;  // in the pass
   // The parameters of launches, each under its bytes; the last of them are written when what is put
   // together starts.
   std::vector<std::byte> parameters_;

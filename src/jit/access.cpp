@@ -150,8 +150,9 @@ void Compiler::load_neighbours(uint32_t at) {
   const Inst& i = inst(at);
   const DType stored = module_.buffers[i.slot].type;
   Value& v = values_[i.id];
+  v.later = {};
   const BaseReg index = extended(i.args[0]);
-  const auto address = [&, first = run_address(i.slot, index)](uint32_t k) {
+  const auto address = [this, first = run_address(i.slot, index)](uint32_t k) {
     Address at = first;
     at.bytes = static_cast<int32_t>(k * target_.width * at.element);
     return at;
@@ -165,6 +166,12 @@ void Compiler::load_neighbours(uint32_t at) {
       if (all) v.vectors[k] = *m;
     }
     if (all) return;
+  }
+  if (!masks_.empty() && analysis_.waits_for[at] != kNone) {
+    v.later = [this, &i, stored, address](uint32_t k) {
+      return target_.load_run(stored, address(k), inside(i, k));
+    };
+    return;
   }
   if (all_inside || !masks_.empty()) {
     for (uint32_t k = 0; k < unroll_; k++)

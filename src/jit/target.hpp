@@ -95,6 +95,12 @@ class Target {
   // base + step * (lane + first)
   virtual void affine(DType type, BaseReg to, BaseReg base, int64_t step, int64_t first) = 0;
 
+  // Memory for a vector that registers are needed for elsewhere, which is an operand of operations
+  // like a register. Where it is not, nothing stays in memory but what the registers do not hold.
+  virtual bool has_places() const { return false; }
+  virtual Operand place(DType /*type*/) { return {}; }
+  virtual void to_place(DType /*type*/, const Operand& /*place*/, const Operand& /*value*/) {}
+
   // The result of a pure operation; none if this target leaves it to the interpreter's kernels. The
   // count of a shift may be an immediate. Registers of `dying` (bit i: in[i]) may be overwritten.
   virtual std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
@@ -123,7 +129,8 @@ class Target {
   virtual void first_lanes(BaseReg lanes, std::span<BaseReg> masks) = 0;
   virtual void jump_if_none(std::span<const BaseReg> masks, Label to) = 0;
   virtual BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) = 0;
-  virtual void merge(DType type, BaseReg mask, BaseReg to, const Operand& from) = 0;
+  // to = from where the mask is; `dies`: nobody else looks at `from`.
+  virtual void merge(DType type, BaseReg mask, BaseReg to, const Operand& from, bool dies) = 0;
 
   // ---- Memory. `mask` may be none: all lanes. Lanes left out give 0, or are not written.
   // Neighbours, as an operand of the next operation; none if it has to be loaded.

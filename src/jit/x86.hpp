@@ -50,6 +50,10 @@ class X86 final : public Target {
   void broadcast_first(DType type, BaseReg to, BaseReg from) override;
   void affine(DType type, BaseReg to, BaseReg base, int64_t step, int64_t first) override;
 
+  bool has_places() const override { return true; }
+  Operand place(DType type) override;
+  void to_place(DType type, const Operand& place, const Operand& value) override;
+
   std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
                               uint32_t dying) override;
 
@@ -65,7 +69,7 @@ class X86 final : public Target {
   void first_lanes(BaseReg lanes, std::span<BaseReg> masks) override;
   void jump_if_none(std::span<const BaseReg> masks, Label to) override;
   BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) override;
-  void merge(DType type, BaseReg mask, BaseReg to, const Operand& from) override;
+  void merge(DType type, BaseReg mask, BaseReg to, const Operand& from, bool dies) override;
 
   std::optional<Operand> in_memory(DType stored, const Address& from) override;
   BaseReg load_run(DType stored, const Address& from, BaseReg mask) override;
@@ -111,8 +115,10 @@ class X86 final : public Target {
   BaseReg same_bits(DType type, const Operand& v, bool dies);
   BaseReg fused(DType type, std::span<const Operand> in, uint32_t dying);
   std::optional<BaseReg> shift(Op op, DType type, std::span<const Operand> in);
-  std::optional<BaseReg> logic(Op op, std::span<const Operand> in);
   BaseReg exponential(const Operand& v);  // x86_functions.cpp
+  // x86_masks.cpp
+  std::optional<BaseReg> logic(Op op, std::span<const Operand> in);
+  bool merge_as_computed(DType type, BaseReg mask, BaseReg to, const Operand& from);
   // x86_convert.cpp
   std::optional<BaseReg> compare(Op op, DType from, std::span<const Operand> in);
   BaseReg compare_floats(uint32_t predicate, DType from, Vec a, const Operand& b);

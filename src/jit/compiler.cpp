@@ -37,6 +37,7 @@ void Compiler::run() {
   target_.jump(leave);
   for (const auto& [out, back] : refuel_) {
     bind(out);
+    target_.aside(out, back);
     const BaseReg arguments[] = {target_.argument()};
     const BaseReg more = target_.scalar();
     target_.load_scalar(more, field(target_.argument(), offsetof(Frame, more_fuel)), 8, false);

@@ -62,6 +62,8 @@ class Target {
   virtual asmjit::BaseCompiler& compiler() = 0;
   virtual void begin() = 0;        // of a function uint32_t(const Frame*)
   virtual BaseReg argument() = 0;  // its argument
+  // What stands between `out` and a jump to `back` is seldom run.
+  virtual void aside(Label /*out*/, Label /*back*/) {}
   virtual void end(BaseReg status) = 0;
 
   // ---- Scalars: registers of 64 bits that hold an integer or a bool (0 or 1); 32-bit types live

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jit/target.hpp"
+#include "jit/x86_registers.hpp"
 
 namespace hologram::jit {
 
@@ -23,6 +24,7 @@ class X86 final : public Target {
   asmjit::BaseCompiler& compiler() override { return cc_; }
   void begin() override;
   BaseReg argument() override { return argument_; }
+  void aside(Label out, Label back) override { asides_.emplace_back(out, back); }
   void end(BaseReg status) override;
 
   BaseReg scalar() override { return cc_.newGpq(); }
@@ -142,6 +144,7 @@ class X86 final : public Target {
   uint32_t held_;
   Mem rows_[kRows];
   asmjit::FuncNode* function_ = nullptr;
+  std::vector<Aside> asides_;
   Gp argument_;
   std::map<std::pair<DType, uint64_t>, Operand> constants_;
 };

@@ -79,7 +79,7 @@ void X86::jump_if_none(std::span<const BaseReg> masks, Label to) {
     BaseReg all = masks[0];
     const bool w = width == 16;
     for (size_t k = 1; k < masks.size(); k++) {
-      const BaseReg both = vector(DType::Bool);
+      const BaseReg both = k == 1 ? vector(DType::Bool) : all;
       cc_.emit(w ? I::kIdKorw : I::kIdKorb, both, all, masks[k]);
       all = both;
     }
@@ -89,7 +89,7 @@ void X86::jump_if_none(std::span<const BaseReg> masks, Label to) {
   }
   Vec all = masks[0].as<Vec>();
   for (size_t k = 1; k < masks.size(); k++) {
-    const Vec both = of(DType::Bool);
+    const Vec both = k == 1 ? of(DType::Bool) : all;
     cc_.vpor(both, all, masks[k].as<Vec>());
     all = both;
   }

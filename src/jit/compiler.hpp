@@ -129,7 +129,8 @@ class Compiler {
   void store(const Inst& i);
   bool store_uniform(const Inst& i);
   void store_neighbours(const Inst& i);
-  void announce_stores(const Address& first, uint32_t elements);
+  void announce(const Address& first, uint32_t elements, bool stores);
+  bool calculates_long(const Region& r) const;
   void store_any(const Inst& i);
   Address run_address(uint32_t slot, BaseReg index);
   bool neighbours(uint32_t index) const;
@@ -148,6 +149,7 @@ class Compiler {
 
   std::vector<bool> hoisted_;  // by instruction: computed before the chunks
   uint32_t unroll_ = 1;
+  bool announces_loads_ = false;
   uint32_t group_lanes_ = 0;    // of a workgroup, that the region at hand needs
   std::vector<BaseReg> masks_;  // of the lanes that take part, a vector each; empty: all
   uint32_t level_ = 0, levels_ = 0;

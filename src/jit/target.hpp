@@ -139,7 +139,8 @@ class Target {
   virtual std::optional<Operand> in_memory(DType stored, const Address& from) = 0;
   virtual BaseReg load_run(DType stored, const Address& from, BaseReg mask) = 0;
   virtual void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) = 0;
-  // The line there will be written soon; it need not be in any buffer.
+  // The line there will be read or written soon; it need not be in any buffer.
+  virtual void announce_load(const Address& /*from*/) {}
   virtual void announce_store(const Address& /*to*/) {}
   // Elements at base[index], each index an i32 or i64 lane.
   virtual BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,

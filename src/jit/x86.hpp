@@ -76,6 +76,7 @@ class X86 final : public Target {
   std::optional<Operand> in_memory(DType stored, const Address& from) override;
   BaseReg load_run(DType stored, const Address& from, BaseReg mask) override;
   void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) override;
+  void announce_load(const Address& from) override { cc_.prefetcht0(memory(from, 64)); }
   void announce_store(const Address& to) override { cc_.prefetchw(memory(to, 64)); }
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                  BaseReg mask) override;

@@ -244,13 +244,14 @@ void Compiler::announce(const Address& first, uint32_t elements, bool stores) {
 }
 
 // A processor looks for loads that may begin only so many instructions ahead; where each is
-// followed by long calculations, that is not far enough for memory, and where it is not, more
-// instructions would only be in the way.
+// followed by long calculations, that is not far enough for memory, and where it is not, as in
+// sums, more instructions would only be in the way.
 bool Compiler::calculates_long(const Region& r) const {
   constexpr uint32_t kFunction = 8, kLong = 2;
   uint32_t work = 0, loads = 0;
   for (uint32_t at = r.begin; at < r.end; at++) {
     const Inst& i = inst(at);
+    if (i.op == Op::For) return false;
     if (i.id == kNone || form(i.id) != Form::Varying) continue;
     if (i.op == Op::Load) loads++;
     else if (program::info(i.op).category == program::Category::Function) work += kFunction;

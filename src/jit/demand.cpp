@@ -119,11 +119,14 @@ uint32_t Compiler::unroll_of(const Region& r) const {
 
 // Variables of outer loops stand in memory where the inner ones have no registers to spare.
 void Compiler::find_outer(const Region& r) {
+  outer_.clear();
+  const auto& insts = module_.body.insts;
+  const bool loops = std::any_of(insts.begin() + r.begin, insts.begin() + r.end,
+                                 [](const Inst& i) { return i.op == Op::For; });
+  if (!loops || !target_.has_places()) return;
   Demand d = demand_of(module_, analysis_, r.begin, r.end);
   const auto needed = unroll_ * (d.vectors + static_cast<uint32_t>(d.outer.size())) + kScratch;
-  outer_.clear();
-  if (d.loops && target_.has_places() && needed > target_.vector_registers())
-    outer_ = std::move(d.outer);
+  if (needed > target_.vector_registers()) outer_ = std::move(d.outer);
 }
 
 uint32_t Compiler::spare_registers(const Module& module, const Analysis& analysis,

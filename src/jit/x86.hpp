@@ -15,6 +15,26 @@ namespace hologram::jit {
 
 inline constexpr uint32_t kUnordered = 3;  // predicate of a comparison: one is NaN
 
+// Where a register has no name AsmJit makes one up, which takes longer than all else about it.
+class X86Compiler : public asmjit::x86::Compiler {
+ public:
+  using Compiler::Compiler;
+  asmjit::x86::Gp newGpq() { return made<asmjit::x86::Gp>(asmjit::TypeId::kUInt64); }
+  asmjit::x86::Xmm newXmm() { return made<asmjit::x86::Xmm>(asmjit::TypeId::kInt32x4); }
+  asmjit::x86::Ymm newYmm() { return made<asmjit::x86::Ymm>(asmjit::TypeId::kInt32x8); }
+  asmjit::x86::Zmm newZmm() { return made<asmjit::x86::Zmm>(asmjit::TypeId::kInt32x16); }
+  asmjit::x86::KReg newKb() { return made<asmjit::x86::KReg>(asmjit::TypeId::kMask8); }
+  asmjit::x86::KReg newKw() { return made<asmjit::x86::KReg>(asmjit::TypeId::kMask16); }
+
+ private:
+  template <class Register>
+  Register made(asmjit::TypeId type) {
+    Register r(asmjit::Globals::NoInit);
+    _newReg(&r, type, "r");
+    return r;
+  }
+};
+
 class X86 final : public Target {
  public:
   // `wide`: the program has lanes of 64 bits. `held`: constants that may keep a register.
@@ -140,7 +160,7 @@ class X86 final : public Target {
   template <class Fn>
   void each_lane(BaseReg mask, Fn fn);
 
-  asmjit::x86::Compiler cc_;
+  X86Compiler cc_;
   bool avx512_, wide_;
   uint32_t held_;
   Mem rows_[kRows];

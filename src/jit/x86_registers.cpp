@@ -66,8 +66,6 @@ class Registers {
     put_in_order();
     if (!look()) return false;
     lengthen();
-    std::stable_sort(lives_.begin(), lives_.end(),
-                     [](const Life& a, const Life& b) { return a.begin < b.begin; });
     for (uint32_t tries = 0; !give(); tries++)
       if (tries == kGroups) return false;
     life_of_.assign(code_.virtRegs().size(), nullptr);
@@ -158,11 +156,11 @@ class Registers {
         return id;
       });
     }
-    for (const auto& [life, at] : uses) {
-      uint32_t depth = 0;
-      for (const Loop& loop : loops_) depth += loop.begin <= at && at <= loop.end ? 1 : 0;
-      lives_[life].weight += uint64_t{1} << 3 * std::min(depth, 10u);
-    }
+    std::vector<uint32_t> depths(order_.size(), 0);
+    for (const Loop& loop : loops_)
+      for (uint32_t at = loop.begin; at <= loop.end; at++) depths[at]++;
+    for (const auto& [life, at] : uses)
+      lives_[life].weight += uint64_t{1} << 3 * std::min(depths[at], 10u);
     return true;
   }
 
@@ -200,12 +198,16 @@ class Registers {
       for (size_t k = count; k < all_[g].size(); k++) dirty_[g] |= 1u << all_[g][k];
     }
     std::vector<Life*> active;
+    uint32_t next_end = kNowhere;
     for (Life& life : lives_) {
-      std::erase_if(active, [&](const Life* old) {
-        if (old->end > life.begin) return false;
-        free[old->group] |= 1u << old->place;
-        return true;
-      });
+      if (next_end <= life.begin) {
+        next_end = kNowhere;
+        std::erase_if(active, [&](const Life* old) {
+          if (old->end > life.begin) next_end = std::min(next_end, old->end);
+          else free[old->group] |= 1u << old->place;
+          return old->end <= life.begin;
+        });
+      }
       life.place = life.slot = kNowhere;
       if (free[life.group] == 0) {
         if (!spills_[life.group]) {
@@ -217,6 +219,7 @@ class Registers {
           if (other->group == life.group && other->density() < least->density()) least = other;
         least->slot = reserve(bytes_of(life.group), bytes_of(life.group));
         if (least == &life) continue;
+        next_end = std::min(next_end, life.end);
         life.place = std::exchange(least->place, kNowhere);
         *std::find(active.begin(), active.end(), least) = &life;
         continue;
@@ -224,6 +227,7 @@ class Registers {
       life.place = choose(life, free[life.group]);
       free[life.group] &= ~(1u << life.place);
       dirty_[life.group] |= 1u << life.place;
+      next_end = std::min(next_end, life.end);
       active.push_back(&life);
     }
     return true;
@@ -448,7 +452,7 @@ class Registers {
   std::vector<BaseNode*> order_;
   std::vector<uint32_t> labels_, known_;  // by id: the instruction, the life
   std::vector<Loop> loops_;
-  std::vector<Life> lives_;
+  std::vector<Life> lives_;           // by their beginnings
   std::vector<const Life*> life_of_;  // by id
   std::array<bool, kGroups> spills_{};
   std::array<uint32_t, kGroups> dirty_{};

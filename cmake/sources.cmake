@@ -265,7 +265,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       src/jit/x86_convert.cpp
       src/jit/x86_division.cpp
       src/jit/x86_functions.cpp
-      src/jit/x86_memory.cpp)
+      src/jit/x86_masks.cpp
+      src/jit/x86_memory.cpp
+      src/jit/x86_registers.cpp)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   set(HOLOGRAM_JIT
       src/jit/arm.cpp

@@ -150,13 +150,15 @@ void Compiler::load_neighbours(uint32_t at) {
   const Inst& i = inst(at);
   const DType stored = module_.buffers[i.slot].type;
   Value& v = values_[i.id];
+  v.later = {};
   const BaseReg index = extended(i.args[0]);
-  const auto address = [&, first = run_address(i.slot, index)](uint32_t k) {
+  const auto address = [this, first = run_address(i.slot, index)](uint32_t k) {
     Address at = first;
     at.bytes = static_cast<int32_t>(k * target_.width * at.element);
     return at;
   };
   const bool all_inside = masks_.empty() && inside_or_bail(i, index);
+  if (all_inside && announces_loads_) announce(address(0), unroll_ * target_.width, false);
   if (all_inside && stays_in_memory(at)) {
     bool all = true;
     for (uint32_t k = 0; k < unroll_ && all; k++) {
@@ -165,6 +167,12 @@ void Compiler::load_neighbours(uint32_t at) {
       if (all) v.vectors[k] = *m;
     }
     if (all) return;
+  }
+  if (!masks_.empty() && analysis_.waits_for[at] != kNone) {
+    v.later = [this, &i, stored, address](uint32_t k) {
+      return target_.load_run(stored, address(k), inside(i, k));
+    };
+    return;
   }
   if (all_inside || !masks_.empty()) {
     for (uint32_t k = 0; k < unroll_; k++)
@@ -223,16 +231,33 @@ bool Compiler::store_uniform(const Inst& i) {
   return true;
 }
 
-// A processor that is to write a line without having it stops when a few of them are on their way,
-// and stores that follow each other closely get there at once.
-void Compiler::announce_stores(const Address& first, uint32_t elements) {
+// Lines that this chunk is so far ahead of.
+void Compiler::announce(const Address& first, uint32_t elements, bool stores) {
   constexpr int32_t kLine = 64, kAhead = 16 * kLine;
   const auto bytes = static_cast<int32_t>(elements * first.element);
   for (int32_t at = 0; at < bytes; at += kLine) {
     Address line = first;
     line.bytes += kAhead + at;
-    target_.announce_store(line);
+    if (stores) target_.announce_store(line);
+    else target_.announce_load(line);
   }
+}
+
+// A processor looks for loads that may begin only so many instructions ahead; where each is
+// followed by long calculations, that is not far enough for memory, and where it is not, as in
+// sums, more instructions would only be in the way.
+bool Compiler::calculates_long(const Region& r) const {
+  constexpr uint32_t kFunction = 8, kLong = 2;
+  uint32_t work = 0, loads = 0;
+  for (uint32_t at = r.begin; at < r.end; at++) {
+    const Inst& i = inst(at);
+    if (i.op == Op::For) return false;
+    if (i.id == kNone || form(i.id) != Form::Varying) continue;
+    if (i.op == Op::Load) loads++;
+    else if (program::info(i.op).category == program::Category::Function) work += kFunction;
+    else if (program::is_pure(i.op)) work++;
+  }
+  return work >= kLong * loads;
 }
 
 void Compiler::store_neighbours(const Inst& i) {
@@ -254,7 +279,9 @@ void Compiler::store_neighbours(const Inst& i) {
     target_.jump(end);
     bind(some);
   }
-  if (all_inside) announce_stores(address(0), unroll_ * target_.width);
+  // A processor that is to write a line without having it stops when a few of them are on their
+  // way, and stores that follow each other closely get there at once.
+  if (all_inside) announce(address(0), unroll_ * target_.width, true);
   for (uint32_t k = 0; k < unroll_; k++)
     target_.store_run(stored, address(k), operand(i.args[1], k),
                       all_inside ? BaseReg() : inside(i, k));

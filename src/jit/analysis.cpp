@@ -8,6 +8,7 @@ namespace hologram::jit {
 namespace {
 
 constexpr int64_t kMaxStep = 1 << 16;  // so that the lanes of a vector do not reach around 2^32
+constexpr uint32_t kFarthest = 16;     // instructions that a value waits
 
 class Analyser {
  public:
@@ -26,6 +27,7 @@ class Analyser {
     } while (changed_);
     check_loops();
     consumers();
+    postpone();
     return std::move(out_);
   }
 
@@ -255,6 +257,40 @@ class Analyser {
         out_.wide = out_.wide || size_of(types_[inst.args[k]]) == 8;
       }
     }
+  }
+
+  // Sums and products on their way into a variable of a loop, and the neighbours that they are made
+  // of, wait for the Set, which computes them vector by vector: so they take a register at a time,
+  // and not one for each vector that goes through the loop.
+  void postpone() {
+    out_.waits_for.assign(insts_.size(), kNone);
+    for (uint32_t at = static_cast<uint32_t>(insts_.size()); at-- > 0;)
+      if (insts_[at].id != kNone) out_.waits_for[at] = set_to_wait_for(at);
+  }
+
+  uint32_t set_to_wait_for(uint32_t at) const {
+    const Inst& inst = insts_[at];
+    const Use& use = out_.uses[inst.id];
+    const bool sums = inst.op == Op::Add || inst.op == Op::Sub || inst.op == Op::Mul ||
+                      inst.op == Op::Fma || inst.op == Op::Mad;
+    const bool neighbours =
+        inst.op == Op::Load && form(inst.args[0]) == Form::Affine && out_.steps[inst.args[0]] == 1;
+    if (out_.loop[at] == kNone || !is_float(inst.type) || form(inst.id) != Form::Varying ||
+        (!sums && !neighbours) || use.count != 1 || use.in_loop ||
+        out_.around[use.first] != out_.around[at])
+      return kNone;
+    const bool is_set = insts_[use.first].op == Op::Set;
+    const uint32_t set = is_set ? use.first : out_.waits_for[use.first];
+    if (set == kNone || set - at > kFarthest) return kNone;
+    for (uint32_t k = at + 1; k < set; k++)
+      if (!program::is_pure(insts_[k].op) && insts_[k].op != Op::Load && insts_[k].op != Op::Get)
+        return kNone;
+    // What it is made of has to keep its register so long.
+    for (size_t k = 0; sums && k < program::arity(inst); k++) {
+      const uint32_t last = out_.uses[inst.args[k]].last;
+      if (last > at && last < set) return kNone;
+    }
+    return set;
   }
 
   const Module& module_;

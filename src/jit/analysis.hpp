@@ -41,6 +41,7 @@ struct Analysis {
   std::vector<uint32_t> otherwise;   // of an If: its Else, or kNone
   std::vector<uint32_t> around;      // by instruction: the one that opens the block around it
   std::vector<uint32_t> loop;        // the same for the innermost For
+  std::vector<uint32_t> waits_for;   // by instruction: the Set of a loop that computes it, or kNone
   std::vector<bool> as_vector;       // by id: a uniform value that vector operations use
   std::vector<bool> by_row;          // by id: a uniform value that depends on the group's position
   bool wide = false;                 // lanes of 64 bits

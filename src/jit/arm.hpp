@@ -63,7 +63,7 @@ class Arm final : public Target {
   void first_lanes(BaseReg lanes, std::span<BaseReg> masks) override;
   void jump_if_none(std::span<const BaseReg> masks, Label to) override;
   BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) override;
-  void merge(DType type, BaseReg mask, BaseReg to, const Operand& from) override;
+  void merge(DType type, BaseReg mask, BaseReg to, const Operand& from, bool dies) override;
 
   std::optional<Operand> in_memory(DType stored, const Address& from) override;
   BaseReg load_run(DType stored, const Address& from, BaseReg mask) override;

@@ -356,7 +356,7 @@ BaseReg Arm::blend(DType type, BaseReg mask, const Operand& yes, const Operand& 
   return to;
 }
 
-void Arm::merge(DType type, BaseReg mask, BaseReg to, const Operand& from) {
+void Arm::merge(DType type, BaseReg mask, BaseReg to, const Operand& from, bool /*dies*/) {
   const Vec chosen = is_wide(type) ? widened(type, mask) : mask.as<Vec>();
   cc_.bit(bits(to), bits(any(type, from)), bits(chosen));
 }

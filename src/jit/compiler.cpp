@@ -37,6 +37,7 @@ void Compiler::run() {
   target_.jump(leave);
   for (const auto& [out, back] : refuel_) {
     bind(out);
+    target_.aside(out, back);
     const BaseReg arguments[] = {target_.argument()};
     const BaseReg more = target_.scalar();
     target_.load_scalar(more, field(target_.argument(), offsetof(Frame, more_fuel)), 8, false);
@@ -250,6 +251,8 @@ void Compiler::region(const Region& r) {
   unroll_ = group_lanes_ <= target_.width ? 1 : unroll_of(r);
   // Of a workgroup nothing is left over.
   while (analysis_.grouped && unroll_ > 1 && group_lanes_ % lanes() != 0) unroll_ /= 2;
+  find_outer(r);
+  announces_loads_ = calculates_long(r);
   chunks(r, guard_of(r));
 }
 

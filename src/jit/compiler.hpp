@@ -9,7 +9,9 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,6 +27,7 @@ namespace hologram::jit {
 struct Value {
   BaseReg scalar;                           // uniform integers; the first of affine ones
   std::array<Operand, kMaxUnroll> vectors;  // [0] if uniform
+  std::function<Operand(uint32_t)> later;   // instead, of what waits: computes a vector, once
   uint32_t level = 0;                       // of masks, where a variable was declared
 };
 
@@ -82,6 +85,7 @@ class Compiler {
   void keep_lanes(const Inst& reduce);
   void reduce(const Inst& i);
   uint32_t unroll_of(const Region& r) const;  // demand.cpp
+  void find_outer(const Region& r);
 
   // control.cpp
   void emit(uint32_t begin, uint32_t end);
@@ -112,6 +116,7 @@ class Compiler {
   void prepare_divisor(uint32_t value);
   bool negated(uint32_t at) const;
   void varying(uint32_t at);
+  std::optional<BaseReg> compute(uint32_t at, uint32_t k, uint32_t dies);
   uint32_t dying(uint32_t at) const;
   interp::Kernel kernel_of(const Inst& i) const;
   void call_kernel(const Inst& i);
@@ -124,7 +129,8 @@ class Compiler {
   void store(const Inst& i);
   bool store_uniform(const Inst& i);
   void store_neighbours(const Inst& i);
-  void announce_stores(const Address& first, uint32_t elements);
+  void announce(const Address& first, uint32_t elements, bool stores);
+  bool calculates_long(const Region& r) const;
   void store_any(const Inst& i);
   Address run_address(uint32_t slot, BaseReg index);
   bool neighbours(uint32_t index) const;
@@ -143,10 +149,12 @@ class Compiler {
 
   std::vector<bool> hoisted_;  // by instruction: computed before the chunks
   uint32_t unroll_ = 1;
+  bool announces_loads_ = false;
   uint32_t group_lanes_ = 0;    // of a workgroup, that the region at hand needs
   std::vector<BaseReg> masks_;  // of the lanes that take part, a vector each; empty: all
   uint32_t level_ = 0, levels_ = 0;
   std::vector<Value> values_, variables_;
+  std::set<uint32_t> outer_;  // variables that stand in memory while the inner loops run
   std::map<uint32_t, Target::Divisor> divisors_;  // by value: what many numbers are divided by
   std::vector<BaseReg> data_, lengths_;           // of buffers
   Tested tested_;

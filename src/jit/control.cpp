@@ -235,8 +235,14 @@ void Compiler::declare(const Inst& i) {
   v.level = level_;
   if (analysis_.variables[i.slot] == Form::Varying) {
     for (uint32_t k = 0; k < unroll_; k++) {
+      const Operand now = operand(i.args[0], k);
+      if (outer_.contains(i.slot)) {
+        v.vectors[k] = target_.place(i.type);
+        target_.to_place(i.type, v.vectors[k], now);
+        continue;
+      }
       const BaseReg r = target_.vector(i.type);
-      target_.copy_vector(i.type, r, operand(i.args[0], k));
+      target_.copy_vector(i.type, r, now);
       v.vectors[k] = r;
     }
   } else if (i.type == DType::F32 || i.type == DType::F64) {
@@ -255,11 +261,17 @@ void Compiler::assign(uint32_t at) {
   const Value& v = variables_[i.slot];
   if (analysis_.variables[i.slot] == Form::Varying) {
     const bool all = masks_.empty() || v.level == level_;
+    const bool dies = analysis_.waits_for[analysis_.definition[i.args[0]]] == at;
     for (uint32_t k = 0; k < unroll_; k++) {
-      const BaseReg r = v.vectors[k].as<BaseReg>();
       const Operand now = operand(i.args[0], k);
+      if (outer_.contains(i.slot)) {
+        const Operand& was = v.vectors[k];
+        target_.to_place(i.type, was, all ? now : target_.blend(i.type, masks_[k], now, was));
+        continue;
+      }
+      const BaseReg r = v.vectors[k].as<BaseReg>();
       if (all) target_.copy_vector(i.type, r, now);
-      else target_.merge(i.type, masks_[k], r, now);
+      else target_.merge(i.type, masks_[k], r, now, dies);
     }
   } else if (i.type == DType::F32 || i.type == DType::F64) {
     target_.copy_vector(i.type, v.vectors[0].as<BaseReg>(), operand(i.args[0], 0));

@@ -2,6 +2,8 @@
 // and arithmetic wait for, as few as the registers hold.
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "jit/compiler.hpp"
@@ -34,9 +36,11 @@ uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t beg
       if (life.from == kNone && i.op != Op::Var) life = {begin, end - 1};  // from outside
       life.touch(at);
     }
+    const uint32_t waits = i.id != kNone ? analysis.waits_for[at] : kNone;
     for (size_t k = 0; k < program::arity(i); k++) {
       const uint32_t value = i.args[k], from = analysis.definition[value];
       if (!is_vector(value) || i.op == Op::If) continue;
+      if (analysis.waits_for[from] != kNone) continue;  // a register at a time
       // An operand in memory.
       if (insts[from].op == Op::Load && analysis.uses[value].count == 1 && program::is_pure(i.op) &&
           analysis.values[insts[from].args[0]] == Form::Affine)
@@ -45,7 +49,7 @@ uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t beg
       else if (from < begin) values[value] = {begin, end - 1};  // needed in every round
       // What goes straight into a variable takes its register.
       else if (i.op != Op::Set || at != from + 1)
-        values[value].touch(from), values[value].touch(at);
+        values[value].touch(from), values[value].touch(waits != kNone ? waits : at);
     }
   }
   std::vector<int> change(end - begin + 1, 0);
@@ -66,20 +70,29 @@ uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t beg
 struct Demand {
   uint32_t vectors = 1;
   bool loops = false;
+  std::set<uint32_t> outer;  // variables that innermost loops leave alone
 };
 
 Demand demand_of(const Module& module, const Analysis& analysis, uint32_t begin, uint32_t end) {
   const auto& insts = module.body.insts;
   Demand d;
+  std::set<uint32_t> inner;
   for (uint32_t at = begin; at < end; at++) {
-    if (insts[at].op != Op::For) continue;
+    const Inst& i = insts[at];
+    if (i.op == Op::Var && analysis.variables[i.slot] == Form::Varying && i.type != DType::Bool)
+      d.outer.insert(i.slot);
+    if (i.op != Op::For) continue;
     d.loops = true;
     bool innermost = true;
     for (uint32_t k = at + 1; k < analysis.close[at]; k++)
       innermost = innermost && insts[k].op != Op::For;
-    if (innermost)
-      d.vectors = std::max(d.vectors, most_alive(module, analysis, at + 1, analysis.close[at]));
+    if (!innermost) continue;
+    d.vectors = std::max(d.vectors, most_alive(module, analysis, at + 1, analysis.close[at]));
+    for (uint32_t k = at + 1; k < analysis.close[at]; k++)
+      if (insts[k].op == Op::Get || insts[k].op == Op::Set || insts[k].op == Op::Var)
+        inner.insert(insts[k].slot);
   }
+  for (const uint32_t slot : inner) d.outer.erase(slot);
   if (!d.loops) d.vectors = std::max(1u, most_alive(module, analysis, begin, end));
   return d;
 }
@@ -102,6 +115,18 @@ uint32_t most_lanes_of(const Module& module, const Analysis& analysis) {
 uint32_t Compiler::unroll_of(const Region& r) const {
   return unroll_for(demand_of(module_, analysis_, r.begin, r.end), target_.vector_registers(),
                     most_lanes_of(module_, analysis_), target_.width);
+}
+
+// Variables of outer loops stand in memory where the inner ones have no registers to spare.
+void Compiler::find_outer(const Region& r) {
+  outer_.clear();
+  const auto& insts = module_.body.insts;
+  const bool loops = std::any_of(insts.begin() + r.begin, insts.begin() + r.end,
+                                 [](const Inst& i) { return i.op == Op::For; });
+  if (!loops || !target_.has_places()) return;
+  Demand d = demand_of(module_, analysis_, r.begin, r.end);
+  const auto needed = unroll_ * (d.vectors + static_cast<uint32_t>(d.outer.size())) + kScratch;
+  if (needed > target_.vector_registers()) outer_ = std::move(d.outer);
 }
 
 uint32_t Compiler::spare_registers(const Module& module, const Analysis& analysis,

@@ -62,6 +62,8 @@ class Target {
   virtual asmjit::BaseCompiler& compiler() = 0;
   virtual void begin() = 0;        // of a function uint32_t(const Frame*)
   virtual BaseReg argument() = 0;  // its argument
+  // What stands between `out` and a jump to `back` is seldom run.
+  virtual void aside(Label /*out*/, Label /*back*/) {}
   virtual void end(BaseReg status) = 0;
 
   // ---- Scalars: registers of 64 bits that hold an integer or a bool (0 or 1); 32-bit types live
@@ -95,6 +97,12 @@ class Target {
   // base + step * (lane + first)
   virtual void affine(DType type, BaseReg to, BaseReg base, int64_t step, int64_t first) = 0;
 
+  // Memory for a vector that registers are needed for elsewhere, which is an operand of operations
+  // like a register. Where it is not, nothing stays in memory but what the registers do not hold.
+  virtual bool has_places() const { return false; }
+  virtual Operand place(DType /*type*/) { return {}; }
+  virtual void to_place(DType /*type*/, const Operand& /*place*/, const Operand& /*value*/) {}
+
   // The result of a pure operation; none if this target leaves it to the interpreter's kernels. The
   // count of a shift may be an immediate. Registers of `dying` (bit i: in[i]) may be overwritten.
   virtual std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
@@ -123,14 +131,16 @@ class Target {
   virtual void first_lanes(BaseReg lanes, std::span<BaseReg> masks) = 0;
   virtual void jump_if_none(std::span<const BaseReg> masks, Label to) = 0;
   virtual BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) = 0;
-  virtual void merge(DType type, BaseReg mask, BaseReg to, const Operand& from) = 0;
+  // to = from where the mask is; `dies`: nobody else looks at `from`.
+  virtual void merge(DType type, BaseReg mask, BaseReg to, const Operand& from, bool dies) = 0;
 
   // ---- Memory. `mask` may be none: all lanes. Lanes left out give 0, or are not written.
   // Neighbours, as an operand of the next operation; none if it has to be loaded.
   virtual std::optional<Operand> in_memory(DType stored, const Address& from) = 0;
   virtual BaseReg load_run(DType stored, const Address& from, BaseReg mask) = 0;
   virtual void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) = 0;
-  // The line there will be written soon; it need not be in any buffer.
+  // The line there will be read or written soon; it need not be in any buffer.
+  virtual void announce_load(const Address& /*from*/) {}
   virtual void announce_store(const Address& /*to*/) {}
   // Elements at base[index], each index an i32 or i64 lane.
   virtual BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,

@@ -40,7 +40,7 @@ Operand Compiler::operand(uint32_t value, uint32_t k) {
   if (d.op == Op::Const) return target_.constant(t, d.imm);
   const Value& v = values_[value];
   switch (form(value)) {
-    case Form::Varying: return v.vectors[k];
+    case Form::Varying: return v.later ? v.later(k) : v.vectors[k];
     case Form::Affine: {
       const BaseReg r = target_.vector(t);
       target_.affine(t, r, v.scalar, analysis_.steps[value], int64_t{k} * target_.width);
@@ -236,7 +236,6 @@ bool Compiler::negated(uint32_t at) const {
 
 void Compiler::varying(uint32_t at) {
   const Inst& i = inst(at);
-  const size_t n = program::arity(i);
   if (i.id != kNone && negated(at)) return;  // done by the negation
   if (const auto by = divisors_.find(i.args[1]); i.op == Op::Div && by != divisors_.end()) {
     std::array<Operand, kMaxUnroll> dividends;
@@ -244,22 +243,32 @@ void Compiler::varying(uint32_t at) {
     return target_.divide(by->second, {dividends.data(), unroll_}, values_[i.id].vectors);
   }
   const uint32_t dies = dying(at);
+  if (i.id != kNone && analysis_.waits_for[at] != kNone) {
+    values_[i.id].later = [this, at, dies](uint32_t k) { return *compute(at, k, dies); };
+    return;
+  }
   for (uint32_t k = 0; k < unroll_; k++) {
-    std::array<Operand, 3> in;
-    for (size_t j = 0; j < n; j++) in[j] = operand(i.args[j], k);
-    if ((i.op == Op::Shl || i.op == Op::Shr) && is_constant(i.args[1]))
-      in[1] = asmjit::imm(static_cast<int64_t>(definition(i.args[1]).imm));
-    if (i.op == Op::Select) in[0] = target_.in_register(DType::Bool, in[0]);
-    if (i.op == Op::Not && negated(analysis_.definition[i.args[0]])) {
-      const Inst& c = definition(i.args[0]);
-      const Operand compared[] = {operand(c.args[0], k), operand(c.args[1], k)};
-      values_[i.id].vectors[k] = target_.compare_not(c.op, c.from, compared);
-      continue;
-    }
-    const auto r = target_.pure(i.op, i.type, i.from, {in.data(), n}, dies);
+    const auto r = compute(at, k, dies);
     if (!r) return call_kernel(i);
     values_[i.id].vectors[k] = *r;
   }
+}
+
+// One vector; none if that is left to a kernel.
+std::optional<BaseReg> Compiler::compute(uint32_t at, uint32_t k, uint32_t dies) {
+  const Inst& i = inst(at);
+  const size_t n = program::arity(i);
+  if (i.op == Op::Not && negated(analysis_.definition[i.args[0]])) {
+    const Inst& c = definition(i.args[0]);
+    const Operand compared[] = {operand(c.args[0], k), operand(c.args[1], k)};
+    return target_.compare_not(c.op, c.from, compared);
+  }
+  std::array<Operand, 3> in;
+  for (size_t j = 0; j < n; j++) in[j] = operand(i.args[j], k);
+  if ((i.op == Op::Shl || i.op == Op::Shr) && is_constant(i.args[1]))
+    in[1] = asmjit::imm(static_cast<int64_t>(definition(i.args[1]).imm));
+  if (i.op == Op::Select) in[0] = target_.in_register(DType::Bool, in[0]);
+  return target_.pure(i.op, i.type, i.from, {in.data(), n}, dies);
 }
 
 // ---- The interpreter's kernels, for the rest ----------------------------------------------------

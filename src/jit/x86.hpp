@@ -9,10 +9,31 @@
 #include <vector>
 
 #include "jit/target.hpp"
+#include "jit/x86_registers.hpp"
 
 namespace hologram::jit {
 
 inline constexpr uint32_t kUnordered = 3;  // predicate of a comparison: one is NaN
+
+// Where a register has no name AsmJit makes one up, which takes longer than all else about it.
+class X86Compiler : public asmjit::x86::Compiler {
+ public:
+  using Compiler::Compiler;
+  asmjit::x86::Gp newGpq() { return made<asmjit::x86::Gp>(asmjit::TypeId::kUInt64); }
+  asmjit::x86::Xmm newXmm() { return made<asmjit::x86::Xmm>(asmjit::TypeId::kInt32x4); }
+  asmjit::x86::Ymm newYmm() { return made<asmjit::x86::Ymm>(asmjit::TypeId::kInt32x8); }
+  asmjit::x86::Zmm newZmm() { return made<asmjit::x86::Zmm>(asmjit::TypeId::kInt32x16); }
+  asmjit::x86::KReg newKb() { return made<asmjit::x86::KReg>(asmjit::TypeId::kMask8); }
+  asmjit::x86::KReg newKw() { return made<asmjit::x86::KReg>(asmjit::TypeId::kMask16); }
+
+ private:
+  template <class Register>
+  Register made(asmjit::TypeId type) {
+    Register r(asmjit::Globals::NoInit);
+    _newReg(&r, type, "r");
+    return r;
+  }
+};
 
 class X86 final : public Target {
  public:
@@ -23,6 +44,7 @@ class X86 final : public Target {
   asmjit::BaseCompiler& compiler() override { return cc_; }
   void begin() override;
   BaseReg argument() override { return argument_; }
+  void aside(Label out, Label back) override { asides_.emplace_back(out, back); }
   void end(BaseReg status) override;
 
   BaseReg scalar() override { return cc_.newGpq(); }
@@ -50,6 +72,10 @@ class X86 final : public Target {
   void broadcast_first(DType type, BaseReg to, BaseReg from) override;
   void affine(DType type, BaseReg to, BaseReg base, int64_t step, int64_t first) override;
 
+  bool has_places() const override { return true; }
+  Operand place(DType type) override;
+  void to_place(DType type, const Operand& place, const Operand& value) override;
+
   std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
                               uint32_t dying) override;
 
@@ -65,11 +91,12 @@ class X86 final : public Target {
   void first_lanes(BaseReg lanes, std::span<BaseReg> masks) override;
   void jump_if_none(std::span<const BaseReg> masks, Label to) override;
   BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) override;
-  void merge(DType type, BaseReg mask, BaseReg to, const Operand& from) override;
+  void merge(DType type, BaseReg mask, BaseReg to, const Operand& from, bool dies) override;
 
   std::optional<Operand> in_memory(DType stored, const Address& from) override;
   BaseReg load_run(DType stored, const Address& from, BaseReg mask) override;
   void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) override;
+  void announce_load(const Address& from) override { cc_.prefetcht0(memory(from, 64)); }
   void announce_store(const Address& to) override { cc_.prefetchw(memory(to, 64)); }
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                  BaseReg mask) override;
@@ -111,8 +138,10 @@ class X86 final : public Target {
   BaseReg same_bits(DType type, const Operand& v, bool dies);
   BaseReg fused(DType type, std::span<const Operand> in, uint32_t dying);
   std::optional<BaseReg> shift(Op op, DType type, std::span<const Operand> in);
-  std::optional<BaseReg> logic(Op op, std::span<const Operand> in);
   BaseReg exponential(const Operand& v);  // x86_functions.cpp
+  // x86_masks.cpp
+  std::optional<BaseReg> logic(Op op, std::span<const Operand> in);
+  bool merge_as_computed(DType type, BaseReg mask, BaseReg to, const Operand& from);
   // x86_convert.cpp
   std::optional<BaseReg> compare(Op op, DType from, std::span<const Operand> in);
   BaseReg compare_floats(uint32_t predicate, DType from, Vec a, const Operand& b);
@@ -131,11 +160,12 @@ class X86 final : public Target {
   template <class Fn>
   void each_lane(BaseReg mask, Fn fn);
 
-  asmjit::x86::Compiler cc_;
+  X86Compiler cc_;
   bool avx512_, wide_;
   uint32_t held_;
   Mem rows_[kRows];
   asmjit::FuncNode* function_ = nullptr;
+  std::vector<Aside> asides_;
   Gp argument_;
   std::map<std::pair<DType, uint64_t>, Operand> constants_;
 };

@@ -185,6 +185,16 @@ void X86::store_run(DType stored, const Address& to, const Operand& value, BaseR
   });
 }
 
+Operand X86::place(DType type) {
+  Mem m = cc_.newStack(bytes(type), bytes(type));
+  m.setSize(bytes(type));
+  return m;
+}
+
+void X86::to_place(DType type, const Operand& place, const Operand& value) {
+  cc_.vmovups(place.as<Mem>(), any(type, value));
+}
+
 // ---- Any index ----------------------------------------------------------------------------------
 
 BaseReg X86::gather(DType stored, BaseReg base, BaseReg index, DType index_type, BaseReg mask) {

@@ -29,12 +29,29 @@ const std::shared_ptr<graph::Context>& context_of(const Tensor& tensor);
 // Takes the node, once it is complete, into the graph; evaluates where that has grown long.
 Tensor finish(std::unique_ptr<graph::Node> node);
 
+using AxisList = InlineVector<int, kMaxRank>;
+
 // `axis` of so many, counted from the last if negative. ShapeMismatch names `operation`.
 int checked_axis(std::string_view operation, int axis, int rank);
 // Each axis once, in ascending order; all of them if the list is empty.
-std::vector<int> checked_axes(std::string_view operation, std::vector<int> axes, int rank);
+AxisList checked_axes(std::string_view operation, std::span<const int> wanted, int rank);
 
 Tensor cast_to(const Tensor& tensor, DType dtype);
+Tensor cast_to(Tensor&& tensor, DType dtype);
+// The tensor in this dtype: itself, which has to outlive this, or a conversion.
+class Converted {
+ public:
+  Converted(const Tensor& tensor, DType dtype)
+      : made_(tensor.dtype() == dtype ? Tensor() : cast_to(tensor, dtype)),
+        is_(tensor.dtype() == dtype ? tensor : made_) {}
+  Converted(const Converted&) = delete;
+  Converted& operator=(const Converted&) = delete;
+  const Tensor& operator*() const { return is_; }
+
+ private:
+  Tensor made_;
+  const Tensor& is_;
+};
 
 // A row of the table applied: operands promoted, broadcast and, by the documented rule, brought to
 // one device.
@@ -58,7 +75,7 @@ Tensor full_like_number(const Operand& number, DType dtype,
                         const std::shared_ptr<graph::Context>& context);
 
 // Combines along axes, which go.
-Tensor reduce(const Tensor& tensor, program::Combine combine, const std::vector<int>& axes);
+Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const int> axes);
 
 // The same value, dense in memory, if it is read as a view that is not.
 Tensor dense(const Tensor& tensor);

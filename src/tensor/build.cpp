@@ -175,6 +175,11 @@ Tensor cast_to(const Tensor& tensor, DType dtype) {
   return finish(std::move(node));
 }
 
+Tensor cast_to(Tensor&& tensor, DType dtype) {
+  if (tensor.dtype() == dtype) return std::move(tensor);
+  return cast_to(std::as_const(tensor), dtype);
+}
+
 Tensor dense(const Tensor& tensor) {
   const View view = Access::view(tensor);
   const NodeRef node = Access::node(tensor);
@@ -320,9 +325,9 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
   return finish(std::move(node));
 }
 
-Tensor reduce(const Tensor& tensor, program::Combine combine, const std::vector<int>& axes) {
+Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const int> axes) {
   if (axes.empty()) return tensor;
-  std::vector<int> order;
+  AxisList order;
   Shape kept;
   int64_t length = 1, inner = 1;
   for (int k = 0; k < tensor.rank(); k++) {
@@ -336,7 +341,7 @@ Tensor reduce(const Tensor& tensor, program::Combine combine, const std::vector<
       inner = 1;
     }
   }
-  order.insert(order.end(), axes.begin(), axes.end());
+  for (const int axis : axes) order.push_back(axis);
   // Rows of neighbours are shared by a group, others walked by a lane each. What is too long for
   // that is reduced in pieces first. All of it follows from the shape alone, and so do the bits.
   const bool cut = length > (inner == 1 ? graph::kLongestGroupRow : graph::kLongestLaneRow);
@@ -350,7 +355,8 @@ Tensor reduce(const Tensor& tensor, program::Combine combine, const std::vector<
   node->chunk = cut ? piece : 0;
   node->inputs.push_back({Access::node(tensor), graph::permuted(Access::view(tensor), order)});
   const Tensor result = finish(std::move(node));
-  return cut ? reduce(result, combine, {0}) : result;
+  constexpr int kPieces[] = {0};
+  return cut ? reduce(result, combine, kPieces) : result;
 }
 
 Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, Shape shape,

@@ -105,7 +105,7 @@ Tensor dot(const Tensor& a, const Tensor& b) {
     throw core::error(Text::ProductLengths, to_string(a.shape()), to_string(b.shape()));
   if (promote(a.dtype(), b.dtype()) == DType::Bool) return any(bitwise_and(a, b));
   const DType dtype = promote(a.dtype(), b.dtype()), wide = compute_type(dtype);
-  return sum(a.to(wide) * b.to(wide)).to(dtype);
+  return tensor::cast_to(sum(*tensor::Converted(a, wide) * *tensor::Converted(b, wide)), dtype);
 }
 
 Tensor outer(const Tensor& a, const Tensor& b) {

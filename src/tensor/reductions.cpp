@@ -26,7 +26,7 @@ DType float_dtype(DType t) { return is_float(t) ? t : DType::F32; }
 struct Reducer {
   const char* name;
   const Tensor& x;
-  std::vector<int> axes;
+  tensor::AxisList axes;
   bool keepdims;
 
   Reducer(const char* name, const Tensor& x, const Axes& wanted, bool keepdims)
@@ -69,7 +69,8 @@ struct Reducer {
 
 Tensor total(const char* name, const Tensor& x, const Axes& axes, bool keepdims, Combine combine) {
   const DType to = sum_dtype(x.dtype());
-  return Reducer(name, x, axes, keepdims).run(x.to(accumulator(to)), combine).to(to);
+  const tensor::Converted wide(x, accumulator(to));
+  return tensor::cast_to(Reducer(name, x, axes, keepdims).run(*wide, combine), to);
 }
 
 Tensor extreme(const char* name, const Tensor& x, const Axes& axes, bool keepdims,
@@ -103,7 +104,8 @@ Tensor finite_max(const Reducer& r, const Tensor& x) {
 Tensor wide_variance(const char* name, const Tensor& x, const Axes& axes, double correction,
                      bool keepdims) {
   const Reducer r(name, x, axes, keepdims);
-  const Tensor wide = x.to(accumulator(float_dtype(x.dtype())));
+  const tensor::Converted converted(x, accumulator(float_dtype(x.dtype())));
+  const Tensor& wide = *converted;
   const double n = static_cast<double>(r.count());
   const Tensor distance = wide - r.kept(wide, Combine::Add) / n;
   return r.run(square(distance), Combine::Add) / std::max(0.0, n - correction);
@@ -121,8 +123,9 @@ Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const Reducer r("mean", x, axes, keepdims);
   const DType to = float_dtype(x.dtype());
-  const Tensor sums = r.run(x.to(accumulator(to)), Combine::Add);
-  return (sums / static_cast<double>(r.count())).to(to);
+  const tensor::Converted wide(x, accumulator(to));
+  const Tensor sums = r.run(*wide, Combine::Add);
+  return tensor::cast_to(sums / static_cast<double>(r.count()), to);
 }
 
 Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
@@ -175,9 +178,10 @@ Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
 Tensor softmax(const Tensor& x, int axis) {
   const Reducer r("softmax", x, axis, true);
   const DType to = float_dtype(x.dtype());
-  const Tensor wide = x.to(accumulator(to));
+  const tensor::Converted converted(x, accumulator(to));
+  const Tensor& wide = *converted;
   const Tensor share = exp(wide - r.kept(wide, Combine::Max));
-  return (share / r.run(share, Combine::Add)).to(to);
+  return tensor::cast_to(share / r.run(share, Combine::Add), to);
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {

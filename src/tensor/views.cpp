@@ -160,7 +160,7 @@ Tensor Tensor::broadcast_to(Shape wanted) const {
 
 Tensor Tensor::flip(std::vector<int> axes) const {
   View view = Access::view(*this);
-  for (const int axis : tensor::checked_axes("flip", std::move(axes), rank())) {
+  for (const int axis : tensor::checked_axes("flip", axes, rank())) {
     const auto k = static_cast<size_t>(axis);
     if (view.shape[k] > 0) view.offset += (view.shape[k] - 1) * view.strides[k];
     view.strides[k] = -view.strides[k];
@@ -177,7 +177,8 @@ int checked_axis(std::string_view operation, int axis, int rank) {
   return at;
 }
 
-std::vector<int> checked_axes(std::string_view operation, std::vector<int> axes, int rank) {
+AxisList checked_axes(std::string_view operation, std::span<const int> wanted, int rank) {
+  AxisList axes(wanted.begin(), wanted.end());
   if (axes.empty()) {
     axes.resize(static_cast<size_t>(rank));
     std::iota(axes.begin(), axes.end(), 0);

@@ -18,7 +18,11 @@ namespace hologram::program::expansions {
 // Where instructions go: the code of a module that is being rewritten.
 class Emitter {
  public:
-  Emitter(Module& module, Code& code) : module_(module), code_(code) {}
+  // `chosen`, if given: which functions to replace.
+  Emitter(Module& module, Code& code, bool (*chosen)(const Inst&) = nullptr)
+      : module_(module), code_(code), chosen_(chosen) {}
+
+  bool replaces(const Inst& function) const { return chosen_ == nullptr || chosen_(function); }
 
   void set_line(uint32_t line) { line_ = line; }
 
@@ -73,6 +77,7 @@ class Emitter {
 
   Module& module_;
   Code& code_;
+  bool (*chosen_)(const Inst&);
   uint32_t line_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "libraries/packed/packed.hpp"
 
@@ -27,6 +28,10 @@ template <class T>
 constexpr int64_t kLanes = hn::MaxLanes(Tag<T>());
 template <class T>
 constexpr int64_t kWide = kVectors* kLanes<T>;
+// Columns of a few rows of d whose sums stay in the nearest cache; the fewer, the more often memory
+// is read from another place.
+template <class T, int64_t kHeight>
+constexpr int64_t kStripe = (16384 >> (kHeight - 1)) / sizeof(T);
 
 // A slice of terms for kHeight rows of d, kWide columns wide, block after block.
 template <class T, int64_t kHeight>
@@ -64,36 +69,6 @@ void rectangle(const T* a, const T* b, int64_t terms, bool add, T* d, int64_t ld
         hn::StoreU(hn::Add(before, sums[r][v]), tag, last ? in_d : total);
       }
   }
-}
-
-// The same for one row of d and kMany vectors of its columns: as fast as b is read.
-template <class T, int64_t kMany>
-void piece_of_row(const T* a, const T* b, int64_t term, int64_t terms, bool add, T* d) {
-  constexpr Tag<T> tag;
-  constexpr int64_t kAhead = 12;  // terms
-  hn::Vec<Tag<T>> totals[kMany];
-#pragma GCC unroll 8
-  for (int64_t v = 0; v < kMany; v++)
-    totals[v] = add ? hn::LoadU(tag, d + v * kLanes<T>) : hn::Zero(tag);
-  for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
-    const int64_t end = std::min(first + kTermsOfBlock, terms);
-    hn::Vec<Tag<T>> sums[kMany];
-#pragma GCC unroll 8
-    for (auto& sum : sums) sum = hn::Zero(tag);
-    for (int64_t p = first; p < end; p++) {
-      const auto x = hn::Set(tag, a[p * kRowsApart]);
-      const T* const y = b + p * term;
-#pragma GCC unroll 8
-      for (int64_t v = 0; v < kMany; v++) {
-        __builtin_prefetch(y + kAhead * term + v * kLanes<T>);
-        sums[v] = hn::MulAdd(x, hn::LoadU(tag, y + v * kLanes<T>), sums[v]);
-      }
-    }
-#pragma GCC unroll 8
-    for (int64_t v = 0; v < kMany; v++) totals[v] = hn::Add(totals[v], sums[v]);
-  }
-#pragma GCC unroll 8
-  for (int64_t v = 0; v < kMany; v++) hn::StoreU(totals[v], tag, d + v * kLanes<T>);
 }
 
 // Four neighbours of four rows as four rows of four neighbours; of f64, two.
@@ -150,39 +125,90 @@ void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_
       to[i * to_row + j] = from[j * from_row + i];
 }
 
-template <class T>
-void multiply_rows(const T* a, const T* b, int64_t term, int64_t terms, int64_t rows,
-                   int64_t columns, bool add, T* d, int64_t ldd) {
-  constexpr int64_t kMany = HWY_TARGET == HWY_AVX2 ? 6 : 8, kWhole = kMany * kLanes<T>;
-  // What is left at the end is done with columns before it, elsewhere, and before those change.
-  const int64_t rest = columns >= kWhole ? columns % kWhole : 0;
-  for (int64_t r = 0; r < rows; r++) {
-    T* const to = d + r * ldd;
-    HWY_ALIGN T end[kWhole];
-    if (rest > 0) {
-      if (add) std::copy_n(to + columns - kWhole, kWhole, end);
-      piece_of_row<T, kMany>(a + r, b + columns - kWhole, term, terms, add, end);
+// Some terms of the sums of so many rows of d: b is read along its rows, as memory likes it, each
+// element once. The last vector may lie over the one before it.
+template <class T, int64_t kHeight, int64_t kTerms>
+void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t columns,
+               bool more, T* sums) {
+  constexpr Tag<T> tag;
+  hn::Vec<Tag<T>> x[kHeight][kTerms];
+#pragma GCC unroll 4
+  for (int64_t r = 0; r < kHeight; r++)
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < kTerms; t++) x[r][t] = hn::Set(tag, a[r * a_row + t * a_term]);
+  for (int64_t i = 0; i < columns; i += kLanes<T>) {
+    const T* const y = b + std::max<int64_t>(0, std::min(i, columns - kLanes<T>));
+    hn::Vec<Tag<T>> sum[kHeight];
+#pragma GCC unroll 4
+    for (int64_t r = 0; r < kHeight; r++)
+      sum[r] = more ? hn::Load(tag, sums + r * kStripe<T, kHeight> + i) : hn::Zero(tag);
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < kTerms; t++) {
+      __builtin_prefetch(y + (kTerms + t) * ldb);
+      const auto term = hn::LoadU(tag, y + t * ldb);
+#pragma GCC unroll 4
+      for (int64_t r = 0; r < kHeight; r++) sum[r] = hn::MulAdd(x[r][t], term, sum[r]);
     }
-    int64_t column = 0;
-    for (; column + kWhole <= columns; column += kWhole)
-      piece_of_row<T, kMany>(a + r, b + column, term, terms, add, to + column);
-    if (rest > 0) std::copy_n(end + kWhole - rest, rest, to + column);
+#pragma GCC unroll 4
+    for (int64_t r = 0; r < kHeight; r++) hn::Store(sum[r], tag, sums + r * kStripe<T, kHeight> + i);
   }
-  if (columns >= kWhole) return;
-  int64_t column = 0;
-  for (; column + kLanes<T> <= columns; column += kLanes<T>)
-    for (int64_t r = 0; r < rows; r++)
-      piece_of_row<T, 1>(a + r, b + column, term, terms, add, d + r * ldd + column);
-  const int64_t few = columns - column;
-  if (few == 0) return;
-  HWY_ALIGN T last[kSlice * kLanes<T>] = {}, sums[kLanes<T>] = {};
-  for (int64_t p = 0; p < terms; p++) copy_row(b + p * term + column, few, last + p * kLanes<T>);
-  for (int64_t r = 0; r < rows; r++) {
-    T* const to = d + r * ldd + column;
-    if (add) copy_row(to, few, sums);
-    piece_of_row<T, 1>(a + r, last, kLanes<T>, terms, add, sums);
-    copy_row(sums, few, to);
+}
+
+template <class T, int64_t kHeight>
+void stripe(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t terms,
+            int64_t columns, T* d, int64_t ldd) {
+  constexpr Tag<T> tag;
+  constexpr int64_t kTerms = HWY_TARGET == HWY_AVX2 ? 4 : 8;
+  HWY_ALIGN T sums[kHeight * kStripe<T, kHeight>], totals[kHeight * kStripe<T, kHeight>];
+  HWY_ALIGN T few[kTermsOfBlock * kLanes<T>] = {};
+  for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
+    const int64_t count = std::min(kTermsOfBlock, terms - first);
+    const T* const x = a + first * a_term;
+    const T* y = b + first * ldb;
+    int64_t step = ldb;
+    if (columns < kLanes<T>) {
+      for (int64_t p = 0; p < count; p++) copy_row(y + p * ldb, columns, few + p * kLanes<T>);
+      y = few;
+      step = kLanes<T>;
+    }
+    int64_t p = 0;
+    for (; p + kTerms <= count; p += kTerms)
+      add_terms<T, kHeight, kTerms>(x + p * a_term, a_row, a_term, y + p * step, step, columns,
+                                    p > 0, sums);
+    for (; p < count; p++)
+      add_terms<T, kHeight, 1>(x + p * a_term, a_row, a_term, y + p * step, step, columns, p > 0,
+                               sums);
+    for (int64_t r = 0; r < kHeight; r++)
+      for (int64_t i = r * kStripe<T, kHeight>; i < r * kStripe<T, kHeight> + columns; i += kLanes<T>) {
+        const auto before = first > 0 ? hn::Load(tag, totals + i) : hn::Zero(tag);
+        hn::Store(hn::Add(before, hn::Load(tag, sums + i)), tag, totals + i);
+      }
   }
+  for (int64_t r = 0; r < kHeight; r++) {
+    const T* const from = totals + r * kStripe<T, kHeight>;
+    T* const to = d + r * ldd;
+    if (columns < kLanes<T>) copy_row(from, columns, to);
+    else
+      for (int64_t i = 0; i < columns; i += kLanes<T>)
+        hn::StoreU(hn::Load(tag, from + i), tag, to + std::min(i, columns - kLanes<T>));
+  }
+}
+
+template <class T, int64_t kHeight>
+void some_rows(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t terms,
+               int64_t columns, T* d, int64_t ldd) {
+  for (int64_t i = 0; i < columns; i += kStripe<T, kHeight>)
+    stripe<T, kHeight>(a, a_row, a_term, b + i, ldb, terms,
+                       std::min(kStripe<T, kHeight>, columns - i), d + i, ldd);
+}
+
+template <class T>
+void multiply_rows(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb,
+                   int64_t terms, int64_t rows, int64_t columns, T* d, int64_t ldd) {
+  static constexpr decltype(&some_rows<T, 1>) kHeights[] = {&some_rows<T, 1>, &some_rows<T, 2>,
+                                                            &some_rows<T, 3>};
+  static_assert(std::size(kHeights) == kFewRows);
+  kHeights[rows - 1](a, a_row, a_term, b, ldb, terms, columns, d, ldd);
 }
 
 template <class T>

@@ -14,6 +14,7 @@
 namespace hologram::libraries::packed {
 
 inline constexpr int64_t kSlice = 4 * kTermsOfBlock;
+inline constexpr int64_t kFewRows = 3;  // that read the other matrix where it lies
 
 // For one type and the best vector instructions of this processor.
 template <class T>
@@ -29,9 +30,9 @@ struct Kernels {
   // last columns of b something behind them.
   void (*multiply)(const T* a, const T* b, int64_t slice, int64_t terms, int64_t rows,
                    int64_t columns, bool add, T* d, int64_t ldd);
-  // The same for rows of one panel of a and b as it lies, its terms `term` apart.
-  void (*multiply_rows)(const T* a, const T* b, int64_t term, int64_t terms, int64_t rows,
-                        int64_t columns, bool add, T* d, int64_t ldd);
+  // All terms of up to kFewRows rows of d: a and b as they lie, a's elements so far apart.
+  void (*multiply_rows)(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb,
+                        int64_t terms, int64_t rows, int64_t columns, T* d, int64_t ldd);
 };
 
 // Null where the processor has no fused multiply-add.

@@ -71,11 +71,28 @@ void rectangle(const T* a, const T* b, int64_t terms, bool add, T* d, int64_t ld
   }
 }
 
-// Four neighbours of four rows as four rows of four neighbours; of f64, two.
+// Blocks of 128 bits, each so many rows behind the one before, as one vector.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_blocks(D tag, const T* from, int64_t apart) {
+  constexpr size_t kBlocks = hn::MaxLanes(D()) * sizeof(T) / 16;
+  if constexpr (kBlocks == 1) {
+    return hn::LoadU(tag, from);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(tag, load_blocks(half, from + kBlocks / 2 * apart, apart),
+                       load_blocks(half, from, apart));
+  }
+}
+
+// Of four rows and those behind them, as many as a vector has lanes, four neighbours each: as four
+// rows of so many neighbours. Of f64, two.
 template <class T>
 HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
-  constexpr hn::CappedTag<T, 16 / sizeof(T)> tag;
-  const auto in = [&](int64_t r) HWY_ATTR { return hn::LoadU(tag, from + r * row); };
+  constexpr Tag<T> tag;
+  constexpr int64_t kSquare = 16 / sizeof(T);
+  const auto in = [&](int64_t r) HWY_ATTR {
+    return load_blocks(tag, from + r * row, kSquare * row);
+  };
   const auto out = [&](int64_t r, auto v) HWY_ATTR { hn::StoreU(v, tag, to + r * to_row); };
   if constexpr (sizeof(T) == 8) {
     const auto x = in(0), y = in(1);
@@ -116,8 +133,8 @@ void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_
     return;
   }
   constexpr int64_t kSquare = 16 / sizeof(T);
-  const int64_t down = rows - rows % kSquare, across = columns - columns % kSquare;
-  for (int64_t j = 0; j < across; j += kSquare)
+  const int64_t down = rows - rows % kSquare, across = columns - columns % kLanes<T>;
+  for (int64_t j = 0; j < across; j += kLanes<T>)
     for (int64_t i = 0; i < down; i += kSquare)
       turn(from + j * from_row + i, from_row, to + i * to_row + j, to_row);
   for (int64_t j = 0; j < columns; j++)
@@ -212,8 +229,8 @@ void multiply_rows(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_
 }
 
 template <class T>
-void multiply(const T* a, const T* b, int64_t slice, int64_t terms, int64_t rows, int64_t columns,
-              bool add, T* d, int64_t ldd) {
+void multiply(const T* a, const T* b, int64_t terms, int64_t rows, int64_t columns, bool add, T* d,
+              int64_t ldd) {
   struct Height {
     int64_t rows;
     decltype(&rectangle<T, 1>) run;
@@ -221,14 +238,15 @@ void multiply(const T* a, const T* b, int64_t slice, int64_t terms, int64_t rows
   // From high to low, so that a few calls make up what is left.
   static constexpr Height kHeights[] = {
       {kRows, &rectangle<T, kRows>}, {4, &rectangle<T, 4>}, {1, &rectangle<T, 1>}};
+  static_assert(kRowsApart <= kMostApart);
   HWY_ALIGN T edge[kRows * kWide<T>];
   for (int64_t column = 0; column < columns; column += kWide<T>) {
-    const T* const y = b + column * slice;
+    const T* const y = b + column * terms;
     const int64_t there = std::min(kWide<T>, columns - column);
     const Height* height = kHeights;
     for (int64_t row = 0; row < rows; row += height->rows) {
       while (height->rows > rows - row) height++;
-      const T* const x = a + row / kRows * kRowsApart * kSlice + row % kRows;
+      const T* const x = a + row;
       T* const to = d + row * ldd + column;
       if (there == kWide<T>) {
         height->run(x, y, terms, add, to, ldd);

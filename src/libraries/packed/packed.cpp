@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <thread>
 #include <vector>
 
@@ -92,6 +93,41 @@ class FewRows : public HostPlan {
  private:
   const Kernels<T>& kernels_;
   const GemmDesc desc_;
+};
+
+// Pieces of work. Each worker does its own first, which are in its caches if it had the same before,
+// then what others have not come to.
+class Share {
+ public:
+  Share(int64_t pieces, int64_t workers) : pieces_(pieces), next_(static_cast<size_t>(workers)) {
+    for (int64_t w = 0; w < workers; w++) next(w) = pieces * w / workers;
+  }
+
+  template <class Work>
+  void work(int64_t worker, const Work& work) {
+    const auto workers = static_cast<int64_t>(next_.size());
+    for (int64_t w = worker; w < worker + workers; w++) {
+      const int64_t of = w % workers, end = pieces_ * (of + 1) / workers;
+      while (next(of).load(std::memory_order_relaxed) < end) {
+        const int64_t i = next(of).fetch_add(1, std::memory_order_relaxed);
+        if (i >= end) break;
+        work(i);
+        done_.fetch_add(1, std::memory_order_release);
+      }
+    }
+  }
+
+  // Until all are done; none must be left that nobody has begun.
+  void wait() const {
+    while (done_.load(std::memory_order_acquire) < pieces_) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<int64_t>& next(int64_t worker) { return next_[static_cast<size_t>(worker)]; }
+
+  const int64_t pieces_;
+  std::vector<std::atomic<int64_t>> next_;  // of each worker
+  std::atomic<int64_t> done_{0};
 };
 
 // The terms of d are taken by slices. Of a slice, all columns of b are copied by panels into the
@@ -186,48 +222,39 @@ class Plan : public HostPlan {
     }
   }
 
-  // All threads take the next piece of work from one list, in which each slice of b is copied
-  // before the products of the one before it: so nobody waits for the last one of a slice.
+  // Each slice of b is copied before the products of the one before it: so nobody waits for the
+  // last ones of a slice.
   void by_several(const Matrices& x, T* rooms, core::Threads& threads, int count) const {
     const int64_t across = panels_across(count), copied = std::min<int64_t>(across, kCopied);
     const int64_t copies = parts(column_panels_, copied);
     const int64_t products = parts(column_panels_, across) * row_panels_;
-    const int64_t both = copies + products, all = copies + slices_ * both;
-    struct Done {
-      std::atomic<int64_t> copies{0}, products{0};
-    };
-    std::vector<Done> done(static_cast<size_t>(slices_));
-    const auto copies_of = [&](int64_t slice) -> auto& {
-      return done[static_cast<size_t>(slice)].copies;
-    };
-    const auto products_of = [&](int64_t slice) -> auto& {
-      return done[static_cast<size_t>(slice)].products;
-    };
-    const auto until = [](const std::atomic<int64_t>& count, int64_t wanted) {
-      while (count.load(std::memory_order_acquire) < wanted) std::this_thread::yield();
+    std::deque<Share> copying, multiplying;
+    for (int64_t slice = 0; slice < slices_; slice++) {
+      copying.emplace_back(copies, count);
+      multiplying.emplace_back(products, count);
+    }
+    const auto of = [](std::deque<Share>& shares, int64_t slice) -> Share& {
+      return shares[static_cast<size_t>(slice)];
     };
     const auto room = [&](int64_t slice) { return rooms + slice % rooms_ * room_; };
-    const auto copy = [&](int64_t slice, int64_t i) {
-      if (slice >= rooms_) until(products_of(slice - rooms_), products);
-      copy_columns(x, slice, i * copied, std::min(copied, column_panels_ - i * copied),
+    const auto copy = [&](int64_t worker, int64_t slice) {
+      of(copying, slice).work(worker, [&](int64_t i) {
+        if (slice >= rooms_) of(multiplying, slice - rooms_).wait();
+        copy_columns(x, slice, i * copied, std::min(copied, column_panels_ - i * copied),
+                     room(slice));
+      });
+    };
+    workers(threads, count, [&](int64_t worker) {
+      copy(worker, 0);
+      for (int64_t slice = 0; slice < slices_; slice++) {
+        if (slice + 1 < slices_) copy(worker, slice + 1);
+        of(multiplying, slice).work(worker, [&](int64_t i) {
+          of(copying, slice).wait();
+          if (slice > 0) of(multiplying, slice - 1).wait();
+          const int64_t panel = i / row_panels_ * across;
+          multiply(x, slice, i % row_panels_, panel, std::min(across, column_panels_ - panel),
                    room(slice));
-      copies_of(slice).fetch_add(1, std::memory_order_release);
-    };
-    const auto product = [&](int64_t slice, int64_t i) {
-      until(copies_of(slice), copies);
-      if (slice > 0) until(products_of(slice - 1), products);
-      const int64_t panel = i / row_panels_ * across;
-      multiply(x, slice, i % row_panels_, panel, std::min(across, column_panels_ - panel),
-               room(slice));
-      products_of(slice).fetch_add(1, std::memory_order_release);
-    };
-    std::atomic<int64_t> next{0};
-    workers(threads, count, [&](int64_t) {
-      for (int64_t i = next++; i < all; i = next++) {
-        if (i < copies) copy(0, i);
-        else if (const int64_t slice = (i - copies) / both, at = (i - copies) % both; at >= copies)
-          product(slice, at - copies);
-        else if (slice + 1 < slices_) copy(slice + 1, at);
+        });
       }
     });
   }

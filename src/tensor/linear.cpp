@@ -17,6 +17,12 @@ namespace {
 
 // Batch, row, column; the batch as one axis, which may repeat a matrix.
 Tensor as_three_axes(const Tensor& t, const Shape& batch) {
+  if (t.rank() == 2 && batch.empty()) {
+    graph::View view = tensor::Access::view(t);
+    view.shape.insert(view.shape.begin(), 1);
+    view.strides.insert(view.strides.begin(), 0);
+    return tensor::Access::make(tensor::Access::node(t), std::move(view));
+  }
   Shape shape = batch;
   shape.insert(shape.end(), t.shape().end() - 2, t.shape().end());
   const Tensor repeated = t.broadcast_to(std::move(shape));
@@ -29,7 +35,7 @@ Tensor as_three_axes(const Tensor& t, const Shape& batch) {
 
 // Whether lanes go side by side, so that a sum of rows or a copy is as fast as memory.
 bool has_many_threads(const Tensor& t) {
-  return graph::hints_of(t.executor().device()).many_threads;
+  return graph::hints_of(tensor::context_of(t)->device()).many_threads;
 }
 
 // Where a GPU has a library for products, a copy that it can read costs less than the general
@@ -44,9 +50,9 @@ Tensor for_libraries(const Tensor& t) {
 // A matrix times a vector reads every element once: sums of rows by a kernel of our own are as fast
 // as memory, which no library is always, and fuse with what comes before and after. Sums along the
 // other axis of the matrix are left to the library.
-bool are_sums_of_rows(const Tensor& rows, const Tensor& vector) {
-  return vector.size(-2) == 1 && is_float(rows.dtype()) &&
-         (rows.size(-1) == 1 || tensor::Access::view(rows).strides.back() == 1);
+bool are_sums_of_rows(const Tensor& matrix, int axis) {
+  return is_float(matrix.dtype()) &&
+         (matrix.size(axis) == 1 || *(tensor::Access::view(matrix).strides.end() + axis) == 1);
 }
 Tensor sums_of_rows(const Tensor& rows, const Tensor& vector) {
   const DType dtype = rows.dtype(), wide = compute_type(dtype);
@@ -63,21 +69,24 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.size(-1) != b.size(-2))
     throw core::error(Text::ProductLengths, to_string(a.shape()), to_string(b.shape()));
   const DType dtype = promote(a.dtype(), b.dtype());
-  const std::vector<Tensor> both = tensor::together("matmul", {a.to(dtype), b.to(dtype)});
-  const Shape batch =
-      tensor::broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
-                              Shape(b.shape().begin(), b.shape().end() - 2));
-  if (const Tensor columns = both[1].transpose(); are_sums_of_rows(both[0], columns))
-    return sums_of_rows(both[0], columns).unsqueeze(-1);
-  else if (are_sums_of_rows(columns, both[0])) return sums_of_rows(columns, both[0]).unsqueeze(-2);
-  const Tensor left = for_libraries(as_three_axes(both[0], batch)),
-               right = for_libraries(as_three_axes(both[1], batch));
-  Shape shape = batch;
+  std::vector<Tensor> both = {a.to(dtype), b.to(dtype)};
+  if (tensor::context_of(a) != tensor::context_of(b))
+    both = tensor::together("matmul", std::move(both));
+  const Tensor &x = both[0], &y = both[1];
+  if (y.size(-1) == 1 && are_sums_of_rows(x, -1))
+    return sums_of_rows(x, y.transpose()).unsqueeze(-1);
+  if (x.size(-2) == 1 && are_sums_of_rows(y, -2))
+    return sums_of_rows(y.transpose(), x).unsqueeze(-2);
+  Shape shape = tensor::broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
+                                        Shape(b.shape().begin(), b.shape().end() - 2));
+  const Tensor left = for_libraries(as_three_axes(x, shape)),
+               right = for_libraries(as_three_axes(y, shape));
+  const Tensor product =
+      tensor::make_opaque(graph::product_work(), dtype,
+                          {left.size(0), left.size(1), right.size(2)}, {left, right});
   shape.push_back(a.size(-2));
   shape.push_back(b.size(-1));
-  return tensor::make_opaque(graph::product_work(), dtype,
-                             {left.size(0), left.size(1), right.size(2)}, {left, right})
-      .reshape(std::move(shape));
+  return tensor::Access::make(tensor::Access::node(product), graph::dense_view(shape));
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {

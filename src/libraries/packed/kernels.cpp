@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "libraries/packed/packed.hpp"
 
@@ -27,6 +28,10 @@ template <class T>
 constexpr int64_t kLanes = hn::MaxLanes(Tag<T>());
 template <class T>
 constexpr int64_t kWide = kVectors* kLanes<T>;
+// Columns of a few rows of d whose sums stay in the nearest cache; the fewer, the more often memory
+// is read from another place.
+template <class T, int64_t kHeight>
+constexpr int64_t kStripe = (16384 >> (kHeight - 1)) / sizeof(T);
 
 // A slice of terms for kHeight rows of d, kWide columns wide, block after block.
 template <class T, int64_t kHeight>
@@ -66,41 +71,28 @@ void rectangle(const T* a, const T* b, int64_t terms, bool add, T* d, int64_t ld
   }
 }
 
-// The same for one row of d and kMany vectors of its columns: as fast as b is read.
-template <class T, int64_t kMany>
-void piece_of_row(const T* a, const T* b, int64_t term, int64_t terms, bool add, T* d) {
-  constexpr Tag<T> tag;
-  constexpr int64_t kAhead = 12;  // terms
-  hn::Vec<Tag<T>> totals[kMany];
-#pragma GCC unroll 8
-  for (int64_t v = 0; v < kMany; v++)
-    totals[v] = add ? hn::LoadU(tag, d + v * kLanes<T>) : hn::Zero(tag);
-  for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
-    const int64_t end = std::min(first + kTermsOfBlock, terms);
-    hn::Vec<Tag<T>> sums[kMany];
-#pragma GCC unroll 8
-    for (auto& sum : sums) sum = hn::Zero(tag);
-    for (int64_t p = first; p < end; p++) {
-      const auto x = hn::Set(tag, a[p * kRowsApart]);
-      const T* const y = b + p * term;
-#pragma GCC unroll 8
-      for (int64_t v = 0; v < kMany; v++) {
-        __builtin_prefetch(y + kAhead * term + v * kLanes<T>);
-        sums[v] = hn::MulAdd(x, hn::LoadU(tag, y + v * kLanes<T>), sums[v]);
-      }
-    }
-#pragma GCC unroll 8
-    for (int64_t v = 0; v < kMany; v++) totals[v] = hn::Add(totals[v], sums[v]);
+// Blocks of 128 bits, each so many rows behind the one before, as one vector.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_blocks(D tag, const T* from, int64_t apart) {
+  constexpr size_t kBlocks = hn::MaxLanes(D()) * sizeof(T) / 16;
+  if constexpr (kBlocks == 1) {
+    return hn::LoadU(tag, from);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(tag, load_blocks(half, from + kBlocks / 2 * apart, apart),
+                       load_blocks(half, from, apart));
   }
-#pragma GCC unroll 8
-  for (int64_t v = 0; v < kMany; v++) hn::StoreU(totals[v], tag, d + v * kLanes<T>);
 }
 
-// Four neighbours of four rows as four rows of four neighbours; of f64, two.
+// Of four rows and those behind them, as many as a vector has lanes, four neighbours each: as four
+// rows of so many neighbours. Of f64, two.
 template <class T>
 HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
-  constexpr hn::CappedTag<T, 16 / sizeof(T)> tag;
-  const auto in = [&](int64_t r) HWY_ATTR { return hn::LoadU(tag, from + r * row); };
+  constexpr Tag<T> tag;
+  constexpr int64_t kSquare = 16 / sizeof(T);
+  const auto in = [&](int64_t r) HWY_ATTR {
+    return load_blocks(tag, from + r * row, kSquare * row);
+  };
   const auto out = [&](int64_t r, auto v) HWY_ATTR { hn::StoreU(v, tag, to + r * to_row); };
   if constexpr (sizeof(T) == 8) {
     const auto x = in(0), y = in(1);
@@ -141,8 +133,8 @@ void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_
     return;
   }
   constexpr int64_t kSquare = 16 / sizeof(T);
-  const int64_t down = rows - rows % kSquare, across = columns - columns % kSquare;
-  for (int64_t j = 0; j < across; j += kSquare)
+  const int64_t down = rows - rows % kSquare, across = columns - columns % kLanes<T>;
+  for (int64_t j = 0; j < across; j += kLanes<T>)
     for (int64_t i = 0; i < down; i += kSquare)
       turn(from + j * from_row + i, from_row, to + i * to_row + j, to_row);
   for (int64_t j = 0; j < columns; j++)
@@ -150,44 +142,95 @@ void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_
       to[i * to_row + j] = from[j * from_row + i];
 }
 
-template <class T>
-void multiply_rows(const T* a, const T* b, int64_t term, int64_t terms, int64_t rows,
-                   int64_t columns, bool add, T* d, int64_t ldd) {
-  constexpr int64_t kMany = HWY_TARGET == HWY_AVX2 ? 6 : 8, kWhole = kMany * kLanes<T>;
-  // What is left at the end is done with columns before it, elsewhere, and before those change.
-  const int64_t rest = columns >= kWhole ? columns % kWhole : 0;
-  for (int64_t r = 0; r < rows; r++) {
-    T* const to = d + r * ldd;
-    HWY_ALIGN T end[kWhole];
-    if (rest > 0) {
-      if (add) std::copy_n(to + columns - kWhole, kWhole, end);
-      piece_of_row<T, kMany>(a + r, b + columns - kWhole, term, terms, add, end);
+// Some terms of the sums of so many rows of d: b is read along its rows, as memory likes it, each
+// element once. The last vector may lie over the one before it.
+template <class T, int64_t kHeight, int64_t kTerms>
+void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t columns,
+               bool more, T* sums) {
+  constexpr Tag<T> tag;
+  hn::Vec<Tag<T>> x[kHeight][kTerms];
+#pragma GCC unroll 4
+  for (int64_t r = 0; r < kHeight; r++)
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < kTerms; t++) x[r][t] = hn::Set(tag, a[r * a_row + t * a_term]);
+  for (int64_t i = 0; i < columns; i += kLanes<T>) {
+    const T* const y = b + std::max<int64_t>(0, std::min(i, columns - kLanes<T>));
+    hn::Vec<Tag<T>> sum[kHeight];
+#pragma GCC unroll 4
+    for (int64_t r = 0; r < kHeight; r++)
+      sum[r] = more ? hn::Load(tag, sums + r * kStripe<T, kHeight> + i) : hn::Zero(tag);
+#pragma GCC unroll 8
+    for (int64_t t = 0; t < kTerms; t++) {
+      __builtin_prefetch(y + (kTerms + t) * ldb);
+      const auto term = hn::LoadU(tag, y + t * ldb);
+#pragma GCC unroll 4
+      for (int64_t r = 0; r < kHeight; r++) sum[r] = hn::MulAdd(x[r][t], term, sum[r]);
     }
-    int64_t column = 0;
-    for (; column + kWhole <= columns; column += kWhole)
-      piece_of_row<T, kMany>(a + r, b + column, term, terms, add, to + column);
-    if (rest > 0) std::copy_n(end + kWhole - rest, rest, to + column);
-  }
-  if (columns >= kWhole) return;
-  int64_t column = 0;
-  for (; column + kLanes<T> <= columns; column += kLanes<T>)
-    for (int64_t r = 0; r < rows; r++)
-      piece_of_row<T, 1>(a + r, b + column, term, terms, add, d + r * ldd + column);
-  const int64_t few = columns - column;
-  if (few == 0) return;
-  HWY_ALIGN T last[kSlice * kLanes<T>] = {}, sums[kLanes<T>] = {};
-  for (int64_t p = 0; p < terms; p++) copy_row(b + p * term + column, few, last + p * kLanes<T>);
-  for (int64_t r = 0; r < rows; r++) {
-    T* const to = d + r * ldd + column;
-    if (add) copy_row(to, few, sums);
-    piece_of_row<T, 1>(a + r, last, kLanes<T>, terms, add, sums);
-    copy_row(sums, few, to);
+#pragma GCC unroll 4
+    for (int64_t r = 0; r < kHeight; r++) hn::Store(sum[r], tag, sums + r * kStripe<T, kHeight> + i);
   }
 }
 
+template <class T, int64_t kHeight>
+void stripe(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t terms,
+            int64_t columns, T* d, int64_t ldd) {
+  constexpr Tag<T> tag;
+  constexpr int64_t kTerms = HWY_TARGET == HWY_AVX2 ? 4 : 8;
+  HWY_ALIGN T sums[kHeight * kStripe<T, kHeight>], totals[kHeight * kStripe<T, kHeight>];
+  HWY_ALIGN T few[kTermsOfBlock * kLanes<T>] = {};
+  for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
+    const int64_t count = std::min(kTermsOfBlock, terms - first);
+    const T* const x = a + first * a_term;
+    const T* y = b + first * ldb;
+    int64_t step = ldb;
+    if (columns < kLanes<T>) {
+      for (int64_t p = 0; p < count; p++) copy_row(y + p * ldb, columns, few + p * kLanes<T>);
+      y = few;
+      step = kLanes<T>;
+    }
+    int64_t p = 0;
+    for (; p + kTerms <= count; p += kTerms)
+      add_terms<T, kHeight, kTerms>(x + p * a_term, a_row, a_term, y + p * step, step, columns,
+                                    p > 0, sums);
+    for (; p < count; p++)
+      add_terms<T, kHeight, 1>(x + p * a_term, a_row, a_term, y + p * step, step, columns, p > 0,
+                               sums);
+    for (int64_t r = 0; r < kHeight; r++)
+      for (int64_t i = r * kStripe<T, kHeight>; i < r * kStripe<T, kHeight> + columns; i += kLanes<T>) {
+        const auto before = first > 0 ? hn::Load(tag, totals + i) : hn::Zero(tag);
+        hn::Store(hn::Add(before, hn::Load(tag, sums + i)), tag, totals + i);
+      }
+  }
+  for (int64_t r = 0; r < kHeight; r++) {
+    const T* const from = totals + r * kStripe<T, kHeight>;
+    T* const to = d + r * ldd;
+    if (columns < kLanes<T>) copy_row(from, columns, to);
+    else
+      for (int64_t i = 0; i < columns; i += kLanes<T>)
+        hn::StoreU(hn::Load(tag, from + i), tag, to + std::min(i, columns - kLanes<T>));
+  }
+}
+
+template <class T, int64_t kHeight>
+void some_rows(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t terms,
+               int64_t columns, T* d, int64_t ldd) {
+  for (int64_t i = 0; i < columns; i += kStripe<T, kHeight>)
+    stripe<T, kHeight>(a, a_row, a_term, b + i, ldb, terms,
+                       std::min(kStripe<T, kHeight>, columns - i), d + i, ldd);
+}
+
 template <class T>
-void multiply(const T* a, const T* b, int64_t slice, int64_t terms, int64_t rows, int64_t columns,
-              bool add, T* d, int64_t ldd) {
+void multiply_rows(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb,
+                   int64_t terms, int64_t rows, int64_t columns, T* d, int64_t ldd) {
+  static constexpr decltype(&some_rows<T, 1>) kHeights[] = {&some_rows<T, 1>, &some_rows<T, 2>,
+                                                            &some_rows<T, 3>};
+  static_assert(std::size(kHeights) == kFewRows);
+  kHeights[rows - 1](a, a_row, a_term, b, ldb, terms, columns, d, ldd);
+}
+
+template <class T>
+void multiply(const T* a, const T* b, int64_t terms, int64_t rows, int64_t columns, bool add, T* d,
+              int64_t ldd) {
   struct Height {
     int64_t rows;
     decltype(&rectangle<T, 1>) run;
@@ -195,14 +238,15 @@ void multiply(const T* a, const T* b, int64_t slice, int64_t terms, int64_t rows
   // From high to low, so that a few calls make up what is left.
   static constexpr Height kHeights[] = {
       {kRows, &rectangle<T, kRows>}, {4, &rectangle<T, 4>}, {1, &rectangle<T, 1>}};
+  static_assert(kRowsApart <= kMostApart);
   HWY_ALIGN T edge[kRows * kWide<T>];
   for (int64_t column = 0; column < columns; column += kWide<T>) {
-    const T* const y = b + column * slice;
+    const T* const y = b + column * terms;
     const int64_t there = std::min(kWide<T>, columns - column);
     const Height* height = kHeights;
     for (int64_t row = 0; row < rows; row += height->rows) {
       while (height->rows > rows - row) height++;
-      const T* const x = a + row / kRows * kRowsApart * kSlice + row % kRows;
+      const T* const x = a + row;
       T* const to = d + row * ldd + column;
       if (there == kWide<T>) {
         height->run(x, y, terms, add, to, ldd);

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
+#include <thread>
+#include <vector>
 
 #include "core/messages.hpp"
 #include "libraries/library.hpp"
@@ -12,11 +16,14 @@ namespace {
 
 using hal::GemmDesc;
 
-constexpr int64_t kRoom = int64_t{8} << 20;             // for copies of several matrices of a batch
-constexpr int64_t kPanelsDown = 1, kPanelsAcross = 16;  // computed by a thread at a time
-constexpr int64_t kFewRows = 3;
-constexpr double kFlopsWorthAThread = 2e5;
-constexpr uint64_t kBytesWorthAThread = 32768;
+constexpr int64_t kSlice = 4 * kTermsOfBlock;
+constexpr int64_t kSlicesAtOnce = 3;  // one is copied, one multiplied, one perhaps not done
+constexpr int64_t kRoom = int64_t{8} << 20;         // for copies of several matrices of a batch
+constexpr int64_t kBytesAcross = int64_t{1} << 20;  // of panels that a thread goes over
+constexpr int64_t kLeastAcross = 4, kCopied = 4;    // panels
+constexpr int64_t kPartsOfAThread = 24;
+constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
+constexpr double kBytesOfBWorthAThread = 1 << 19;
 
 int64_t parts(int64_t count, int64_t of) { return (count + of - 1) / of; }
 
@@ -25,139 +32,263 @@ uint64_t grain(double worth, double each) {
 }
 
 template <class T>
+const std::string& name_of_product() {
+  static const std::string name =
+      fmt::format("hologram {} product", name_of(sizeof(T) == 4 ? DType::F32 : DType::F64));
+  return name;
+}
+
+template <class T>
+std::array<T*, 3> matrices_of(const GemmDesc& desc, std::span<const hal::Binding> operands) {
+  const std::array<Stored, 3> matrices = stored(desc);
+  std::array<T*, 3> data{};
+  for (size_t i = 0; i < 3; i++) data[i] = reinterpret_cast<T*>(data_of(matrices[i], operands[i]));
+  return data;
+}
+
+template <class T>
+void clear(const GemmDesc& g, T* d) {
+  for (int64_t z = 0; z < g.batch; z++)
+    for (int64_t row = 0; row < g.m; row++)
+      std::fill_n(d + z * g.stride_d + row * g.ldd, g.n, T{0});
+}
+
+// A few rows read each element of b a few times: a copy would not pay.
+template <class T>
+class FewRows : public HostPlan {
+ public:
+  explicit FewRows(const GemmDesc& desc) : kernels_(*kernels(T{})), desc_(desc) {}
+
+  const std::string& name() const override { return name_of_product<T>(); }
+  uint64_t workspace() const override { return 0; }
+
+  void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
+           core::Threads& threads) const override {
+    const GemmDesc& g = desc_;
+    const auto [a, b, d] = matrices_of<T>(g, operands);
+    if (g.m == 0 || g.n == 0 || g.batch == 0) return;
+    if (g.k == 0) return clear(g, d);
+    // One part a thread: each row of b is read in so many pieces.
+    constexpr int64_t kTogether = 256 / sizeof(T);
+    const int64_t across = parts(g.n, kTogether);
+    const auto bytes = static_cast<double>(g.k * kTogether) * sizeof(T);
+    const auto each = static_cast<uint64_t>(parts(g.batch * across, threads.count()));
+    threads.run(static_cast<uint64_t>(g.batch * across),
+                std::max(each, grain(kBytesOfBWorthAThread, bytes)),
+                [&, a = a, b = b, d = d](uint64_t begin, uint64_t end) {
+                  const auto last = static_cast<int64_t>(end);
+                  for (auto i = static_cast<int64_t>(begin); i < last;) {
+                    const int64_t z = i / across, column = i % across * kTogether;
+                    const int64_t to = std::min(last, (z + 1) * across);
+                    kernels_.multiply_rows(
+                        a + z * g.stride_a, g.transpose_a ? 1 : g.lda, g.transpose_a ? g.lda : 1,
+                        b + z * g.stride_b + column, g.ldb, g.k, g.m,
+                        std::min(g.n - column, (to - i) * kTogether),
+                        d + z * g.stride_d + column, g.ldd);
+                    i = to;
+                  }
+                });
+  }
+
+ private:
+  const Kernels<T>& kernels_;
+  const GemmDesc desc_;
+};
+
+// Pieces of work. Each worker does its own first, which are in its caches if it had the same before,
+// then what others have not come to.
+class Share {
+ public:
+  Share(int64_t pieces, int64_t workers) : pieces_(pieces), next_(static_cast<size_t>(workers)) {
+    for (int64_t w = 0; w < workers; w++) next(w) = pieces * w / workers;
+  }
+
+  template <class Work>
+  void work(int64_t worker, const Work& work) {
+    const auto workers = static_cast<int64_t>(next_.size());
+    for (int64_t w = worker; w < worker + workers; w++) {
+      const int64_t of = w % workers, end = pieces_ * (of + 1) / workers;
+      while (next(of).load(std::memory_order_relaxed) < end) {
+        const int64_t i = next(of).fetch_add(1, std::memory_order_relaxed);
+        if (i >= end) break;
+        work(i);
+        done_.fetch_add(1, std::memory_order_release);
+      }
+    }
+  }
+
+  // Until all are done; none must be left that nobody has begun.
+  void wait() const {
+    while (done_.load(std::memory_order_acquire) < pieces_) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<int64_t>& next(int64_t worker) { return next_[static_cast<size_t>(worker)]; }
+
+  const int64_t pieces_;
+  std::vector<std::atomic<int64_t>> next_;  // of each worker
+  std::atomic<int64_t> done_{0};
+};
+
+// The terms of d are taken by slices. Of a slice, all columns of b are copied by panels into the
+// workspace; then rectangles of d, so wide that the panels of b stay in a cache, have theirs added,
+// for which a thread copies the rows of a that it needs.
+template <class T>
 class Plan : public HostPlan {
  public:
   explicit Plan(const GemmDesc& desc)
       : kernels_(*kernels(T{})),
-        desc_(fold(desc)),
-        name_(fmt::format("hologram {} product", name_of(desc.a))),
-        slice_(std::min(kSlice, parts(desc_.k, kTermsOfBlock) * kTermsOfBlock)),
-        row_panels_(parts(desc_.m, kernels_.rows)),
-        column_panels_(parts(desc_.n, kernels_.columns)),
-        in_place_(!desc_.transpose_b && desc_.m <= kFewRows),
-        a_room_(row_panels_ * panel_of_rows()),
-        b_room_(in_place_ ? 0 : column_panels_ * kernels_.columns * slice_),
-        together_(std::clamp<int64_t>(kRoom / std::max<int64_t>(bytes_of_matrix(), 1), 1,
-                                      std::max<int64_t>(desc_.batch, 1))) {}
+        desc_(desc),
+        slices_(parts(desc.k, kSlice)),
+        row_panels_(parts(desc.m, kernels_.rows)),
+        column_panels_(parts(desc.n, kernels_.columns)),
+        room_(column_panels_ * kernels_.columns *
+              std::min(kSlice, parts(desc.k, kTermsOfBlock) * kTermsOfBlock)),
+        rooms_(desc.batch > 1
+                   ? std::clamp<int64_t>(kRoom / std::max<int64_t>(bytes_of_room(), 1),
+                                         std::min(slices_, kSlicesAtOnce), desc.batch)
+                   : std::min(slices_, kSlicesAtOnce)) {}
 
-  const std::string& name() const override { return name_; }
+  const std::string& name() const override { return name_of_product<T>(); }
   uint64_t workspace() const override {
-    return desc_.batch == 0 || desc_.k == 0 ? 0
-                                            : static_cast<uint64_t>(together_ * bytes_of_matrix());
+    return desc_.batch == 0 ? 0 : static_cast<uint64_t>(rooms_ * bytes_of_room());
   }
 
   void run(std::span<const hal::Binding> operands, hal::Binding workspace,
            core::Threads& threads) const override {
     const GemmDesc& g = desc_;
-    const std::array<Stored, 3> matrices = stored(g);
-    T* data[3];
-    for (size_t i = 0; i < 3; i++)
-      data[i] = reinterpret_cast<T*>(data_of(matrices[i], operands[i]));
+    const std::array<T*, 3> data = matrices_of<T>(g, operands);
     if (g.m == 0 || g.n == 0 || g.batch == 0) return;
     if (workspace.size < this->workspace())
       throw core::error(core::Text::InternalError, "a product lacks its workspace");
-    if (g.k == 0) {
-      for (int64_t z = 0; z < g.batch; z++)
-        for (int64_t row = 0; row < g.m; row++)
-          std::fill_n(data[2] + z * g.stride_d + row * g.ldd, g.n, T{0});
+    if (g.k == 0) return clear(g, data[2]);
+    T* const room = reinterpret_cast<T*>(workspace.buffer->host() + workspace.offset);
+    const auto matrix = [&](int64_t z) {
+      return Matrices{data[0] + z * g.stride_a, data[1] + z * g.stride_b, data[2] + z * g.stride_d};
+    };
+    const double flops = 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) *
+                         static_cast<double>(g.k);
+    const auto worth = [&](double work, int64_t most) {
+      const double most_of_work = work / (kFlopsWorthAThread / sizeof(T));
+      return static_cast<int>(std::min({static_cast<double>(threads.count()),
+                                        static_cast<double>(most), std::max(1.0, most_of_work)}));
+    };
+    const int for_one = worth(flops, threads.count()),
+              for_all = worth(flops * static_cast<double>(g.batch), std::min(rooms_, g.batch));
+    if (for_all > 1 && for_all >= for_one) {
+      std::atomic<int64_t> next{0};
+      workers(threads, for_all, [&](int64_t worker) {
+        for (int64_t z = next++; z < g.batch; z = next++)
+          by_one(matrix(z), room + worker * room_);
+      });
       return;
     }
-    T* const room = reinterpret_cast<T*>(workspace.buffer->host() + workspace.offset);
-    for (int64_t z = 0; z < g.batch; z += together_)
-      for (int64_t first = 0; first < g.k; first += slice_) {
-        const Part part{.a = data[0] + z * g.stride_a,
-                        .b = data[1] + z * g.stride_b,
-                        .d = data[2] + z * g.stride_d,
-                        .batch = std::min(together_, g.batch - z),
-                        .first = first,
-                        .terms = std::min(slice_, g.k - first),
-                        .room = room};
-        copy(part, threads);
-        multiply(part, threads);
-      }
+    for (int64_t z = 0; z < g.batch; z++)
+      if (for_one == 1) by_one(matrix(z), room);
+      else by_several(matrix(z), room, threads, for_one);
   }
 
  private:
-  // A slice of terms of some matrices of the batch.
-  struct Part {
+  struct Matrices {
     const T *a, *b;
     T* d;
-    int64_t batch, first, terms;
-    T* room;
   };
 
-  int64_t panel_of_rows() const { return kSlice * kernels_.apart; }
-  int64_t bytes_of_matrix() const { return (a_room_ + b_room_) * static_cast<int64_t>(sizeof(T)); }
-  T* room_of(const Part& part, int64_t z) const { return part.room + z * (a_room_ + b_room_); }
-
-  void copy(const Part& part, core::Threads& threads) const {
-    const int64_t panels = row_panels_ + (in_place_ ? 0 : column_panels_);
-    const auto worth = grain(kBytesWorthAThread, static_cast<double>(kernels_.rows * part.terms));
-    threads.run(static_cast<uint64_t>(part.batch * panels), worth,
-                [&](uint64_t begin, uint64_t end) {
-                  for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); i++) {
-                    const int64_t z = i / panels, panel = i % panels;
-                    if (panel < row_panels_) copy_rows(part, z, panel * kernels_.rows);
-                    else copy_columns(part, z, (panel - row_panels_) * kernels_.columns);
-                  }
-                });
+  int64_t bytes_of_room() const { return room_ * static_cast<int64_t>(sizeof(T)); }
+  int64_t terms_of(int64_t slice) const { return std::min(kSlice, desc_.k - slice * kSlice); }
+  // Panels that a thread goes over at a time, of so many: about as many as a cache has room for.
+  int64_t panels_across(int64_t threads) const {
+    constexpr int64_t kBytes = kBytesAcross / (kSlice * static_cast<int64_t>(sizeof(T)));
+    int64_t across = parts(column_panels_, std::max<int64_t>(kBytes / kernels_.columns, 1));
+    if (threads > 1 && row_panels_ * across < threads * kPartsOfAThread)
+      across = std::clamp<int64_t>(column_panels_ / kLeastAcross, across, across * threads);
+    return parts(column_panels_, across);
   }
 
-  void copy_rows(const Part& part, int64_t z, int64_t row) const {
-    const GemmDesc& g = desc_;
-    const T* const a = part.a + z * g.stride_a;
-    kernels_.copy(g.transpose_a ? a + part.first * g.lda + row : a + row * g.lda + part.first,
-                  g.lda, !g.transpose_a, part.terms, std::min(kernels_.apart, g.m - row),
-                  room_of(part, z) + row / kernels_.rows * panel_of_rows(), kernels_.apart);
+  template <class Work>
+  static void workers(core::Threads& threads, int count, const Work& work) {
+    threads.run(static_cast<uint64_t>(count), 1, [&](uint64_t begin, uint64_t end) {
+      for (uint64_t worker = begin; worker < end; worker++) work(static_cast<int64_t>(worker));
+    });
   }
 
-  void copy_columns(const Part& part, int64_t z, int64_t column) const {
-    const GemmDesc& g = desc_;
-    const T* const b = part.b + z * g.stride_b;
-    const int64_t wide = kernels_.columns, columns = std::min(wide, g.n - column);
-    T* const to = room_of(part, z) + a_room_ + column * slice_;
-    if (columns < wide) std::fill_n(to, part.terms * wide, T{0});
-    kernels_.copy(g.transpose_b ? b + column * g.ldb + part.first : b + part.first * g.ldb + column,
-                  g.ldb, g.transpose_b, part.terms, columns, to, wide);
+  void by_one(const Matrices& x, T* room) const {
+    const int64_t across = panels_across(1);
+    for (int64_t slice = 0; slice < slices_; slice++) {
+      copy_columns(x, slice, 0, column_panels_, room);
+      for (int64_t panel = 0; panel < column_panels_; panel += across)
+        for (int64_t row = 0; row < row_panels_; row++)
+          multiply(x, slice, row, panel, std::min(across, column_panels_ - panel), room);
+    }
   }
 
-  void multiply(const Part& part, core::Threads& threads) const {
+  // Each slice of b is copied before the products of the one before it: so nobody waits for the
+  // last ones of a slice.
+  void by_several(const Matrices& x, T* rooms, core::Threads& threads, int count) const {
+    const int64_t across = panels_across(count), copied = std::min<int64_t>(across, kCopied);
+    const int64_t copies = parts(column_panels_, copied);
+    const int64_t products = parts(column_panels_, across) * row_panels_;
+    std::deque<Share> copying, multiplying;
+    for (int64_t slice = 0; slice < slices_; slice++) {
+      copying.emplace_back(copies, count);
+      multiplying.emplace_back(products, count);
+    }
+    const auto of = [](std::deque<Share>& shares, int64_t slice) -> Share& {
+      return shares[static_cast<size_t>(slice)];
+    };
+    const auto room = [&](int64_t slice) { return rooms + slice % rooms_ * room_; };
+    const auto copy = [&](int64_t worker, int64_t slice) {
+      of(copying, slice).work(worker, [&](int64_t i) {
+        if (slice >= rooms_) of(multiplying, slice - rooms_).wait();
+        copy_columns(x, slice, i * copied, std::min(copied, column_panels_ - i * copied),
+                     room(slice));
+      });
+    };
+    workers(threads, count, [&](int64_t worker) {
+      copy(worker, 0);
+      for (int64_t slice = 0; slice < slices_; slice++) {
+        if (slice + 1 < slices_) copy(worker, slice + 1);
+        of(multiplying, slice).work(worker, [&](int64_t i) {
+          of(copying, slice).wait();
+          if (slice > 0) of(multiplying, slice - 1).wait();
+          const int64_t panel = i / row_panels_ * across;
+          multiply(x, slice, i % row_panels_, panel, std::min(across, column_panels_ - panel),
+                   room(slice));
+        });
+      }
+    });
+  }
+
+  void copy_columns(const Matrices& x, int64_t slice, int64_t panel, int64_t count, T* room) const {
     const GemmDesc& g = desc_;
-    const int64_t wide = kernels_.columns;
-    const int64_t rows = kPanelsDown * kernels_.rows, columns = kPanelsAcross * wide;
-    const int64_t down = parts(g.m, rows), across = parts(g.n, columns);
-    const double flops = 2.0 * static_cast<double>(std::min(rows, g.m)) *
-                         static_cast<double>(std::min(columns, g.n)) *
-                         static_cast<double>(part.terms);
-    threads.run(static_cast<uint64_t>(part.batch * down * across), grain(kFlopsWorthAThread, flops),
-                [&](uint64_t begin, uint64_t end) {
-                  for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); i++) {
-                    const int64_t z = i / (down * across), at = i % (down * across);
-                    const int64_t row = at % down * rows, column = at / down * columns;
-                    const T* const room = room_of(part, z);
-                    const T* const a = room + row / kernels_.rows * panel_of_rows();
-                    T* const d = part.d + z * g.stride_d + row * g.ldd + column;
-                    const int64_t rows_left = std::min(rows, g.m - row),
-                                  columns_left = std::min(columns, g.n - column);
-                    if (in_place_)
-                      kernels_.multiply_rows(
-                          a, part.b + z * g.stride_b + part.first * g.ldb + column, g.ldb,
-                          part.terms, rows_left, columns_left, part.first > 0, d, g.ldd);
-                    else
-                      kernels_.multiply(a, room + a_room_ + column * slice_, slice_, part.terms,
-                                        rows_left, columns_left, part.first > 0, d, g.ldd);
-                  }
-                });
+    const int64_t wide = kernels_.columns, first = slice * kSlice, terms = terms_of(slice);
+    for (int64_t column = panel * wide; column < (panel + count) * wide; column += wide) {
+      const int64_t columns = std::min(wide, g.n - column);
+      T* const to = room + column * terms;
+      if (columns < wide) std::fill_n(to, terms * wide, T{0});
+      kernels_.copy(g.transpose_b ? x.b + column * g.ldb + first : x.b + first * g.ldb + column,
+                    g.ldb, g.transpose_b, terms, columns, to, wide);
+    }
+  }
+
+  void multiply(const Matrices& x, int64_t slice, int64_t row_panel, int64_t panel, int64_t count,
+                const T* room) const {
+    const GemmDesc& g = desc_;
+    const int64_t first = slice * kSlice, terms = terms_of(slice);
+    const int64_t row = row_panel * kernels_.rows, column = panel * kernels_.columns;
+    alignas(64) T a[kSlice * kMostApart];
+    kernels_.copy(g.transpose_a ? x.a + first * g.lda + row : x.a + row * g.lda + first, g.lda,
+                  !g.transpose_a, terms, std::min(kernels_.apart, g.m - row), a, kernels_.apart);
+    kernels_.multiply(a, room + column * terms, terms, std::min(kernels_.rows, g.m - row),
+                      std::min(count * kernels_.columns, g.n - column), slice > 0,
+                      x.d + row * g.ldd + column, g.ldd);
   }
 
   const Kernels<T>& kernels_;
   const GemmDesc desc_;
-  const std::string name_;
-  const int64_t slice_;  // terms of a panel of b
-  const int64_t row_panels_, column_panels_;
-  const bool in_place_;  // a few rows read each element of b a few times: a copy would not pay
-  const int64_t a_room_, b_room_;  // elements of a matrix's panels
-  const int64_t together_;         // matrices of the batch that are copied at a time
+  const int64_t slices_, row_panels_, column_panels_;
+  const int64_t room_;   // elements of the panels of a slice of b
+  const int64_t rooms_;  // slices that are there at a time, of one matrix or of several
 };
 
 }  // namespace
@@ -170,8 +301,13 @@ std::optional<hal::Refusal> refuses(const GemmDesc& desc) {
 }
 
 std::shared_ptr<HostPlan> plan(const GemmDesc& desc) {
-  if (desc.a == DType::F32) return std::make_shared<Plan<float>>(desc);
-  return std::make_shared<Plan<double>>(desc);
+  const auto of = [](const GemmDesc& d, auto type) -> std::shared_ptr<HostPlan> {
+    using T = decltype(type);
+    if (!d.transpose_b && d.m <= kFewRows) return std::make_shared<FewRows<T>>(d);
+    return std::make_shared<Plan<T>>(d);
+  };
+  const GemmDesc folded = fold(desc);
+  return desc.a == DType::F32 ? of(folded, float{}) : of(folded, double{});
 }
 
 }  // namespace hologram::libraries::packed

@@ -2,9 +2,8 @@
 // of libraries/product.hpp, on any number of threads: an element is the sum, from the first to the
 // last, of sums of kTermsOfBlock terms, each a chain of fused multiply-adds.
 //
-// A slice of terms of all rows of a and all columns of b is copied first, by panels: rows as many
-// as a rectangle of d is high, columns as many as it is wide. Then the rectangles are computed,
-// each in registers.
+// A slice of terms of both matrices is copied first, by panels: rows as many as a rectangle of d is
+// high, columns as many as it is wide. Then the rectangles are computed, each in registers.
 #pragma once
 
 #include "libraries/accumulation.hpp"
@@ -13,7 +12,8 @@
 
 namespace hologram::libraries::packed {
 
-inline constexpr int64_t kSlice = 4 * kTermsOfBlock;
+inline constexpr int64_t kMostApart = 16;
+inline constexpr int64_t kFewRows = 3;  // that read the other matrix where it lies
 
 // For one type and the best vector instructions of this processor.
 template <class T>
@@ -25,13 +25,13 @@ struct Kernels {
   // from[j * ld + i].
   void (*copy)(const T* from, int64_t ld, bool transposed, int64_t rows, int64_t columns, T* to,
                int64_t ld_to);
-  // Adds a slice of terms to d, or sets it. A panel of a has room for kSlice terms, that of the
-  // last columns of b something behind them.
-  void (*multiply)(const T* a, const T* b, int64_t slice, int64_t terms, int64_t rows,
-                   int64_t columns, bool add, T* d, int64_t ldd);
-  // The same for rows of one panel of a and b as it lies, its terms `term` apart.
-  void (*multiply_rows)(const T* a, const T* b, int64_t term, int64_t terms, int64_t rows,
-                        int64_t columns, bool add, T* d, int64_t ldd);
+  // Adds so many terms to a rectangle's height of rows of d, or sets them. b's panels are as long;
+  // that of the last columns has something behind them.
+  void (*multiply)(const T* a, const T* b, int64_t terms, int64_t rows, int64_t columns, bool add,
+                   T* d, int64_t ldd);
+  // All terms of up to kFewRows rows of d: a and b as they lie, a's elements so far apart.
+  void (*multiply_rows)(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb,
+                        int64_t terms, int64_t rows, int64_t columns, T* d, int64_t ldd);
 };
 
 // Null where the processor has no fused multiply-add.

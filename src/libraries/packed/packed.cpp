@@ -144,10 +144,8 @@ class Plan : public HostPlan {
         column_panels_(parts(desc.n, kernels_.columns)),
         room_(column_panels_ * kernels_.columns *
               std::min(kSlice, parts(desc.k, kTermsOfBlock) * kTermsOfBlock)),
-        rooms_(desc.batch > 1
-                   ? std::clamp<int64_t>(kRoom / std::max<int64_t>(bytes_of_room(), 1),
-                                         std::min(slices_, kSlicesAtOnce), desc.batch)
-                   : std::min(slices_, kSlicesAtOnce)) {}
+        rooms_(std::max(std::min(slices_, kSlicesAtOnce),
+                        std::min(desc.batch, kRoom / std::max<int64_t>(bytes_of_room(), 1)))) {}
 
   const std::string& name() const override { return name_of_product<T>(); }
   uint64_t workspace() const override {

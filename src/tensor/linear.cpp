@@ -81,9 +81,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                                         Shape(b.shape().begin(), b.shape().end() - 2));
   const Tensor left = for_libraries(as_three_axes(x, shape)),
                right = for_libraries(as_three_axes(y, shape));
-  const Tensor product =
-      tensor::make_opaque(graph::product_work(), dtype,
-                          {left.size(0), left.size(1), right.size(2)}, {left, right});
+  const Tensor product = tensor::make_opaque(
+      graph::product_work(), dtype, {left.size(0), left.size(1), right.size(2)}, {left, right});
   shape.push_back(a.size(-2));
   shape.push_back(b.size(-1));
   return tensor::Access::make(tensor::Access::node(product), graph::dense_view(shape));

@@ -90,9 +90,8 @@ template <class T>
 HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
   constexpr Tag<T> tag;
   constexpr int64_t kSquare = 16 / sizeof(T);
-  const auto in = [&](int64_t r) HWY_ATTR {
-    return load_blocks(tag, from + r * row, kSquare * row);
-  };
+  const auto in = [&](int64_t r)
+                      HWY_ATTR { return load_blocks(tag, from + r * row, kSquare * row); };
   const auto out = [&](int64_t r, auto v) HWY_ATTR { hn::StoreU(v, tag, to + r * to_row); };
   if constexpr (sizeof(T) == 8) {
     const auto x = in(0), y = in(1);
@@ -167,7 +166,8 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ld
       for (int64_t r = 0; r < kHeight; r++) sum[r] = hn::MulAdd(x[r][t], term, sum[r]);
     }
 #pragma GCC unroll 4
-    for (int64_t r = 0; r < kHeight; r++) hn::Store(sum[r], tag, sums + r * kStripe<T, kHeight> + i);
+    for (int64_t r = 0; r < kHeight; r++)
+      hn::Store(sum[r], tag, sums + r * kStripe<T, kHeight> + i);
   }
 }
 
@@ -196,7 +196,8 @@ void stripe(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, 
       add_terms<T, kHeight, 1>(x + p * a_term, a_row, a_term, y + p * step, step, columns, p > 0,
                                sums);
     for (int64_t r = 0; r < kHeight; r++)
-      for (int64_t i = r * kStripe<T, kHeight>; i < r * kStripe<T, kHeight> + columns; i += kLanes<T>) {
+      for (int64_t i = r * kStripe<T, kHeight>; i < r * kStripe<T, kHeight> + columns;
+           i += kLanes<T>) {
         const auto before = first > 0 ? hn::Load(tag, totals + i) : hn::Zero(tag);
         hn::Store(hn::Add(before, hn::Load(tag, sums + i)), tag, totals + i);
       }

@@ -17,8 +17,8 @@ namespace {
 using hal::GemmDesc;
 
 constexpr int64_t kSlice = 4 * kTermsOfBlock;
-constexpr int64_t kSlicesAtOnce = 3;  // one is copied, one multiplied, one perhaps not done
-constexpr int64_t kRoom = int64_t{8} << 20;         // for copies of several matrices of a batch
+constexpr int64_t kSlicesAtOnce = 3;         // one is copied, one multiplied, one perhaps not done
+constexpr int64_t kRoom = int64_t{8} << 20;  // for copies of several matrices of a batch
 constexpr int64_t kBytesAcross = int64_t{1} << 20;  // of panels that a thread goes over
 constexpr int64_t kLeastAcross = 4, kCopied = 4;    // panels
 constexpr int64_t kPartsOfAThread = 24;
@@ -80,11 +80,11 @@ class FewRows : public HostPlan {
                   for (auto i = static_cast<int64_t>(begin); i < last;) {
                     const int64_t z = i / across, column = i % across * kTogether;
                     const int64_t to = std::min(last, (z + 1) * across);
-                    kernels_.multiply_rows(
-                        a + z * g.stride_a, g.transpose_a ? 1 : g.lda, g.transpose_a ? g.lda : 1,
-                        b + z * g.stride_b + column, g.ldb, g.k, g.m,
-                        std::min(g.n - column, (to - i) * kTogether),
-                        d + z * g.stride_d + column, g.ldd);
+                    kernels_.multiply_rows(a + z * g.stride_a, g.transpose_a ? 1 : g.lda,
+                                           g.transpose_a ? g.lda : 1, b + z * g.stride_b + column,
+                                           g.ldb, g.k, g.m,
+                                           std::min(g.n - column, (to - i) * kTogether),
+                                           d + z * g.stride_d + column, g.ldd);
                     i = to;
                   }
                 });
@@ -95,8 +95,8 @@ class FewRows : public HostPlan {
   const GemmDesc desc_;
 };
 
-// Pieces of work. Each worker does its own first, which are in its caches if it had the same before,
-// then what others have not come to.
+// Pieces of work. Each worker does its own first, which are in its caches if it had the same
+// before, then what others have not come to.
 class Share {
  public:
   Share(int64_t pieces, int64_t workers) : pieces_(pieces), next_(static_cast<size_t>(workers)) {
@@ -164,8 +164,8 @@ class Plan : public HostPlan {
     const auto matrix = [&](int64_t z) {
       return Matrices{data[0] + z * g.stride_a, data[1] + z * g.stride_b, data[2] + z * g.stride_d};
     };
-    const double flops = 2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) *
-                         static_cast<double>(g.k);
+    const double flops =
+        2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
     const auto worth = [&](double work, int64_t most) {
       const double most_of_work = work / (kFlopsWorthAThread / sizeof(T));
       return static_cast<int>(std::min({static_cast<double>(threads.count()),
@@ -176,8 +176,7 @@ class Plan : public HostPlan {
     if (for_all > 1 && for_all >= for_one) {
       std::atomic<int64_t> next{0};
       workers(threads, for_all, [&](int64_t worker) {
-        for (int64_t z = next++; z < g.batch; z = next++)
-          by_one(matrix(z), room + worker * room_);
+        for (int64_t z = next++; z < g.batch; z = next++) by_one(matrix(z), room + worker * room_);
       });
       return;
     }

@@ -374,6 +374,41 @@ TEST_F(OpenCl, CompiledProgramsAreKeptAndDamagedOnesMadeAgain) {
   fs::remove_all(folder);
 }
 
+// Large launches that have nothing to do with each other run side by side, those that have do not.
+TEST_F(OpenCl, LargeLaunchesSideBySideHaveTheirResults) {
+  const Executor on = executor();
+  constexpr int64_t kCount = 5 << 20;
+  std::vector<Tensor> inputs;
+  std::vector<std::vector<float>> sums;
+  for (int i = 0; i < 3; i++) {
+    inputs.push_back(Tensor::from_vector(numbers(kCount), {kCount}, on) + static_cast<double>(i));
+    inputs.back().eval();
+    sums.push_back(ops::sum(inputs.back()).to_vector<float>());
+  }
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < 30; i++) {
+    results.push_back(ops::sum(inputs[i % 3]));
+    results.back().eval();
+  }
+  for (size_t i = 0; i < results.size(); i++)
+    EXPECT_TRUE(same_bits(results[i].to_vector<float>(), sums[i % 3])) << i;
+  const auto mix = [&](const auto& between) {
+    Tensor a = inputs[0], b = inputs[1];
+    for (int i = 0; i < 6; i++) {
+      Tensor c = a * 0.5, d = b + 1.0;
+      between(c);
+      between(d);
+      a = c - d;
+      between(a);
+      if (i % 2 == 0) b = d.flip({0});
+      between(b);
+    }
+    return a.to_vector<float>();
+  };
+  const auto right = mix([&](const Tensor& t) { t.eval(), on.synchronize(); });
+  EXPECT_TRUE(same_bits(mix([](const Tensor& t) { t.eval(); }), right));
+}
+
 TEST_F(OpenCl, ThreadsAndExecutorsShareADevice) {
   const Executor a = executor(), b = executor();
   const auto compute = [](const Executor& where, float scale) {

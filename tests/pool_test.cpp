@@ -89,6 +89,30 @@ TEST(Pool, OnDevicesThatDoNotDivideBuffersEachBlockIsOne) {
   EXPECT_EQ(device->given(), 0u);
 }
 
+class OverlappingLaunches : public FaultyDevice {
+ public:
+  using FaultyDevice::FaultyDevice;
+  bool overlaps_launches() const override { return true; }
+};
+
+TEST(Pool, WhereLaunchesOverlapSmallBlocksRest) {
+  const auto device = std::make_shared<OverlappingLaunches>(cpu());
+  const auto pool = std::make_shared<Pool>(device, PoolConfig{});
+  const auto once = [&](uint64_t bytes) { return pool->allocate(bytes).binding().offset; };
+  const uint64_t first = once(1000), second = once(1000);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(once(3 * kMiB), once(3 * kMiB)) << "a large one does not";
+  // Not if there is no other memory, and all of it can be given back.
+  const uint64_t given = device->given();
+  std::vector<Block> all;
+  for (uint64_t live = 0; live + 1024 <= 2 * kMiB; live += 1024)
+    all.push_back(pool->allocate(1024));
+  all.clear();
+  const Block whole = pool->allocate(2 * kMiB);
+  EXPECT_EQ(device->given(), given);
+  EXPECT_EQ(pool->statistics().cached_bytes + 2 * kMiB, pool->statistics().slab_bytes);
+}
+
 TEST(Pool, SizeClassesAreFourADoublingAndOrdered) {
   size_t last = 0;
   for (uint64_t size = kBlockAlignment; size < 16 * kMiB; size += kBlockAlignment) {

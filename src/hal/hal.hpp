@@ -270,6 +270,9 @@ class Device {
   // Whether a program may write to one part of a buffer and be given another. Where it may not, the
   // pool cuts nothing up: each of its blocks is a buffer.
   virtual bool divides_buffers() const { return true; }
+  // Whether launches that use different memory may run at the same time. Then the pool lets small
+  // blocks rest before it gives them to others.
+  virtual bool overlaps_launches() const { return false; }
   // Host memory as a buffer without a copy, where the device can; null where it cannot.
   virtual std::unique_ptr<Buffer> adopt(std::byte* memory, uint64_t bytes) = 0;
   // Memory of the host that this device copies from and to by itself, at the speed of its link;

@@ -29,6 +29,7 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kLeastSlab = 2 * kMiB;
 constexpr uint64_t kMostShared = 64 * kMiB;
 constexpr uint64_t kWorthKeeping = 256 * kMiB;
+constexpr uint64_t kMostResting = kMiB;
 // A slab of its own serves requests from two classes, a third, below its size.
 constexpr size_t kClassesOfSlack = 2;
 
@@ -57,7 +58,8 @@ Pool::Pool(std::shared_ptr<hal::Device> device, const PoolConfig& config)
       config_(checked(config)),
       device_bytes_(device_->info().total_memory > 0 ? device_->info().total_memory
                                                      : uint64_t{1} << 56),
-      most_shared_(device_->divides_buffers() ? kMostShared : 0) {
+      most_shared_(device_->divides_buffers() ? kMostShared : 0),
+      rests_(device_->overlaps_launches()) {
   if (config_.initial_size == 0) return;
   if (config_.initial_size > device_bytes_) throw out_of_memory(config_.initial_size);
   if (most_shared_ == 0) return;  // which blocks will be asked for is not known yet
@@ -97,19 +99,36 @@ Block Pool::allocate(uint64_t bytes) {
   return {std::move(self), chunk, {chunk->slab->buffer.get(), chunk->offset, bytes}};
 }
 
-// All work is launched on one stream that runs in order, so that whoever takes this memory next
-// writes to it after everything that used it: it is free at once. Where a device has several
-// streams, this is the place to note the hal::Point of the last use beside the piece, and
-// take_cached the one to pass over pieces whose point has not come.
+// All work is launched on one stream with the results of one that runs in order, so that whoever
+// takes this memory next writes to it after everything that used it: it is free at once. Where a
+// device has several streams, this is the place to note the hal::Point of the last use beside the
+// piece, and take_cached the one to pass over pieces whose point has not come.
 void Pool::release(Chunk& chunk, uint64_t bytes) noexcept {
   const Lock lock(mutex_);
   asked_ -= bytes;
   statistics_.live_blocks--;
   statistics_.live_bytes -= bytes;
   statistics_.cached_bytes += chunk.size;
+  if (!rests_ || chunk.size > kMostResting) return give_back(chunk);
+  Chunk* const rested = std::exchange(resting_[longest_resting_++ % resting_.size()], &chunk);
+  if (rested != nullptr) give_back(*rested);
+}
+
+void Pool::give_back(Chunk& chunk) {
   Chunk& whole = config_.enable_defrag ? join(chunk) : chunk;
   lists_of(whole).insert(whole);
   whole.slab->freed_last = ++releases_;
+}
+
+// No block rests any longer; false if none did.
+bool Pool::wake() {
+  bool any = false;
+  for (Chunk*& resting : resting_)
+    if (Chunk* const chunk = std::exchange(resting, nullptr); chunk != nullptr) {
+      give_back(*chunk);
+      any = true;
+    }
+  return any;
 }
 
 // A free piece of at least `least` bytes, cut to `size` if it is larger; null if there is none.
@@ -124,6 +143,7 @@ Chunk* Pool::take_cached(uint64_t least, uint64_t size) {
     return found != nullptr ? found : shared_.find_exact(least);
   };
   Chunk* found = find();
+  if (found == nullptr && wake()) found = find();
   if (found == nullptr && !config_.enable_defrag) {
     join_all();
     found = find();
@@ -285,6 +305,7 @@ uint64_t Pool::slab_limit(uint64_t bytes) const {
 Pool::Buffers Pool::remove_slabs(uint64_t keep) {
   Buffers removed;
   if (statistics_.slab_bytes + coming_ <= keep) return removed;
+  wake();
   if (!config_.enable_defrag) join_all();
   std::vector<Slab*> free;
   for (const auto& slab : slabs_)

@@ -7,6 +7,7 @@
 // until the slabs are twice what was ever in use.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -77,6 +78,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   using Buffers = std::vector<std::unique_ptr<hal::Buffer>>;
 
   void release(Chunk& chunk, uint64_t bytes) noexcept;
+  void give_back(Chunk& chunk);
+  bool wake();
   Chunk* take_cached(uint64_t least, uint64_t size);
   Chunk* take_from_device(Lock& lock, uint64_t bytes, uint64_t least, uint64_t size);
   std::unique_ptr<hal::Buffer> ask_device(uint64_t size) const;  // null if out of memory
@@ -108,6 +111,11 @@ class Pool : public std::enable_shared_from_this<Pool> {
   uint64_t asked_ = 0;         // live bytes and those of requests under way
   uint64_t coming_ = 0;        // bytes of slabs that the device is being asked for
   uint64_t releases_ = 0;      // tells which slab has been free for longest
+  // Small blocks that were let go last, if `rests_`: whoever got one at once would have to wait for
+  // those that read it.
+  const bool rests_;
+  std::array<Chunk*, 4> resting_{};
+  size_t longest_resting_ = 0;
 };
 
 }  // namespace hologram::runtime

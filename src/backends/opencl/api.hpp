@@ -103,6 +103,7 @@ using clEnqueueFillBuffer = int32_t(Queue*, Memory*, const void*, size_t, size_t
 using clEnqueueMigrateMemObjects = int32_t(Queue*, uint32_t, Memory* const*, uint64_t, uint32_t,
                                            Event* const*, Event**);
 using clEnqueueMarkerWithWaitList = int32_t(Queue*, uint32_t, Event* const*, Event**);
+using clEnqueueBarrierWithWaitList = int32_t(Queue*, uint32_t, Event* const*, Event**);
 using clGetEventInfo = int32_t(Event*, EventInfo, size_t, void*, size_t*);
 using clGetEventProfilingInfo = int32_t(Event*, EventTime, size_t, void*, size_t*);
 using clWaitForEvents = int32_t(uint32_t, Event* const*);
@@ -119,7 +120,8 @@ using clFlush = int32_t(Queue*);
   X(clReleaseProgram) X(clCreateKernel) X(clSetKernelArg) X(clGetKernelWorkGroupInfo)           \
   X(clReleaseKernel) X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) X(clEnqueueWriteBuffer)   \
   X(clEnqueueCopyBuffer) X(clEnqueueFillBuffer) X(clEnqueueMigrateMemObjects)                   \
-  X(clEnqueueMarkerWithWaitList) X(clGetEventInfo) X(clGetEventProfilingInfo) X(clWaitForEvents) X(clReleaseEvent) X(clFlush)
+  X(clEnqueueMarkerWithWaitList) X(clEnqueueBarrierWithWaitList) X(clGetEventInfo)              \
+  X(clGetEventProfilingInfo) X(clWaitForEvents) X(clReleaseEvent) X(clFlush)
 // clang-format on
 
 // The functions of the loader; null before it is there.

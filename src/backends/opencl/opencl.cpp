@@ -41,6 +41,7 @@ class ClDevice final : public hal::Device {
   }
   std::unique_ptr<hal::Stream> stream() override { return std::make_unique<ClStream>(session_); }
   bool asynchronous() const override { return true; }
+  bool overlaps_launches() const override { return true; }
   bool keeps_time() const override { return true; }
 
  private:

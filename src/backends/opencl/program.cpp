@@ -73,7 +73,10 @@ ClProgram::ClProgram(std::shared_ptr<Session> session, const program::Program& p
       printed_(
           dialects::print(program, dialects::Language::OpenCl, options_for(*session_, program))),
       group_lanes_(program.needs().lanes) {
-  for (const program::BufferParam& buffer : program.buffers()) elements_.push_back(buffer.type);
+  for (const program::BufferParam& buffer : program.buffers()) {
+    elements_.push_back(buffer.type);
+    written_.push_back(buffer.access != program::Access::In);
+  }
   for (const Argument& argument : printed_.arguments)
     may_go_on_ = may_go_on_ || argument.kind == Argument::Kind::Stop;
   const DeviceInfo& info = session_->info();
@@ -171,17 +174,23 @@ void ClProgram::set(uint32_t place, const Argument& argument, const hal::Launch&
   }
 }
 
-void ClProgram::enqueue(const hal::Launch& launch, const Part& part) const {
-  enqueue(launch, part, nullptr);
+void ClProgram::uses(const hal::Launch& launch, std::vector<Order::Use>& uses) const {
+  uses.clear();
+  for (size_t slot = 0; slot < written_.size(); slot++) {
+    const hal::Binding& bound = launch.bindings[slot];
+    uses.push_back({static_cast<const ClBuffer*>(bound.buffer)->memory(), bound.offset,
+                    bound.offset + bound.size, written_[slot]});
+  }
 }
 
 Owned<Event> ClProgram::enqueue_watched(const hal::Launch& launch, const Part& part) const {
   Event* event = nullptr;
-  enqueue(launch, part, &event);
+  enqueue(session_->queue(), launch, part, &event);
   return session_->own(event, session_->api().clReleaseEvent);
 }
 
-void ClProgram::enqueue(const hal::Launch& launch, const Part& part, Event** event) const {
+void ClProgram::enqueue(Queue* queue, const hal::Launch& launch, const Part& part,
+                        Event** event) const {
   const Api& api = session_->api();
   const uint64_t most = std::max<uint64_t>(1, kMostLanes / printed_.lanes);
   const uint64_t needed =
@@ -191,9 +200,9 @@ void ClProgram::enqueue(const hal::Launch& launch, const Part& part, Event** eve
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < printed_.arguments.size(); i++)
     set(static_cast<uint32_t>(i), printed_.arguments[i], launch, part);
-  session_->check(api.clEnqueueNDRangeKernel(session_->queue(), kernel_.get(), 1, nullptr, &all,
-                                             &lanes, 0, nullptr, event),
-                  "clEnqueueNDRangeKernel");
+  session_->check(
+      api.clEnqueueNDRangeKernel(queue, kernel_.get(), 1, nullptr, &all, &lanes, 0, nullptr, event),
+      "clEnqueueNDRangeKernel");
 }
 
 void ClProgram::prepare(const hal::Launch& launch, Part part) const {

@@ -7,7 +7,9 @@
 #include <optional>
 
 #include "backends/opencl/driver.hpp"
+#include "backends/opencl/order.hpp"
 #include "core/disk_cache.hpp"
+#include "core/function_ref.hpp"
 #include "dialects/dialect.hpp"
 
 namespace hologram::backends::opencl {
@@ -17,11 +19,11 @@ class Session;
 // A number that a running program polls, or leaves behind.
 class StopWord {
  public:
-  explicit StopWord(const Session& session);
+  explicit StopWord(Session& session);
   Memory* memory() const { return memory_.get(); }
-  void clear(const Session& session);
+  void clear(Session& session);
   void raise() { word_->store(1, std::memory_order_relaxed); }  // where the device sees the host
-  bool raised(const Session& session);
+  bool raised(Session& session);
 
  private:
   struct alignas(128) Word : std::atomic<uint32_t> {};
@@ -29,8 +31,8 @@ class StopWord {
   Owned<Memory> memory_;
 };
 
-// All streams of a device share one queue, which runs in order: memory that a stream has let go of
-// may be given to another at once.
+// All streams of a device share its queues, which keep the order that memory needs: what a stream
+// has let go of may be given to another at once.
 class Session {
  public:
   explicit Session(const Found& found);
@@ -42,8 +44,20 @@ class Session {
   Device* id() const { return id_; }
   const DeviceInfo& info() const { return info_; }
   ContextObject* context() const { return context_.get(); }
-  Queue* queue() const { return queue_.get(); }
-  // From now on events have times, which each costs a little. Nothing may be under way.
+  // Starts a command that uses this memory and no other. Returns the queue it went to, as in Order.
+  size_t start(std::span<const Order::Use> uses, core::FunctionRef<void(Queue*)> command);
+  // In order, behind everything that was started. Whoever starts something here waits for it.
+  Queue* queue();
+  // Behind what a queue was given, an event.
+  struct Mark {
+    Owned<Event> event;
+    uint64_t given = 0;
+  };
+  Mark mark(size_t queue);
+  void flush(size_t queue);
+  void ended(size_t queue, uint64_t given);  // as of a mark
+  // From now on events have times, which each costs a little, and kernels run one after the other.
+  // Nothing may be under way.
   void keep_times();
   bool keeps_times() const { return keeps_times_; }
   // How long that took which it tells of; none if it does not say.
@@ -68,13 +82,17 @@ class Session {
   void refuse_if_busy();
 
  private:
+  void wait_for_other(size_t queue);
+
   const Api& api_;
   Device* const id_;
   const DeviceInfo info_;
   const bool sees_host_;
   const std::string flags_, few_registers_;
   Owned<ContextObject> context_;
-  Owned<Queue> queue_;
+  std::mutex order_mutex_;
+  Order order_;
+  std::array<Owned<Queue>, 2> queues_;
   bool keeps_times_ = false;
   const core::DiskCache cache_{"opencl"};
   std::atomic<bool> busy_{false};
@@ -118,7 +136,9 @@ class ClProgram final : public hal::Executable {
   uint32_t groups() const { return printed_.groups; }  // that a block works on at a time
   uint32_t group_lanes() const { return group_lanes_; }
   bool may_go_on() const { return may_go_on_; }  // it has loops that need a StopWord
-  void enqueue(const hal::Launch& launch, const Part& part) const;
+  // What a launch reads and writes, in place of what is there.
+  void uses(const hal::Launch& launch, std::vector<Order::Use>& uses) const;
+  void enqueue(Queue* queue, const hal::Launch& launch, const Part& part, Event** event) const;
   Owned<Event> enqueue_watched(const hal::Launch& launch, const Part& part) const;
   // Some drivers compile at the first launch, once more at the first large one. Does nothing but
   // that, so that it is no time of the program's.
@@ -128,7 +148,6 @@ class ClProgram final : public hal::Executable {
   Owned<ProgramObject> from_cache(const std::string& key) const;
   void keep(const std::string& key, ProgramObject* program) const;
   Owned<Kernel> kernel_of(ProgramObject* program) const;
-  void enqueue(const hal::Launch& launch, const Part& part, Event** event) const;
   void set(uint32_t place, const dialects::Argument& argument, const hal::Launch& launch,
            const Part& part) const;
 
@@ -136,6 +155,7 @@ class ClProgram final : public hal::Executable {
   std::string name_;
   dialects::Printed printed_;
   std::vector<DType> elements_;  // of each buffer
+  std::vector<bool> written_;
   uint32_t group_lanes_;
   bool may_go_on_ = false;
   Owned<ProgramObject> program_;
@@ -160,10 +180,10 @@ class ClStream final : public hal::Stream {
   std::vector<hal::Timing> times(bool all) override;
 
  private:
-  // An event behind all work up to this value.
+  // Events behind all work up to this value, of the queues that had some.
   struct Pending {
     uint64_t value;
-    Owned<Event> event;
+    std::array<Session::Mark, 2> marks;
   };
   // A launch whose time is not known yet.
   struct Timed {
@@ -173,12 +193,15 @@ class ClStream final : public hal::Stream {
   };
   void watch(const ClProgram& program, const hal::Launch& launch, uint64_t total);
   bool finish(const Owned<Event>& event, const hal::Deadline& deadline, const Progress* progress);
+  void start(core::FunctionRef<void(Queue*)> command);
   void mark();
+  int32_t status_of(const Pending& pending) const;
   StopWord& stop_word();
 
   std::shared_ptr<Session> session_;
-  std::vector<Pending> pending_;  // what has been started and not been seen to end
-  bool unmarked_ = false;         // work was started since, which no event tells of yet
+  std::vector<Pending> pending_;    // what has been started and not been seen to end
+  std::array<bool, 2> unmarked_{};  // to these queues work went since, which no event tells of yet
+  std::vector<Order::Use> uses_;    // of a command
   std::deque<Timed> timed_;
   std::unique_ptr<StopWord> stop_;
   std::exception_ptr failure_;  // of a launch that was watched; told once

@@ -27,6 +27,10 @@ Memory* memory_of(const hal::Binding& binding) {
   return static_cast<const ClBuffer*>(binding.buffer)->memory();
 }
 
+Order::Use use_of(const hal::Binding& binding, bool written) {
+  return {memory_of(binding), binding.offset, binding.offset + binding.size, written};
+}
+
 uint64_t group_count(const std::string& program, const Grid& grid) {
   uint64_t total = 1;
   for (const uint64_t groups : grid)
@@ -46,10 +50,10 @@ ClStream::~ClStream() {
   } catch (const Error&) {
     // Nobody is left to tell; what has an event is waited for.
   }
-  if (!pending_.empty()) {
-    Event* const last = pending_.back().event.get();
-    session_->api().clWaitForEvents(1, &last);
-  }
+  for (const Pending& pending : pending_)
+    for (const Session::Mark& mark : pending.marks)
+      if (Event* const event = mark.event.get(); event != nullptr)
+        session_->api().clWaitForEvents(1, &event);
 }
 
 void ClStream::launch(const hal::Launch& launch) {
@@ -74,8 +78,17 @@ void ClStream::launch(const hal::Launch& launch) {
   Part part{0, total};
   if (program.may_go_on()) part.stop = stop_word().memory();
   if (launch.timed != 0) timed_.push_back({launch.timed, program.enqueue_watched(launch, part), 0});
-  else program.enqueue(launch, part);
-  unmarked_ = true;
+  else {
+    program.uses(launch, uses_);
+    start([&](Queue* queue) { program.enqueue(queue, launch, part, nullptr); });
+    return;
+  }
+  unmarked_[Order::kMain] = true;
+}
+
+// A command whose uses are there.
+void ClStream::start(core::FunctionRef<void(Queue*)> command) {
+  unmarked_[session_->start(uses_, command)] = true;
 }
 
 StopWord& ClStream::stop_word() {
@@ -186,22 +199,23 @@ void ClStream::copy(hal::Binding to, hal::Binding from) {
   }
   session_->refuse_if_busy();
   const Api& api = session_->api();
-  Queue* const queue = session_->queue();
   // Blocking where the host has a part in it: its memory may go when this returns.
   if (source != nullptr)
     return session_->check(
-        api.clEnqueueWriteBuffer(queue, memory_of(to), kTrue, to.offset, from.size,
+        api.clEnqueueWriteBuffer(session_->queue(), memory_of(to), kTrue, to.offset, from.size,
                                  source + from.offset, 0, nullptr, nullptr),
         "clEnqueueWriteBuffer");
   if (target != nullptr)
     return session_->check(
-        api.clEnqueueReadBuffer(queue, memory_of(from), kTrue, from.offset, from.size,
+        api.clEnqueueReadBuffer(session_->queue(), memory_of(from), kTrue, from.offset, from.size,
                                 target + to.offset, 0, nullptr, nullptr),
         "clEnqueueReadBuffer");
-  session_->check(api.clEnqueueCopyBuffer(queue, memory_of(from), memory_of(to), from.offset,
-                                          to.offset, from.size, 0, nullptr, nullptr),
-                  "clEnqueueCopyBuffer");
-  unmarked_ = true;
+  uses_ = {use_of(from, false), use_of(to, true)};
+  start([&](Queue* queue) {
+    session_->check(api.clEnqueueCopyBuffer(queue, memory_of(from), memory_of(to), from.offset,
+                                            to.offset, from.size, 0, nullptr, nullptr),
+                    "clEnqueueCopyBuffer");
+  });
 }
 
 void ClStream::fill(hal::Binding where, uint32_t pattern) {
@@ -209,35 +223,46 @@ void ClStream::fill(hal::Binding where, uint32_t pattern) {
   const uint64_t bytes = where.size / sizeof pattern * sizeof pattern;
   if (failure_ || broken_ || bytes == 0) return;
   session_->refuse_if_busy();
-  session_->check(
-      session_->api().clEnqueueFillBuffer(session_->queue(), memory_of(where), &pattern,
-                                          sizeof pattern, where.offset, bytes, 0, nullptr, nullptr),
-      "clEnqueueFillBuffer");
-  unmarked_ = true;
+  uses_ = {use_of(where, true)};
+  start([&](Queue* queue) {
+    session_->check(
+        session_->api().clEnqueueFillBuffer(queue, memory_of(where), &pattern, sizeof pattern,
+                                            where.offset, bytes, 0, nullptr, nullptr),
+        "clEnqueueFillBuffer");
+  });
 }
 
-// A command with an event of its own has the device wait and write between it and the next:
-// NVIDIA's takes 2 us for that, and the host another 2. The queue runs in order, so one event
-// behind several commands tells of all of them.
 void ClStream::mark() {
-  if (!unmarked_) return;
-  Event* event = nullptr;
-  session_->check(
-      session_->api().clEnqueueMarkerWithWaitList(session_->queue(), 0, nullptr, &event),
-      "clEnqueueMarkerWithWaitList");
-  unmarked_ = false;
-  pending_.push_back({value_, session_->own(event, session_->api().clReleaseEvent)});
+  if (!unmarked_[Order::kMain] && !unmarked_[Order::kAside]) return;
+  Pending now{value_, {}};
+  for (size_t queue = 0; queue < unmarked_.size(); queue++)
+    if (unmarked_[queue]) now.marks[queue] = session_->mark(queue);
+  unmarked_ = {};
+  pending_.push_back(std::move(now));
   if (pending_.size() < kMostPending) return;
-  // Those that went well are forgotten; the queue runs in order.
-  const auto left = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& p) {
-    return session_->status_of(p.event.get()) != kComplete;
-  });
+  // Those that went well are forgotten.
+  const auto left = std::find_if(pending_.begin(), pending_.end(),
+                                 [&](const Pending& p) { return status_of(p) != kComplete; });
   pending_.erase(pending_.begin(), left);
+}
+
+// What an event that failed says, or one that is under way, or that all is complete.
+int32_t ClStream::status_of(const Pending& pending) const {
+  int32_t all = kComplete;
+  for (const Session::Mark& mark : pending.marks) {
+    if (mark.event == nullptr) continue;
+    const int32_t status = session_->status_of(mark.event.get());
+    if (status < kComplete) return status;
+    all = std::max(all, status);
+  }
+  return all;
 }
 
 hal::Point ClStream::submit() {
   mark();
-  if (!pending_.empty()) session_->check(session_->api().clFlush(session_->queue()), "clFlush");
+  if (!pending_.empty())
+    for (const size_t queue : {Order::kMain, Order::kAside})
+      if (pending_.back().marks[queue].event != nullptr) session_->flush(queue);
   return {value_};
 }
 
@@ -247,15 +272,19 @@ hal::State ClStream::wait(hal::Point point, hal::Deadline deadline) {
   const auto end = std::find_if(pending_.begin(), pending_.end(),
                                 [&](const Pending& p) { return p.value > point.value; });
   if (end == pending_.begin()) return hal::State::Done;
-  Event* const last = std::prev(end)->event.get();
-  if (deadline) {
-    if (!finish(std::prev(end)->event, deadline, nullptr)) return hal::State::Pending;
-  } else {
-    session_->api().clWaitForEvents(1, &last);
-  }
+  for (auto p = pending_.begin(); p != end; ++p)
+    for (const Session::Mark& mark : p->marks) {
+      Event* const event = mark.event.get();
+      if (event == nullptr) continue;
+      if (!deadline) session_->api().clWaitForEvents(1, &event);
+      else if (!finish(mark.event, deadline, nullptr)) return hal::State::Pending;
+    }
   int32_t status = kComplete;
-  for (auto p = pending_.begin(); p != end && status == kComplete; ++p)
-    status = session_->status_of(p->event.get());
+  for (auto p = pending_.begin(); p != end && status == kComplete; ++p) {
+    status = status_of(*p);
+    for (size_t queue = 0; queue < p->marks.size(); queue++)
+      if (p->marks[queue].event != nullptr) session_->ended(queue, p->marks[queue].given);
+  }
   pending_.erase(pending_.begin(), end);
   try {
     session_->check(status, "a kernel");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <vector>
 
@@ -13,9 +14,12 @@ using Use = Order::Use;
 constexpr uint64_t kLarge = uint64_t{64} << 20;
 constexpr size_t kMain = Order::kMain, kAside = Order::kAside;
 
-const Memory* memory(uintptr_t number) { return reinterpret_cast<const Memory*>(number * 64); }
-Use reads(uintptr_t number, uint64_t bytes = kLarge) { return {memory(number), 0, bytes, false}; }
-Use writes(uintptr_t number, uint64_t bytes = kLarge) { return {memory(number), 0, bytes, true}; }
+const Memory* memory(size_t number) {
+  static const std::array<char, 1024> addresses{};
+  return reinterpret_cast<const Memory*>(&addresses.at(number));
+}
+Use reads(size_t number, uint64_t bytes = kLarge) { return {memory(number), 0, bytes, false}; }
+Use writes(size_t number, uint64_t bytes = kLarge) { return {memory(number), 0, bytes, true}; }
 
 class OrderTest : public testing::Test {
  protected:
@@ -29,15 +33,14 @@ class OrderTest : public testing::Test {
 };
 
 TEST_F(OrderTest, LargeOnesThatShareNothingGoToBothQueuesInTurn) {
-  for (uintptr_t i = 0; i < 10; i++) {
+  for (size_t i = 0; i < 10; i++) {
     EXPECT_EQ(queue({reads(1), writes(100 + i, 4096)}), i % 2);
     EXPECT_EQ(queue({reads(100 + i, 4096), writes(200 + i, 4)}), i % 2) << "it needs the first";
   }
 }
 
 TEST_F(OrderTest, SmallOnesStay) {
-  for (uintptr_t i = 0; i < 10; i++)
-    EXPECT_EQ(queue({reads(1, 1000), writes(100 + i, 1000)}), kMain);
+  for (size_t i = 0; i < 10; i++) EXPECT_EQ(queue({reads(1, 1000), writes(100 + i, 1000)}), kMain);
 }
 
 TEST_F(OrderTest, WhatIsWrittenAgainStays) {

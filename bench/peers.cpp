@@ -2,18 +2,16 @@
 // the same work, on as many threads.
 #include "tools/hologram/peers.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <hwy/highway.h>
 
+#include "core/parallel.hpp"
 #include "loops.hpp"
 #include "onednn.hpp"
 #include "openblas.hpp"
@@ -122,11 +120,6 @@ void hologram_peers_run(HologramPeer peer, const float* const* in, float* out, s
                         size_t columns, int to_one, int threads) {
   if (peer.threads == kHologramOwnThreads)
     return peer.loop(in, out, 0, static_cast<size_t>(threads), columns);
-  static tbb::task_arena arena(tbb::task_arena::not_initialized);
-  if (!arena.is_active() || arena.max_concurrency() != threads) {
-    arena.terminate();
-    arena.initialize(threads);
-  }
   const bool finely = peer.threads == kHologramParts;
   const size_t grain = std::max<size_t>(1, kLanesWorthAThread / columns);
   const size_t share = (count + static_cast<size_t>(threads) - 1) / static_cast<size_t>(threads);
@@ -139,17 +132,14 @@ void hologram_peers_run(HologramPeer peer, const float* const* in, float* out, s
     const std::lock_guard lock(mutex);
     sum += one;
   };
-  if (threads <= 1) run(0, count);
-  else if (finely)
-    arena.execute([&] {
-      tbb::parallel_for(tbb::blocked_range<size_t>(0, count, grain),
-                        [&](const auto& part) { run(part.begin(), part.end()); });
-    });
+  // On threads as hologram's own.
+  static std::optional<hologram::core::Threads> pool;
+  if (!pool || pool->count() != threads) pool.emplace(threads);
+  if (finely) pool->run(count, grain, run);
   else
-    arena.execute([&] {
-      tbb::parallel_for(size_t{0}, static_cast<size_t>(threads), [&](size_t k) {
+    pool->run(static_cast<uint64_t>(threads), 1, [&](uint64_t begin, uint64_t end) {
+      for (uint64_t k = begin; k < end; k++)
         run(std::min(k * share, count), std::min((k + 1) * share, count));
-      });
     });
   if (to_one != 0) out[0] = sum;
 }

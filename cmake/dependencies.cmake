@@ -1,7 +1,6 @@
 # Everything comes from the distribution; scripts/packages lists it.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
-find_package(TBB REQUIRED)
 find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(ZLIB REQUIRED)
@@ -15,7 +14,6 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 set(HOLOGRAM_LIBRARIES
     PkgConfig::HWY
     PkgConfig::XXHASH
-    TBB::tbb
     PNG::PNG
     JPEG::JPEG
     ZLIB::ZLIB

@@ -14,6 +14,7 @@ set(HOLOGRAM_SOURCES
     src/core/parallel.cpp
     src/core/parse_real.cpp
     src/core/signal_handlers.cpp
+    src/core/workers_threads.cpp
 
     src/files/exif.cpp
     src/files/formats.cpp

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/dynamic_library.hpp"
@@ -94,6 +96,49 @@ TEST(Threads, CoverTheRangeOnceAndPassExceptionsOn) {
                  std::runtime_error);
   }
   EXPECT_GE(core::available_threads(), 1);
+}
+
+// More loops than there are workers for, some within others: each does all of its parts, once.
+TEST(Threads, ManyLoopsAtOnceAndLoopsWithinLoops) {
+  constexpr int kCallers = 20, kRounds = 50;
+  std::atomic<int> wrong{0}, thrown{0};
+  std::vector<std::thread> callers;
+  callers.reserve(kCallers);
+  for (int c = 0; c < kCallers; c++)
+    callers.emplace_back([&, c] {
+      core::Threads threads(2 + c % 3);
+      for (int round = 0; round < kRounds; round++) {
+        std::atomic<uint64_t> sum{0};
+        threads.run(40, 1, [&](uint64_t begin, uint64_t end) {
+          for (uint64_t i = begin; i < end; i++)
+            threads.run(100, 7, [&](uint64_t from, uint64_t to) {
+              for (uint64_t k = from; k < to; k++) sum += i * 100 + k;
+            });
+        });
+        wrong += sum != 4000 * 3999 / 2;
+        try {
+          threads.run(40, 1, [&](uint64_t begin, uint64_t) {
+            if (begin % 16 == 0) throw std::runtime_error("stop");
+          });
+        } catch (const std::runtime_error&) {
+          thrown++;
+        }
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(thrown, kCallers * kRounds);
+}
+
+// Workers that sleep are woken, and those that turn notice.
+TEST(Threads, LoopsAfterPausesOfAnyLength) {
+  core::Threads threads(3);
+  for (int round = 0; round < 300; round++) {
+    std::this_thread::sleep_for(std::chrono::microseconds(round % 30 * 10));
+    std::atomic<uint64_t> sum{0};
+    threads.run(12, 1, [&](uint64_t begin, uint64_t end) { sum += begin + end; });
+    ASSERT_EQ(sum, 144u);
+  }
 }
 
 TEST(Nearest, FindsWhatWasMeant) {

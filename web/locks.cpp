@@ -14,6 +14,7 @@ namespace {
 
 using hologram::core::kForever;
 using hologram::core::wait_while;
+using hologram::core::wait_while_for;
 using hologram::core::wake;
 using Word = std::atomic<uint32_t>;
 
@@ -37,7 +38,7 @@ void wait(pthread_cond_t* condition, pthread_mutex_t* mutex, int64_t nanoseconds
   Word& changes = word_of(condition);
   const uint32_t seen = changes.load(std::memory_order_acquire);
   unlock(word_of(mutex));
-  wait_while(changes, seen, nanoseconds);
+  wait_while_for(changes, seen, nanoseconds);
   lock(word_of(mutex));
 }
 

@@ -1,166 +1,263 @@
+// A loop lies on the stack of its caller. Workers enter by a door, a word that says whether it is
+// open, how many may be inside at a time and how many are. The caller helps, closes the door, and
+// waits until nobody is inside. Between loops workers sleep on another word, the count of calls.
 #include "core/parallel.hpp"
 
-#include <sched.h>
-#include <tbb/blocked_range.h>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
-#include <cmath>
-#include <fstream>
-#include <mutex>
-#include <string>
-#include <thread>
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HOLOGRAM_THREAD_SANITIZER 1
-#include <atomic>
+#include <array>
+#include <bit>
+#include <chrono>
 #include <exception>
-#include <vector>
-#endif
-#endif
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "core/messages.hpp"
+#include "core/workers.hpp"
 
 namespace hologram::core {
 namespace {
 
-// The CPU quota of the process's cgroup (version 2, as the process sees its root), in CPUs; 0 if
-// there is none.
-double cgroup_quota() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
-  return std::strtod(quota.c_str(), nullptr) / period;
-}
+constexpr uint32_t kShares = 16;
+constexpr size_t kLine = 64;
 
-}  // namespace
+using Clock = std::chrono::steady_clock;
 
-int available_threads() {
-  int count = 0;
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) count = CPU_COUNT(&set);
-  if (count <= 0) count = static_cast<int>(std::thread::hardware_concurrency());
-  if (const double quota = cgroup_quota(); quota > 0)
-    count = std::min(count, static_cast<int>(std::ceil(quota)));
-  return std::max(1, count);
-}
+// What a thread does with a share of its own is in its caches if it had the same the last time. Who
+// has done with his takes from the ends of others', but leaves the last piece of a thread that is
+// at work to it for a moment, where pieces are so short that their data would take as long to come.
+constexpr Clock::duration kShort = std::chrono::microseconds(5);
 
-// oneTBB loses some memory with every arena that was used and destroyed, so an arena waits for the
-// next Threads of its size instead.
-struct Threads::Arena {
-  explicit Arena(int count) : arena(count) {}
-  tbb::task_arena arena;
-  std::unique_ptr<Arena> next;  // in the list of those that wait
-};
-
-class Threads::Arenas {
+// Pieces from `next` on, in one word: their thread takes the first, others take the last.
+class alignas(kLine) Share {
  public:
-  std::unique_ptr<Arena> take(int count) {
-    const std::lock_guard lock(mutex_);
-    for (std::unique_ptr<Arena>* at = &waiting_; *at; at = &(*at)->next)
-      if ((*at)->arena.max_concurrency() == count) {
-        std::unique_ptr<Arena> found = std::move(*at);
-        *at = std::move(found->next);
-        return found;
-      }
-    return std::make_unique<Arena>(count);
+  void set(uint32_t begin, uint32_t end) {
+    begin_ = begin;
+    left_.store(uint64_t{end} << 32 | begin, std::memory_order_relaxed);
   }
-  void give_back(std::unique_ptr<Arena> arena) {
-    const std::lock_guard lock(mutex_);
-    arena->next = std::move(waiting_);
-    waiting_ = std::move(arena);
+  void clear() { left_.store(0, std::memory_order_relaxed); }
+  uint32_t count() const {
+    const uint64_t left = left_.load(std::memory_order_relaxed);
+    return next(left) < end(left) ? end(left) - next(left) : 0;
   }
-  // Never destroyed: worker threads may still be there when static objects go.
-  static Arenas& all() {
-    static auto* arenas = new Arenas;
-    return *arenas;
+  bool begun() const { return next(left_.load(std::memory_order_relaxed)) != begin_; }
+  std::optional<uint32_t> take_first() {
+    return take([](uint64_t left) { return std::pair(next(left), left + 1); });
+  }
+  std::optional<uint32_t> take_last() {
+    return take([](uint64_t left) { return std::pair(end(left) - 1, left - (uint64_t{1} << 32)); });
   }
 
  private:
-  std::mutex mutex_;
-  std::unique_ptr<Arena> waiting_;
+  static uint32_t next(uint64_t left) { return static_cast<uint32_t>(left); }
+  static uint32_t end(uint64_t left) { return static_cast<uint32_t>(left >> 32); }
+  template <class Choice>
+  std::optional<uint32_t> take(Choice choice) {
+    uint64_t left = left_.load(std::memory_order_relaxed);
+    while (next(left) < end(left)) {
+      const auto [piece, rest] = choice(left);
+      if (left_.compare_exchange_weak(left, rest, std::memory_order_relaxed)) return piece;
+    }
+    return {};
+  }
+
+  std::atomic<uint64_t> left_{0};
+  uint32_t begin_ = 0;
 };
 
-namespace {
+class Loop {
+ public:
+  Loop(FunctionRef<void(uint64_t, uint64_t)> body, uint64_t n, uint64_t size, int threads)
+      : body_(body),
+        n_(n),
+        size_(size),
+        pieces_(static_cast<uint32_t>((n + size - 1) / size)),
+        count_(std::min(static_cast<uint32_t>(threads), kShares)) {
+    const auto from = [&](uint32_t s) {
+      return static_cast<uint32_t>(uint64_t{pieces_} * s / count_);
+    };
+    for (uint32_t s = 0; s < count_; s++) shares_[s].set(from(s), from(s + 1));
+  }
 
-// More threads than processors are rarely wanted, but asked for now and then. oneTBB would print a
-// warning and ignore them, unless its limit is raised first.
-void allow(int count) {
-  if (count <= tbb::info::default_concurrency()) return;
-  static std::mutex mutex;
-  static tbb::global_control* limit = nullptr;  // never destroyed, like the arenas
-  static int allowed = 0;
-  const std::lock_guard lock(mutex);
-  if (count <= allowed) return;
-  // The lowest of all limits holds, so the old one has to go first.
-  delete limit;
-  limit = new tbb::global_control(tbb::global_control::max_allowed_parallelism,
-                                  static_cast<size_t>(count));
-  allowed = count;
+  uint32_t pieces() const { return pieces_; }
+
+  // Does pieces until there are none left.
+  void help(uint32_t thread) noexcept {
+    try {
+      const Clock::time_point start = Clock::now();
+      Share& own = shares_[thread % count_];
+      int done = 0;
+      for (auto p = own.take_first(); p; p = own.take_first(), done++) run(*p);
+      const Clock::time_point now = Clock::now();
+      const Clock::duration each = done > 0 ? (now - start) / done : kShort;
+      bool patient = each < kShort;
+      while (take_from_others(thread, patient)) {
+        pause();
+        patient = Clock::now() < now + each;
+      }
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+  // The first failure is kept, and no more pieces are begun.
+  void fail(std::exception_ptr failure) noexcept {
+    for (uint32_t s = 0; s < count_; s++) shares_[s].clear();
+    if (!failed_.exchange(true)) failure_ = std::move(failure);
+  }
+  // When nobody helps any more.
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void run(uint32_t piece) const {
+    const uint64_t begin = piece * size_;
+    body_(begin, std::min(n_, begin + size_));
+  }
+
+  // Whether pieces are left, to those whose they are.
+  bool take_from_others(uint32_t thread, bool patient) {
+    bool left = false;
+    for (uint32_t k = 1; k < count_; k++) {
+      Share& share = shares_[(thread + k) % count_];
+      const auto leave = [&] { return patient && share.count() == 1 && share.begun(); };
+      while (share.count() > 0 && !leave())
+        if (const auto p = share.take_last()) run(*p);
+      left = left || share.count() > 0;
+    }
+    return left;
+  }
+
+  const FunctionRef<void(uint64_t, uint64_t)> body_;
+  const uint64_t n_, size_;
+  const uint32_t pieces_, count_;
+  std::array<Share, kShares> shares_;
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;
+};
+
+// The state says in one word whether the door is open, how many may be inside at a time and how
+// many are, so that who enters knows that all of it still holds.
+constexpr uint32_t kOpen = 1u << 31, kInside = 0xffff, kPlace = 1u << 16, kMostPlaces = 0x7fff;
+
+struct alignas(kLine) Door {
+  std::atomic<uint32_t> state{0};
+  std::atomic<bool> taken{false};  // there is a loop behind it
+  Loop* loop = nullptr;            // as long as it is open or somebody is inside
+};
+
+std::array<Door, 8> g_doors;  // so many loops have workers at a time
+alignas(kLine) std::atomic<uint32_t> g_calls{0};
+std::atomic<int> g_caller_processor{kNoProcessor};  // of the last call
+std::atomic<uint32_t> g_alone{0};                   // loops since a worker came
+std::atomic<int> g_workers{0};
+std::atomic<uint32_t> g_begun{0};  // workers
+std::atomic<bool> g_ended{false};
+thread_local Door* t_inside = nullptr;
+thread_local uint32_t t_number = 0;  // of a worker, from 1 on
+
+uint32_t places(uint32_t state) { return (state & ~kOpen) / kPlace; }
+
+void leave(Door& door) {
+  t_inside = nullptr;
+  // The last one out of a closed door wakes the caller.
+  const uint32_t state = door.state.fetch_sub(1, std::memory_order_acq_rel) - 1;
+  if ((state & kOpen) == 0 && (state & kInside) == 0) wake(door.state, 1);
+}
+
+void help_if_wanted(Door& door) {
+  uint32_t state = door.state.load(std::memory_order_acquire);
+  while ((state & kOpen) != 0 && (state & kInside) < places(state)) {
+    if (!door.state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) continue;
+    t_inside = &door;
+    g_alone.store(0, std::memory_order_relaxed);
+    door.loop->help(t_number);
+    leave(door);
+    return;
+  }
+}
+
+void call_workers(uint32_t count) {
+  g_caller_processor.store(processor(), std::memory_order_relaxed);
+  g_calls.fetch_add(1, std::memory_order_seq_cst);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // before it looks for those that sleep
+  wake(g_calls, count);
+}
+
+// A system may wake a worker where its caller is at work, and let it wait there for as long. It is
+// let in now and then, and goes elsewhere (work()).
+void let_workers_run() {
+  constexpr uint32_t kMany = 4;
+  const uint32_t alone = g_alone.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (alone >= kMany && std::has_single_bit(alone)) std::this_thread::yield();
+}
+
+Door* free_door() {
+  for (Door& door : g_doors)
+    if (!door.taken.load(std::memory_order_relaxed) &&
+        !door.taken.exchange(true, std::memory_order_acquire))
+      return &door;
+  return nullptr;
 }
 
 }  // namespace
 
-Threads::Threads(int count) : count_(count > 0 ? count : available_threads()) {
-  if (count_ < 2) return;
-  allow(count_);
-  arena_ = Arenas::all().take(count_);
+void set_worker_count(int count) {
+  g_workers = count;
+  if (count > 0) return;
+  g_ended = true;
+  call_workers(UINT32_MAX);
 }
 
-Threads::~Threads() {
-  if (arena_) Arenas::all().give_back(std::move(arena_));
+int worker_count() { return g_workers.load(std::memory_order_relaxed); }
+bool is_worker() { return t_number > 0; }
+
+void work() {
+  t_number = ++g_begun;
+  while (true) {
+    const uint32_t calls = g_calls.load(std::memory_order_acquire);
+    if (g_ended.load(std::memory_order_relaxed)) return;
+    for (Door& door : g_doors) help_if_wanted(door);
+    wait_while(g_calls, calls);
+    const int here = processor();
+    if (here != kNoProcessor && here == g_caller_processor.load(std::memory_order_relaxed))
+      leave_processor();
+  }
 }
+
+void abandon_work() {
+  if (t_inside == nullptr) return;
+  t_inside->loop->fail(
+      std::make_exception_ptr(error(Text::InternalError, "a thread ended by itself")));
+  leave(*t_inside);
+}
+
+Threads::Threads(int count)
+    : count_(1 + possible_workers((count > 0 ? count : available_threads()) - 1)) {}
 
 void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_t)> body) {
   if (n == 0) return;
   const uint64_t parts = static_cast<uint64_t>(count_) * 4;
   const uint64_t size = std::max<uint64_t>(std::max<uint64_t>(grain, 1), (n + parts - 1) / parts);
-  if (count_ == 1 || n <= size) {
-    body(0, n);
-    return;
+  if (count_ == 1 || n <= size) return body(0, n);
+  if (worker_count() < count_ - 1) want_workers(count_ - 1);
+  Door* const door = worker_count() > 0 ? free_door() : nullptr;
+  if (door == nullptr) return body(0, n);
+  Loop loop(body, n, size, count_);
+  door->loop = &loop;
+  const auto helpers = static_cast<uint32_t>(
+      std::min<uint64_t>({static_cast<uint64_t>(count_) - 1, loop.pieces() - 1, kMostPlaces}));
+  door->state.store(kOpen | helpers * kPlace, std::memory_order_release);
+  let_workers_run();
+  call_workers(helpers);
+  loop.help(t_number);
+  uint32_t inside = door->state.fetch_and(kInside, std::memory_order_acq_rel) & kInside;
+  while (inside != 0) {
+    wait_while(door->state, inside);
+    inside = door->state.load(std::memory_order_acquire);
   }
-  const uint64_t pieces = (n + size - 1) / size;
-#ifdef HOLOGRAM_THREAD_SANITIZER
-  run_on_plain_threads(pieces, [&](uint64_t p) { body(p * size, std::min(n, (p + 1) * size)); });
-#else
-  arena_->arena.execute([&] {
-    tbb::parallel_for(
-        tbb::blocked_range<uint64_t>(0, pieces, 1),
-        [&](const tbb::blocked_range<uint64_t>& range) {
-          for (uint64_t p = range.begin(); p < range.end(); p++)
-            body(p * size, std::min(n, (p + 1) * size));
-        },
-        tbb::simple_partitioner());
-  });
-#endif
+  door->taken.store(false, std::memory_order_release);
+  loop.rethrow();
 }
-
-#ifdef HOLOGRAM_THREAD_SANITIZER
-// oneTBB is not built with the thread sanitizer, which then does not see the order that it makes
-// and reports races of its own. The parts of a loop are what is to be watched: here they run on
-// threads that the sanitizer knows.
-void Threads::run_on_plain_threads(uint64_t pieces, FunctionRef<void(uint64_t)> piece) const {
-  std::atomic<uint64_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    try {
-      for (uint64_t p = next++; p < pieces; p = next++) piece(p);
-    } catch (...) {
-      next = pieces;
-      const std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  std::vector<std::thread> threads;
-  for (int t = 1; t < count_; t++) threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
-  if (failure) std::rethrow_exception(failure);
-}
-#endif
 
 }  // namespace hologram::core

@@ -1,5 +1,4 @@
-// The threads of the build for the web: workers that JavaScript starts, each with an instance of
-// the module on the same memory and a stack of its own. What waits here waits in that memory.
+// The threads that take part in loops, other than those that call them.
 #pragma once
 
 #include <atomic>
@@ -7,20 +6,45 @@
 
 namespace hologram::core {
 
-// From now on so many workers take part in loops; none: those that there are end, for good.
-// `may_sleep`: whether the calling thread may; browsers forbid it to the thread of a page, which
-// turns instead.
-void set_workers(int count, bool may_sleep);
+// ---- What a system provides -------------------------------------------------------------------
 
+// Sees to it that there are so many workers, which call work(), where more can be made; never
+// throws. Of those that are wanted, how many there can be.
+void want_workers(int count) noexcept;
+int possible_workers(int wanted);
+
+// The one that the calling thread runs on, if that is known; and has it run on another one, if it
+// may and has not just been told the same.
+constexpr int kNoProcessor = -1;
+int processor();
+void leave_processor();
+
+// Tells the processor that the thread turns, waiting for another one.
+void pause();
+// Turns for a moment, then sleeps, as long as the word has this value; may return before.
+void wait_while(const std::atomic<uint32_t>& word, uint32_t value);
+// Wakes at most so many of those who wait.
+void wake(const std::atomic<uint32_t>& word, uint32_t count);
+
+// ---- What parallel.cpp does with them ---------------------------------------------------------
+
+// How many there are from now on; those that are beyond 0 end, for good.
+void set_worker_count(int count);
+int worker_count();
+bool is_worker();  // whether the calling thread is one
 // What a worker does until it is to end.
 void work();
 // Of a worker that ended in the midst of that, by a trap: what it was doing has failed.
 void abandon_work();
 
-// Waits as long as the word has this value, at most so long; may return before.
+// ---- Threads of a page, which JavaScript starts -----------------------------------------------
+// Each has an instance of the module on the same memory and a stack of its own.
+
+// From now on there are so many; none: they end. `may_sleep`: whether the calling thread may;
+// browsers forbid it to the thread of a page, which turns instead.
+void set_workers(int count, bool may_sleep);
+// As wait_while, but at most so long.
 constexpr int64_t kForever = -1;
-void wait_while(const std::atomic<uint32_t>& word, uint32_t value, int64_t nanoseconds = kForever);
-// Wakes at most so many of those who wait.
-void wake(const std::atomic<uint32_t>& word, uint32_t count);
+void wait_while_for(const std::atomic<uint32_t>& word, uint32_t value, int64_t nanoseconds);
 
 }  // namespace hologram::core

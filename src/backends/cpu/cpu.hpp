@@ -1,4 +1,4 @@
-// The CPU: programs run in the block interpreter, on the caller's thread and oneTBB's.
+// The CPU: programs run in the block interpreter, on the caller's thread and workers'.
 #pragma once
 
 #include "hal/hal.hpp"

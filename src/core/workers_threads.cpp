@@ -1,0 +1,125 @@
+// Workers that are threads of the process. They are made when a loop first wants them, sleep when
+// there is none, and are there until the process ends.
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "core/parallel.hpp"
+#include "core/workers.hpp"
+
+namespace hologram::core {
+namespace {
+
+// The CPU quota of the process's cgroup (version 2, as the process sees its root), in CPUs; 0 if
+// there is none.
+double cgroup_quota() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
+  return std::strtod(quota.c_str(), nullptr) / period;
+}
+
+}  // namespace
+
+int available_threads() {
+  int count = 0;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) count = CPU_COUNT(&set);
+  if (count <= 0) count = static_cast<int>(std::thread::hardware_concurrency());
+  if (const double quota = cgroup_quota(); quota > 0)
+    count = std::min(count, static_cast<int>(std::ceil(quota)));
+  return std::max(1, count);
+}
+
+int possible_workers(int wanted) { return wanted; }
+
+// Signals are for the threads of the application.
+void want_workers(int count) noexcept {
+  static std::mutex mutex;
+  static bool failed = false;
+  const std::lock_guard lock(mutex);
+  if (failed) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    for (int there = worker_count(); there < count; there++) {
+      std::thread worker(work);
+#ifdef __linux__
+      pthread_setname_np(worker.native_handle(), "hologram");
+#endif
+      worker.detach();
+      set_worker_count(there + 1);
+    }
+  } catch (const std::exception&) {
+    failed = true;  // loops go on with those there are
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
+#endif
+}
+
+int processor() {
+#ifdef __linux__
+  return sched_getcpu();
+#else
+  return kNoProcessor;
+#endif
+}
+
+void leave_processor() {
+#ifdef __linux__
+  using Clock = std::chrono::steady_clock;
+  thread_local Clock::time_point t_last;
+  const Clock::time_point now = Clock::now();
+  const int here = sched_getcpu();
+  cpu_set_t all;
+  if (here < 0 || now - t_last < std::chrono::milliseconds(1) ||
+      sched_getaffinity(0, sizeof all, &all) != 0)
+    return;
+  t_last = now;
+  cpu_set_t others = all;
+  CPU_CLR(static_cast<size_t>(here), &others);
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+  sched_setaffinity(0, sizeof all, &all);
+#endif
+}
+
+// To sleep and be woken takes as long as a short loop: what is waited for often comes sooner.
+void wait_while(const std::atomic<uint32_t>& word, uint32_t value) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kMoment = std::chrono::microseconds(50);
+  constexpr int kTurns = 32;  // between looks at the clock
+  const auto end = Clock::now() + kMoment;
+  do {
+    for (int i = 0; i < kTurns; i++) {
+      if (word.load(std::memory_order_acquire) != value) return;
+      pause();
+    }
+  } while (Clock::now() < end);
+  word.wait(value, std::memory_order_acquire);
+}
+
+void wake(const std::atomic<uint32_t>& word, uint32_t count) {
+  auto& waited_for = const_cast<std::atomic<uint32_t>&>(word);
+  constexpr uint32_t kFew = 4;
+  if (count >= kFew) return waited_for.notify_all();
+  for (uint32_t k = 0; k < count; k++) waited_for.notify_one();
+}
+
+}  // namespace hologram::core

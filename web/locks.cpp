@@ -162,8 +162,8 @@ int sched_yield() { return 0; }
 int emscripten_is_main_runtime_thread() { return 0; }  // which would have messages to look after
 int emscripten_futex_wait(volatile void* word, uint32_t value, double milliseconds) {
   const bool forever = milliseconds > 1e12;
-  wait_while(*static_cast<Word*>(const_cast<void*>(word)), value,
-             forever ? kForever : static_cast<int64_t>(milliseconds * 1e6));
+  wait_while_for(*static_cast<Word*>(const_cast<void*>(word)), value,
+                 forever ? kForever : static_cast<int64_t>(milliseconds * 1e6));
   return 0;
 }
 int emscripten_futex_wake(volatile void* word, int count) {
@@ -175,7 +175,7 @@ void emscripten_thread_sleep(double milliseconds) {
   timespec now{}, until{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   do {
-    wait_while(never, 0, static_cast<int64_t>(milliseconds * 1e6));
+    wait_while_for(never, 0, static_cast<int64_t>(milliseconds * 1e6));
     clock_gettime(CLOCK_MONOTONIC, &until);
   } while (static_cast<double>(until.tv_sec - now.tv_sec) * 1e3 +
                static_cast<double>(until.tv_nsec - now.tv_nsec) * 1e-6 <

@@ -193,7 +193,7 @@ class ClStream final : public hal::Stream {
   };
   void watch(const ClProgram& program, const hal::Launch& launch, uint64_t total);
   bool finish(const Owned<Event>& event, const hal::Deadline& deadline, const Progress* progress);
-  void start(core::FunctionRef<void(Queue*)> command);
+  void enqueue(core::FunctionRef<void(Queue*)> command);
   void mark();
   int32_t status_of(const Pending& pending) const;
   StopWord& stop_word();

@@ -80,14 +80,14 @@ void ClStream::launch(const hal::Launch& launch) {
   if (launch.timed != 0) timed_.push_back({launch.timed, program.enqueue_watched(launch, part), 0});
   else {
     program.uses(launch, uses_);
-    start([&](Queue* queue) { program.enqueue(queue, launch, part, nullptr); });
+    enqueue([&](Queue* queue) { program.enqueue(queue, launch, part, nullptr); });
     return;
   }
   unmarked_[Order::kMain] = true;
 }
 
 // A command whose uses are there.
-void ClStream::start(core::FunctionRef<void(Queue*)> command) {
+void ClStream::enqueue(core::FunctionRef<void(Queue*)> command) {
   unmarked_[session_->start(uses_, command)] = true;
 }
 
@@ -211,7 +211,7 @@ void ClStream::copy(hal::Binding to, hal::Binding from) {
                                 target + to.offset, 0, nullptr, nullptr),
         "clEnqueueReadBuffer");
   uses_ = {use_of(from, false), use_of(to, true)};
-  start([&](Queue* queue) {
+  enqueue([&](Queue* queue) {
     session_->check(api.clEnqueueCopyBuffer(queue, memory_of(from), memory_of(to), from.offset,
                                             to.offset, from.size, 0, nullptr, nullptr),
                     "clEnqueueCopyBuffer");
@@ -224,7 +224,7 @@ void ClStream::fill(hal::Binding where, uint32_t pattern) {
   if (failure_ || broken_ || bytes == 0) return;
   session_->refuse_if_busy();
   uses_ = {use_of(where, true)};
-  start([&](Queue* queue) {
+  enqueue([&](Queue* queue) {
     session_->check(
         session_->api().clEnqueueFillBuffer(queue, memory_of(where), &pattern, sizeof pattern,
                                             where.offset, bytes, 0, nullptr, nullptr),

@@ -128,7 +128,8 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
       return "the assembler fails: " + errors.first;
     auto code = std::make_unique<Code>(holder);
     if (listing != nullptr) listing->assign(logger.data(), logger.dataSize());
-    return std::make_shared<const Compiled>(std::move(code), analysis.grouped, module.workgroup);
+    return std::make_shared<const Compiled>(std::move(code), analysis.grouped, module.workgroup,
+                                            expanded.body.insts.size());
   } catch (const Refused& refused) {
     return refused.reason;
   }

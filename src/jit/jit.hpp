@@ -24,7 +24,9 @@ class Code;  // memory that may be executed
 
 class Compiled {
  public:
-  Compiled(std::unique_ptr<Code> code, bool grouped, std::array<uint32_t, 3> workgroup);
+  // `instructions`: of a lane, with functions replaced.
+  Compiled(std::unique_ptr<Code> code, bool grouped, std::array<uint32_t, 3> workgroup,
+           uint64_t instructions);
   ~Compiled();
   interp::Outcome run(const interp::Launch& launch, core::Threads& threads) const;
   size_t bytes() const;
@@ -33,6 +35,7 @@ class Compiled {
   std::unique_ptr<Code> code_;
   bool grouped_;
   std::array<uint32_t, 3> workgroup_;
+  uint64_t lanes_worth_a_thread_;
 };
 
 // The code, or why the program stays with the interpreter: "its lanes share memory". `module` is

@@ -16,7 +16,9 @@ namespace {
 constexpr uint64_t kLanes = 16384;      // of a call, between looks at the clock
 constexpr uint64_t kMostLanes = 65536;  // where there are many calls
 constexpr uint64_t kGroups = 64;        // the same for workgroups
-constexpr uint64_t kLanesWorthAThread = 8192;
+// Of a program of so many instructions; less of longer ones.
+constexpr uint64_t kLanesWorthAThread = 8192, kOfInstructions = 16, kLeastWorthAThread = 1024;
+constexpr uint64_t kLanesTogether = 256;     // parts are multiples of these
 constexpr uint64_t kLanesWorthACall = 1024;  // of groups, whose lanes do several elements each
 constexpr uint64_t kPartsAThread = 4;
 
@@ -53,8 +55,14 @@ uint64_t more_fuel(Frame* frame) { return static_cast<Watch*>(frame->watch)->loo
 
 }  // namespace
 
-Compiled::Compiled(std::unique_ptr<Code> code, bool grouped, std::array<uint32_t, 3> workgroup)
-    : code_(std::move(code)), grouped_(grouped), workgroup_(workgroup) {}
+Compiled::Compiled(std::unique_ptr<Code> code, bool grouped, std::array<uint32_t, 3> workgroup,
+                   uint64_t instructions)
+    : code_(std::move(code)),
+      grouped_(grouped),
+      workgroup_(workgroup),
+      lanes_worth_a_thread_(
+          std::clamp(kLanesWorthAThread * kOfInstructions / std::max<uint64_t>(instructions, 1),
+                     kLeastWorthAThread, kLanesWorthAThread)) {}
 Compiled::~Compiled() = default;
 
 size_t Compiled::bytes() const { return code_->bytes(); }
@@ -92,11 +100,15 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
 
   // Short rows are taken several at a time, long ones are cut.
   const uint64_t parts = static_cast<uint64_t>(threads.count()) * kPartsAThread;
-  uint64_t most = along_x >= kMostLanes * parts * 2 ? kMostLanes : kLanes;
+  const auto equal = [&](uint64_t count) { return (count + parts - 1) / parts; };
+  uint64_t most = kMostLanes;
   if (grouped_) {
     // Groups are few, and equal parts of them end together.
     const uint64_t least = std::max<uint64_t>(1, kLanesWorthACall / lanes);
-    most = std::clamp((along_x + parts - 1) / parts, least, std::max(least, kGroups));
+    most = std::clamp(equal(along_x), least, std::max(least, kGroups));
+  } else if (along_x < kMostLanes * parts * 2) {
+    most = (equal(along_x * rows) + kLanesTogether - 1) / kLanesTogether * kLanesTogether;
+    most = std::clamp(most, lanes_worth_a_thread_, kLanes);
   }
   const uint64_t cuts = (along_x + most - 1) / most;
   const uint64_t part = cuts == 1 ? along_x : most;
@@ -112,7 +124,7 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
       call(item / cuts, item / cuts + 1, x, std::min(along_x, x + part));
     }
   };
-  const uint64_t worth = grouped_ ? kLanesWorthACall : kLanesWorthAThread;
+  const uint64_t worth = grouped_ ? kLanesWorthACall : lanes_worth_a_thread_;
   const uint64_t grain = std::max<uint64_t>(1, worth / (part * lanes));
   try {
     threads.run(rows * cuts, grain, body);

@@ -220,11 +220,18 @@ export class Hologram {
   // The same, for what has to look at values while it is put together: the shape of nonzero's result
   // is not known before, on a GPU.
   async evaluate(text, inputs = {}) {
-    const request = JSON.stringify({ text, inputs: this._inputs(inputs) });
-    const done = await this.#again(() => this.#with(request, this.#exports.hg_evaluate));
-    const all = this.#outputs(JSON.parse(done));
-    const names = Object.keys(all);
-    return names.length === 1 ? all[names[0]] : all;
+    // Until it is done nobody else may hold them, and the request has but their handles.
+    const tensors = Object.entries(inputs).map(([name, value]) =>
+      [name, typeof value === 'object' && !(value instanceof Tensor) ? this.tensor(value) : value]);
+    const request = JSON.stringify({ text, inputs: this._inputs(Object.fromEntries(tensors)) });
+    try {
+      const done = await this.#again(() => this.#with(request, this.#exports.hg_evaluate));
+      const all = this.#outputs(JSON.parse(done));
+      const names = Object.keys(all);
+      return names.length === 1 ? all[names[0]] : all;
+    } finally {
+      for (const [name, value] of tensors) if (value !== inputs[name]) value.dispose();
+    }
   }
 
   // A function of expressions by its name; the last argument may be an object of named arguments.
@@ -372,7 +379,7 @@ export class Hologram {
           done = call();
           if (done !== NOT_YET) text = this.#text(done);
         } finally {
-          this.#exports.hg_attempted();
+          this.#exports.hg_attempted(done === NOT_YET ? 1 : 0);
         }
         if (done !== NOT_YET) return text;
         await this.#gpu.quiet();

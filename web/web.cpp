@@ -217,12 +217,16 @@ EMSCRIPTEN_KEEPALIVE void hg_close() {
 }
 
 // What is called between hg_attempt and hg_attempted may return kNotYet; it is called again, once
-// the values that it needs are there, between others of these, the first of which says `again`.
+// the values that it needs are there, between others of these, the first of which says `again`. So
+// does the second where that is still to come; else what was brought for it is let go.
 EMSCRIPTEN_KEEPALIVE void hg_attempt(uint32_t again) {
   if (again == 0) values.emplace();
   attempt.emplace(*values);
 }
-EMSCRIPTEN_KEEPALIVE void hg_attempted() { attempt.reset(); }
+EMSCRIPTEN_KEEPALIVE void hg_attempted(uint32_t again) {
+  attempt.reset();
+  if (again == 0) values.reset();
+}
 
 // Throws what went wrong on the device, as far as it is known.
 EMSCRIPTEN_KEEPALIVE uint32_t hg_check() {

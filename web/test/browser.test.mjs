@@ -133,6 +133,15 @@ test('what needs values while it is put together waits, or says so', { skip }, a
   assert.match(error.remedy, /hg\.evaluate/);
 });
 
+test('what such a call is given stays until it is done', { skip }, async () => {
+  for (let i = 0; i < 20; i++) {
+    await page.evaluate(() => { globalThis.found = hg.evaluate('nonzero(x + y)', { x: [0, 3, 0, 4, 5], y: hg.tensor([0, 0, 0, 0, 1]) }); });
+    await page.send('HeapProfiler.collectGarbage');
+    assert.deepEqual(await page.evaluate(async () =>
+      (await (await globalThis.found).array()).flat().map(Number)), [1, 3, 4]);
+  }
+});
+
 test('errors of the work come with what is read next', { skip }, async () => {
   const error = await failure(() => hg.eval('take(x, i)', { x: [1, 2, 3], i: hg.tensor([7n]) }).data());
   assert.match(error.message, /take/);

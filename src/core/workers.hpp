@@ -23,12 +23,12 @@ void leave_processor();
 void pause();
 // Turns for a moment, then sleeps, as long as the word has this value; may return before.
 void wait_while(const std::atomic<uint32_t>& word, uint32_t value);
-// Wakes at most so many of those who wait.
+// Wakes so many of those who wait, or more.
 void wake(const std::atomic<uint32_t>& word, uint32_t count);
 
 // ---- What parallel.cpp does with them ---------------------------------------------------------
 
-// How many there are from now on; those that are beyond 0 end, for good.
+// How many there are from now on; if none, those there were end, for good.
 void set_worker_count(int count);
 int worker_count();
 bool is_worker();  // whether the calling thread is one

@@ -28,8 +28,8 @@ Session::Session(const Found& found)
 
 size_t Session::start(std::span<const Order::Use> uses, core::FunctionRef<void(Queue*)> command) {
   const std::lock_guard lock(order_mutex_);
-  if (queues_[Order::kAside] == nullptr) {
-    command(queues_[Order::kMain].get());
+  if (keeps_times_) {
+    command(joined());
     return Order::kMain;
   }
   const Order::Step step = order_.next(uses);
@@ -41,6 +41,10 @@ size_t Session::start(std::span<const Order::Use> uses, core::FunctionRef<void(Q
 
 Queue* Session::queue() {
   const std::lock_guard lock(order_mutex_);
+  return joined();
+}
+
+Queue* Session::joined() {
   if (order_.join()) wait_for_other(Order::kMain);
   return queues_[Order::kMain].get();
 }
@@ -79,7 +83,6 @@ void Session::keep_times() {
                    api_.clReleaseCommandQueue);
   check(status, "clCreateCommandQueue");
   queues_[Order::kMain] = std::move(queue);
-  queues_[Order::kAside] = {};
   keeps_times_ = true;
 }
 

@@ -82,6 +82,7 @@ class Session {
   void refuse_if_busy();
 
  private:
+  Queue* joined();
   void wait_for_other(size_t queue);
 
   const Api& api_;

@@ -66,11 +66,20 @@ HOLOGRAM_EXPANSIONS_INLINE F flip_sign(F x, F sign) {
   return from_bits(bits(x) ^ (bits(sign) & sign.uint_lit(Format<F::width>::sign)));
 }
 
+// n + bias at the place of an exponent, for an integral n within twice its range. The last bit of
+// the anchor has the weight 1; all others are shifted out.
+template <class F>
+HOLOGRAM_EXPANSIONS_INLINE auto in_exponent(F n, int bias) {
+  constexpr int kBits = Format<F::width>::mantissa_bits;
+  constexpr double kAnchor = 1.5 * static_cast<double>(uint64_t{1} << kBits);
+  return shift_left<kBits>(bits(n + n.lit(kAnchor + bias)));
+}
+
 // 2^n for an integral n within the normal range.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F power_of_two(F n) {
   using T = Format<F::width>;
-  return from_bits(as_uint(shift_left<T::mantissa_bits>(to_int(n) + n.int_lit(T::bias))));
+  return from_bits(in_exponent(n, T::bias));
 }
 
 // An unevaluated sum hi + lo, |lo| at most half an ulp of hi.

@@ -15,46 +15,43 @@ struct ErfConstants;
 
 template <>
 struct ErfConstants<32> {
-  // erf(x)/x - 1 in x^2 for |x| <= 1; relative error of erf 2^-29.3.
-  static constexpr double inner[] = {0x1.06eba8p-3, -0x1.81273ep-2,  0x1.ce2cf2p-4, -0x1.b7f88cp-6,
-                                     0x1.540172p-8, -0x1.a3d812p-11, 0x1.4917a4p-14};
-  // -log(1 - erf(x)) in x - 1 for 1 <= x <= 3.95, where erf reaches 1; relative error of erf
-  // 2^-26.6.
-  static constexpr double outer[] = {0x1.d97fcp0,    0x1.51c9bp1,   0x1.afabbap-1,  0x1.547d16p-5,
-                                     -0x1.4934e6p-7, 0x1.07bad6p-9, -0x1.2fa81p-12, 0x1.6c0696p-16};
+  static constexpr double first = -0x1.20dd76p0;  // -2/sqrt(pi)
+  // log(1 - erf(x))/x - first for 0 < x <= 3.95, where erf reaches 1; relative error of erf
+  // 2^-27.4.
+  static constexpr double rest[] = {0x1.d0e17cp-25, -0x1.45f2fap-1,  -0x1.a4fa5ep-4,
+                                    0x1.39cdc6p-6,  0x1.505fcp-13,   -0x1.b5004ap-10,
+                                    0x1.4bc9e6p-11, -0x1.ed6c4ap-14, 0x1.3696a8p-17};
   static constexpr double one = 3.95;
 };
 
 template <>
 struct ErfConstants<64> {
-  // Relative error of erf 2^-56.0.
-  static constexpr double inner[] = {
-      0x1.06eba8214db68p-3,  -0x1.812746b0379b2p-2,  0x1.ce2f21a0408d1p-4,  -0x1.b82ce311ee09bp-6,
-      0x1.565bccf7e2856p-8,  -0x1.c02db0149d904p-11, 0x1.f9a2b75531772p-14, -0x1.f4ca204c771c5p-17,
-      0x1.b97e44280cfb9p-20, -0x1.5bfe76384472p-23,  0x1.d6e3ddfeb1f49p-27, -0x1.ab15c51d2ebebp-31};
-  // For 1 <= x <= 5.95; relative error of erf 2^-57.6.
-  static constexpr double outer[] = {
-      0x1.d97fbf27aa2a1p0,    0x1.51c9b0006c237p1,    0x1.afabc11a29553p-1,
-      0x1.5477f09c109cbp-5,   -0x1.48c9d3ed5a5a8p-7,  0x1.033f65e9c1d97p-9,
-      -0x1.f1b3989457356p-13, -0x1.b8dd43403c843p-16, 0x1.c7a4bfbc31514p-16,
-      -0x1.4263ae92ef9d5p-17, 0x1.145193fa35459p-19,  -0x1.31016e940774cp-23,
-      -0x1.a52c327f55215p-24, 0x1.c0fe1f1185d48p-25,  -0x1.017bb461cfa78p-26,
-      0x1.8c0da5d70ea01p-29,  -0x1.97e4d9ad15704p-32, 0x1.ff60602251fd5p-36,
-      -0x1.277542ec65cafp-40};
+  static constexpr double first = -0x1.20dd750429b6dp0;
+  // For 0 < x <= 5.95; relative error of erf 2^-57.2.
+  static constexpr double rest[] = {
+      -0x1.67898014b3fd8p-57, -0x1.45f306dc9c897p-1,  -0x1.a4f4e2a1b207ap-4,
+      0x1.39668593d7c94p-6,   0x1.b6b68bee60c47p-13,  -0x1.bca67bd0ee587p-10,
+      0x1.35654f999f6bcp-11,  -0x1.b22bc1fb08adap-16, -0x1.0e7f9c0c71c7p-14,
+      0x1.f2afd1cf67f9p-16,   -0x1.c950f556b7fp-19,   -0x1.7c8660f46b638p-19,
+      0x1.d37d966e1afcp-20,   -0x1.692916f35ab3fp-22, -0x1.269b5c96d1252p-23,
+      0x1.306fccfbad4b1p-23,  -0x1.1a53cd57ddd3bp-24, 0x1.682415184d10ep-26,
+      -0x1.5771f3817540dp-28, 0x1.f34f502a39a99p-31,  -0x1.1288bd4fed974p-33,
+      0x1.bbb8bceed524p-37,   -0x1.f1fa37e3f625ep-41, 0x1.5ad68c18e61e5p-45,
+      -0x1.c3a1a3743ae44p-51};
   static constexpr double one = 5.95;
 };
 
-// An odd polynomial up to 1; beyond, 1 - exp(-P(x - 1)), where an error of P counts at most for the
-// sixth part.
+// 1 - exp(P(x)), by way of expm1, where nothing cancels. P is log(1 - erf(x)), an error of which
+// counts for less and less.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F erf(F x) {
   using T = ErfConstants<F::width>;
-  const F a = abs(x);
-  const F inner = fma(a, polynomial(a * a, T::inner), a);
-  const F high = x.lit(T::one);
+  const F a = abs(x), high = x.lit(T::one);
   const F clamped = select(a > high, high, a);
-  const F outer = x.lit(1) - exp_usual(-polynomial(clamped - x.lit(1), T::outer));
-  return flip_sign(select(a > x.lit(1), outer, inner), x);
+  const auto [n, r] =
+      reduce_exp(fma(clamped, x.lit(T::first), clamped * polynomial(clamped, T::rest)));
+  const F minus = scale(x.lit(-1), n);  // -2^n
+  return flip_sign(fma(minus, expm1_reduced(r), minus + x.lit(1)), x);
 }
 
 HOLOGRAM_EXPANSIONS_END;

@@ -69,7 +69,7 @@ HOLOGRAM_EXPANSIONS_INLINE F expm1_reduced(F r) {
 // p 2^n for p near 1 where the result is a normal number.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F scale(F p, F n) {
-  return from_bits(bits(p) + as_uint(shift_left<Format<F::width>::mantissa_bits>(to_int(n))));
+  return from_bits(bits(p) + in_exponent(n, 0));
 }
 
 // p 2^n rounded once, for |n| up to twice the exponent range: denormal, or infinite if too large.

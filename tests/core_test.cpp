@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -139,6 +141,30 @@ TEST(Threads, LoopsAfterPausesOfAnyLength) {
     threads.run(12, 1, [&](uint64_t begin, uint64_t end) { sum += begin + end; });
     ASSERT_EQ(sum, 144u);
   }
+}
+
+// Whether a thread other than the caller takes part in a loop, which waits for that.
+bool has_workers() {
+  core::Threads threads(2);
+  std::atomic<bool> helped{false};
+  const std::thread::id caller = std::this_thread::get_id();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  threads.run(2, 1, [&](uint64_t, uint64_t) {
+    if (std::this_thread::get_id() != caller) helped = true;
+    while (!helped && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  });
+  return helped;
+}
+
+TEST(Workers, AForkedProcessHasItsOwn) {
+  ASSERT_TRUE(has_workers());
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(has_workers() ? 0 : 1);
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(has_workers());
 }
 
 TEST(Nearest, FindsWhatWasMeant) {

@@ -34,10 +34,8 @@ int64_t count_of(const Shape& shape) {
     if (n < 0) throw core::error(core::Text::BadShape, to_string(shape), kMaxRank);
     if (n == 0) {
       zero = true;
-    } else if (count > kMax / n) {
+    } else if (__builtin_mul_overflow(count, n, &count) || count > kMax) {
       throw core::error(core::Text::BadShape, to_string(shape), kMaxRank);
-    } else {
-      count *= n;
     }
   }
   return zero ? 0 : count;

@@ -70,9 +70,8 @@ class Loop {
   Loop(FunctionRef<void(uint64_t, uint64_t)> body, uint64_t n, uint64_t size, int threads)
       : body_(body),
         n_(n),
-        size_(size),
-        pieces_(static_cast<uint32_t>((n + size - 1) / size)),
-        count_(std::min(static_cast<uint32_t>(threads), kShares)) {
+        count_(std::min(static_cast<uint32_t>(threads), kShares)),
+        pieces_(pieces_of(n, size, static_cast<uint32_t>(threads))) {
     const auto from = [&](uint32_t s) {
       return static_cast<uint32_t>(uint64_t{pieces_} * s / count_);
     };
@@ -110,10 +109,17 @@ class Loop {
   }
 
  private:
-  void run(uint32_t piece) const {
-    const uint64_t begin = piece * size_;
-    body_(begin, std::min(n_, begin + size_));
+  // As many for each thread where that makes shares more equal.
+  static uint32_t pieces_of(uint64_t n, uint64_t size, uint32_t threads) {
+    const auto pieces = static_cast<uint32_t>((n + size - 1) / size);
+    constexpr uint64_t kMany = 4;
+    return pieces < threads || n / pieces < kMany ? pieces : pieces - pieces % threads;
   }
+  // Pieces are as equal as can be, and so are shares of them.
+  uint64_t begin_of(uint64_t piece) const {
+    return n_ / pieces_ * piece + n_ % pieces_ * piece / pieces_;
+  }
+  void run(uint32_t piece) const { body_(begin_of(piece), begin_of(piece + 1)); }
 
   // Whether pieces are left, to those whose they are.
   bool take_from_others(uint32_t thread, bool patient) {
@@ -129,8 +135,8 @@ class Loop {
   }
 
   const FunctionRef<void(uint64_t, uint64_t)> body_;
-  const uint64_t n_, size_;
-  const uint32_t pieces_, count_;
+  const uint64_t n_;
+  const uint32_t count_, pieces_;
   std::array<Share, kShares> shares_;
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
@@ -207,6 +213,17 @@ void set_worker_count(int count) {
   if (count > 0) return;
   g_ended = true;
   call_workers(UINT32_MAX);
+}
+
+// Where others were at work when the process was forked, their loops stayed behind with them.
+void forget_workers() {
+  g_workers = 0;
+  g_begun = 0;
+  g_alone = 0;
+  for (Door& door : g_doors) {
+    door.state = 0;
+    door.taken = false;
+  }
 }
 
 int worker_count() { return g_workers.load(std::memory_order_relaxed); }

@@ -31,6 +31,8 @@ void wake(const std::atomic<uint32_t>& word, uint32_t count);
 // How many there are from now on; if none, those there were end, for good.
 void set_worker_count(int count);
 int worker_count();
+// In a process that was forked: the workers stayed behind.
+void forget_workers();
 bool is_worker();  // whether the calling thread is one
 // What a worker does until it is to end.
 void work();

@@ -28,6 +28,17 @@ double cgroup_quota() {
   return std::strtod(quota.c_str(), nullptr) / period;
 }
 
+std::mutex g_making;  // of workers
+
+// A process that is forked has the thread that did it, and makes workers of its own.
+void mind_forks() {
+  pthread_atfork([] { g_making.lock(); }, [] { g_making.unlock(); },
+                 [] {
+                   g_making.unlock();
+                   forget_workers();
+                 });
+}
+
 }  // namespace
 
 int available_threads() {
@@ -44,9 +55,10 @@ int possible_workers(int wanted) { return wanted; }
 
 // Signals are for the threads of the application.
 void want_workers(int count) noexcept {
-  static std::mutex mutex;
   static bool failed = false;
-  const std::lock_guard lock(mutex);
+  static std::once_flag once;
+  std::call_once(once, mind_forks);
+  const std::lock_guard lock(g_making);
   if (failed) return;
   sigset_t all, before;
   sigfillset(&all);

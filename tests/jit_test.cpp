@@ -342,6 +342,31 @@ TEST_F(Jit, ConversionsFromEveryElementToEveryOther) {
     }
 }
 
+// Larger than caches: whole vectors go to memory by themselves, where they are aligned.
+TEST_F(Jit, ResultsOfMoreThanCachesHold) {
+  constexpr size_t kBytes = 40 << 20;
+  for (const DType type : {DType::F32, DType::I64, DType::F16})
+    for (const size_t offset : {size_t{0}, size_t{8}}) {
+      const auto n = static_cast<int64_t>(kBytes / size_of(type)) - 5;
+      const Program program =
+          Program::parse(fmt::format("program p(in x: {0}[n], out y: {0}[n]) lanes(n) {{ "
+                                     "y[global_id.x] = x[global_id.x] * x[0] }}",
+                                     name_of(type)));
+      std::vector<uint64_t> x(kBytes / 8), expected(kBytes / 8 + 2, 7), made(expected);
+      for (size_t i = 0; i < x.size(); i++) x[i] = i * 0x9e3779b97f4a7c15u >> 3;
+      const auto run = [&](const Executor& executor, std::vector<uint64_t>& y) {
+        auto* const to = reinterpret_cast<std::byte*>(y.data()) + offset;
+        executor.run(program, {{"x", Array::borrow(type, {n}, x.data())},
+                               {"y", Array::borrow(type, {n}, static_cast<void*>(to))}});
+      };
+      for (const Both& both : instruction_sets()) {
+        run(both.interpreted, expected);
+        run(both.compiled, made);
+        EXPECT_EQ(expected, made) << both.target.name << " " << name_of(type) << " " << offset;
+      }
+    }
+}
+
 TEST_F(Jit, ReductionsOfWorkgroups) {
   for (const std::string_view combine : {"add", "mul", "min", "max", "and", "or", "xor"})
     for (const DType type : kComputes) {

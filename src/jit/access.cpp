@@ -1,4 +1,6 @@
 // Loads and stores.
+#include <algorithm>
+
 #include "jit/compiler.hpp"
 
 namespace hologram::jit {
@@ -205,16 +207,22 @@ void Compiler::load_any(const Inst& i) {
 
 void Compiler::store(const Inst& i) {
   if (!neighbours(i.args[0])) bail_ = Label();
-  if (form(i.args[0]) == Form::Uniform && store_uniform(i)) return;
+  if (store_uniform(i)) return;
   if (neighbours(i.args[0])) store_neighbours(i);
   else store_any(i);
 }
 
-// One value at one place: some lane is there to write it, or this block would have been left out.
-bool Compiler::store_uniform(const Inst& i) {
+// One value at one place, as it stands in a register.
+bool Compiler::is_stored_once(const Inst& i) const {
   const DType stored = module_.buffers[i.slot].type;
   const bool narrow_float = is_float(stored) && stored != i.type;
-  if (form(i.args[1]) != Form::Uniform || narrow_float) return false;
+  return form(i.args[0]) == Form::Uniform && form(i.args[1]) == Form::Uniform && !narrow_float;
+}
+
+// Some lane is there to write it, or this block would have been left out.
+bool Compiler::store_uniform(const Inst& i) {
+  if (!is_stored_once(i)) return false;
+  const DType stored = module_.buffers[i.slot].type;
   const auto element = static_cast<uint32_t>(size_of(stored));
   const BaseReg index = extended(i.args[0]);
   BaseReg r;
@@ -260,6 +268,30 @@ bool Compiler::calculates_long(const Region& r) const {
   return work >= kLong * loads;
 }
 
+// The vectors of a chunk, and on to `done`, where a launch writes more than caches hold. A buffer
+// that is read, too, is in them.
+void Compiler::store_past_caches(uint32_t slot, const Address& first,
+                                 std::span<const Operand> values, Label done) {
+  const DType stored = module_.buffers[slot].type;
+  const uint32_t bytes = target_.vector_bytes(stored);
+  const auto is_read = [slot](const Inst& i) { return i.op == Op::Load && i.slot == slot; };
+  const auto& insts = module_.body.insts;
+  if (bytes == 0 || std::any_of(insts.begin(), insts.end(), is_read)) return;
+  const Label cached = label();
+  const BaseReg odd = target_.scalar();
+  target_.address_of(odd, first);
+  target_.scalar_op(Op::Or, DType::U64, odd, odd, cached_);
+  target_.scalar_op(Op::And, DType::U64, odd, odd, asmjit::imm(bytes - 1));
+  target_.jump_if(Cond::NotEqual, odd, asmjit::imm(0), true, cached);
+  Address at = first;
+  for (const Operand& value : values) {
+    target_.store_past_caches(stored, at, value);
+    at.bytes += static_cast<int32_t>(target_.width * at.element);
+  }
+  target_.jump(done);
+  bind(cached);
+}
+
 void Compiler::store_neighbours(const Inst& i) {
   const DType stored = module_.buffers[i.slot].type;
   const BaseReg index = extended(i.args[0]);
@@ -279,12 +311,18 @@ void Compiler::store_neighbours(const Inst& i) {
     target_.jump(end);
     bind(some);
   }
-  // A processor that is to write a line without having it stops when a few of them are on their
-  // way, and stores that follow each other closely get there at once.
-  if (all_inside) announce(address(0), unroll_ * target_.width, true);
-  for (uint32_t k = 0; k < unroll_; k++)
-    target_.store_run(stored, address(k), operand(i.args[1], k),
-                      all_inside ? BaseReg() : inside(i, k));
+  if (all_inside) {
+    std::array<Operand, kMaxUnroll> values;
+    for (uint32_t k = 0; k < unroll_; k++) values[k] = operand(i.args[1], k);
+    store_past_caches(i.slot, address(0), {values.data(), unroll_}, end);
+    // A processor that is to write a line without having it stops when a few of them are on their
+    // way, and stores that follow each other closely get there at once.
+    announce(address(0), unroll_ * target_.width, true);
+    for (uint32_t k = 0; k < unroll_; k++) target_.store_run(stored, address(k), values[k], {});
+  } else {
+    for (uint32_t k = 0; k < unroll_; k++)
+      target_.store_run(stored, address(k), operand(i.args[1], k), inside(i, k));
+  }
   bind(end);
 }
 

@@ -69,6 +69,7 @@ void Compiler::load_parameters() {
     }
     if (i.op == Op::Length) measured.insert(i.slot);
   }
+  if (target_.stores_past_caches()) load(cached_, offsetof(Frame, cached));
   for (const uint32_t slot : accessed) {
     data_[slot] = target_.scalar();
     target_.load_scalar(
@@ -329,6 +330,7 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
   bail_from_ = 0;
   chunk(r, guard);
   bail_ = Label();
+  if (analysis_.grouped && group_lanes_ == lanes()) return;
   target_.scalar_op(Op::Add, DType::I64, x_, x_, step);
   target_.jump_if(Cond::LessEqual, x_, last, true, whole);
   if (analysis_.grouped) return;

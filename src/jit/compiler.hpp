@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -91,15 +92,19 @@ class Compiler {
   void emit(uint32_t begin, uint32_t end);
   void instruction(uint32_t at);
   uint32_t branch(uint32_t at);
+  bool stores_for_all(uint32_t at) const;
   void uniform_branch(uint32_t at);
   void masked_branch(uint32_t at, const std::vector<BaseReg>& condition);
   void emit_masked(const std::vector<BaseReg>& masks, uint32_t begin, uint32_t end);
   bool splits(uint32_t at) const;
   void split_branch(uint32_t at);
+  bool is_sums(uint32_t begin, uint32_t end) const;
+  void emit_sums(uint32_t begin, uint32_t end, BaseReg left);
   uint32_t loop(uint32_t at);
   void check_rounds(const Inst& i);
   void declare(const Inst& i);
   void assign(uint32_t at);
+  void assign_vector(uint32_t at, uint32_t k);
   void get(uint32_t at);
 
   // values.cpp
@@ -114,7 +119,8 @@ class Compiler {
   void uniform(const Inst& i);
   bool uniform_integer(const Inst& i);
   void prepare_divisor(uint32_t value);
-  bool negated(uint32_t at) const;
+  bool absorbed(uint32_t at) const;
+  BaseReg with_absorbed(const Inst& i, size_t which, uint32_t k);
   void varying(uint32_t at);
   std::optional<BaseReg> compute(uint32_t at, uint32_t k, uint32_t dies);
   uint32_t dying(uint32_t at) const;
@@ -127,9 +133,12 @@ class Compiler {
   void load_neighbours(uint32_t at);
   void load_any(const Inst& i);
   void store(const Inst& i);
+  bool is_stored_once(const Inst& i) const;
   bool store_uniform(const Inst& i);
   void store_neighbours(const Inst& i);
   void announce(const Address& first, uint32_t elements, bool stores);
+  void store_past_caches(uint32_t slot, const Address& first, std::span<const Operand> values,
+                         Label done);
   bool calculates_long(const Region& r) const;
   void store_any(const Inst& i);
   Address run_address(uint32_t slot, BaseReg index);
@@ -170,7 +179,7 @@ class Compiler {
   BaseReg x_;                    // the first lane of the chunk: in the grid, or in its workgroup
   std::vector<Operand> kept_;    // lanes that a reduction combines, if a chunk has them all
   BaseReg group_, group_start_;  // grouped: the workgroup, its first lane
-  BaseReg fuel_;
+  BaseReg fuel_, cached_;
   Label stop_;
   std::vector<std::pair<Label, Label>> refuel_;  // the way there and back
   uint32_t recomputed_before_ = 0;

@@ -60,6 +60,8 @@ bool Compiler::splits(uint32_t at) const {
 uint32_t Compiler::branch(uint32_t at) {
   if (form(inst(at).args[0]) == Form::Uniform) {
     uniform_branch(at);
+  } else if (stores_for_all(at)) {
+    emit(at + 1, analysis_.close[at]);
   } else if (splits(at)) {
     split_branch(at);
   } else {
@@ -69,6 +71,24 @@ uint32_t Compiler::branch(uint32_t at) {
     masked_branch(at, condition);
   }
   return analysis_.close[at] + 1;
+}
+
+// The first lanes of a workgroup write what is the same for all of it: one does.
+bool Compiler::stores_for_all(uint32_t at) const {
+  const Inst& c = definition(inst(at).args[0]);
+  if (!analysis_.grouped || group_lanes_ > target_.width || analysis_.otherwise[at] != kNone ||
+      c.op != Op::Lt || definition(c.args[0]).op != Op::LaneId || !is_constant(c.args[1]) ||
+      definition(c.args[0]).aux != 0 || definition(c.args[1]).imm == 0 ||
+      definition(c.args[1]).imm > target_.width)
+    return false;
+  for (uint32_t k = at + 1; k < analysis_.close[at]; k++) {
+    const Inst& i = inst(k);
+    const bool stores = i.op == Op::Store && is_stored_once(i);
+    const bool computes = i.id != kNone && form(i.id) == Form::Uniform &&
+                          (program::is_pure(i.op) || i.op == Op::Load);
+    if (!stores && !computes) return false;
+  }
+  return true;
 }
 
 void Compiler::uniform_branch(uint32_t at) {
@@ -146,8 +166,12 @@ void Compiler::split_branch(uint32_t at) {
     target_.scalar_op(Op::Min, DType::U64, left, left, most);
     test_accesses(at + 1, close, left, any);
     std::vector<BaseReg> masks(unroll_);
-    target_.first_lanes(left, masks);
-    emit_masked(masks, at + 1, close);
+    if (unroll_ > 1 && is_sums(at + 1, close)) {
+      emit_sums(at + 1, close, left);
+    } else {
+      target_.first_lanes(left, masks);
+      emit_masked(masks, at + 1, close);
+    }
     tested_ = outer;
     target_.jump(end);
   }
@@ -159,6 +183,49 @@ void Compiler::split_branch(uint32_t at) {
     masks.push_back(target_.in_register(DType::Bool, operand(condition.id, k)));
   masked_branch(at, masks);
   bind(end);
+}
+
+// Whether a block does nothing but to change variables by what waits for that.
+bool Compiler::is_sums(uint32_t begin, uint32_t end) const {
+  for (uint32_t at = begin; at < end; at++) {
+    const Inst& i = inst(at);
+    if (i.op == Op::Set) {
+      if (analysis_.waits_for[analysis_.definition[i.args[0]]] != at) return false;
+      for (uint32_t k = at + 1; k < end; k++)
+        if (inst(k).op == Op::Get && inst(k).slot == i.slot) return false;
+    } else if (i.op != Op::Get) {
+      const bool computes = i.id != kNone && (i.op == Op::Load || program::is_pure(i.op));
+      if (!computes || (form(i.id) == Form::Varying && analysis_.waits_for[at] == kNone))
+        return false;
+    }
+  }
+  return true;
+}
+
+// Of the first `left` lanes, a vector after the other as far as there are some: what is left of a
+// row is a few vectors of many.
+void Compiler::emit_sums(uint32_t begin, uint32_t end, BaseReg left) {
+  const Label done = label();
+  std::vector<uint32_t> sets;
+  const auto outer = std::exchange(masks_, std::vector<BaseReg>(unroll_));
+  const uint32_t outer_level = std::exchange(level_, ++levels_);
+  for (uint32_t at = begin; at < end; at++)
+    if (inst(at).op == Op::Set) sets.push_back(at);
+    else instruction(at);
+  for (uint32_t k = 0; k < unroll_; k++) {
+    BaseReg here = left;
+    if (k > 0) {
+      const auto before = asmjit::imm(int64_t{k} * target_.width);
+      target_.jump_if(Cond::LessEqual, left, before, true, done);
+      here = target_.scalar();
+      target_.scalar_op(Op::Sub, DType::I64, here, left, before);
+    }
+    masks_[k] = target_.first_of(here);
+    for (const uint32_t at : sets) assign_vector(at, k);
+  }
+  bind(done);
+  masks_ = outer;
+  level_ = outer_level;
 }
 
 // ---- For ----------------------------------------------------------------------------------------
@@ -260,24 +327,28 @@ void Compiler::assign(uint32_t at) {
   const Inst& i = inst(at);
   const Value& v = variables_[i.slot];
   if (analysis_.variables[i.slot] == Form::Varying) {
-    const bool all = masks_.empty() || v.level == level_;
-    const bool dies = analysis_.waits_for[analysis_.definition[i.args[0]]] == at;
-    for (uint32_t k = 0; k < unroll_; k++) {
-      const Operand now = operand(i.args[0], k);
-      if (outer_.contains(i.slot)) {
-        const Operand& was = v.vectors[k];
-        target_.to_place(i.type, was, all ? now : target_.blend(i.type, masks_[k], now, was));
-        continue;
-      }
-      const BaseReg r = v.vectors[k].as<BaseReg>();
-      if (all) target_.copy_vector(i.type, r, now);
-      else target_.merge(i.type, masks_[k], r, now, dies);
-    }
+    for (uint32_t k = 0; k < unroll_; k++) assign_vector(at, k);
   } else if (i.type == DType::F32 || i.type == DType::F64) {
     target_.copy_vector(i.type, v.vectors[0].as<BaseReg>(), operand(i.args[0], 0));
   } else {
     target_.copy(v.scalar, scalar_of(i.args[0]));
   }
+}
+
+void Compiler::assign_vector(uint32_t at, uint32_t k) {
+  const Inst& i = inst(at);
+  const Value& v = variables_[i.slot];
+  const bool all = masks_.empty() || v.level == level_;
+  const bool dies = analysis_.waits_for[analysis_.definition[i.args[0]]] == at;
+  const Operand now = operand(i.args[0], k);
+  if (outer_.contains(i.slot)) {
+    const Operand& was = v.vectors[k];
+    target_.to_place(i.type, was, all ? now : target_.blend(i.type, masks_[k], now, was));
+    return;
+  }
+  const BaseReg r = v.vectors[k].as<BaseReg>();
+  if (all) target_.copy_vector(i.type, r, now);
+  else target_.merge(i.type, masks_[k], r, now, dies);
 }
 
 // The variable's own registers, if it keeps its value as long as this one is used.

@@ -22,7 +22,8 @@ struct Frame {
   int64_t x_begin, x_end;
   int64_t row_begin, row_end;
   int64_t rows_y;
-  int64_t y, z;  // of the first row
+  int64_t y, z;     // of the first row
+  uint64_t cached;  // 0: whole vectors that are stored need not stay in the caches; or 1
   uint64_t fuel;
   uint64_t (*more_fuel)(Frame*);  // how much; 0: stop
   void* watch;

@@ -75,6 +75,7 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const uint64_t along_x = grouped_ ? grid[0] : grid[0] * workgroup_[0];
   const uint64_t rows_y = grid[1] * workgroup_[1], rows = rows_y * grid[2] * workgroup_[2];
   const uint64_t lanes = grouped_ ? workgroup_[0] : 1;
+  const uint64_t worth = grouped_ ? kLanesWorthACall : lanes_worth_a_thread_;
 
   const auto call = [&](uint64_t row, uint64_t row_end, uint64_t x, uint64_t x_end) {
     alignas(64) std::byte rows[kRows * kRowBytes];
@@ -86,8 +87,9 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
                 .row_begin = static_cast<int64_t>(row),
                 .row_end = static_cast<int64_t>(row_end),
                 .rows_y = static_cast<int64_t>(rows_y),
-                .y = static_cast<int64_t>(row % rows_y),
-                .z = static_cast<int64_t>(row / rows_y),
+                .y = row == 0 ? 0 : static_cast<int64_t>(row % rows_y),
+                .z = row == 0 ? 0 : static_cast<int64_t>(row / rows_y),
+                .cached = launch.past_caches ? 0u : 1u,
                 .fuel = kFuel,
                 .more_fuel = more_fuel,
                 .watch = &watch,
@@ -97,6 +99,16 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
       launch.progress->done.fetch_add((row_end - row) * (x_end - x) * lanes,
                                       std::memory_order_relaxed);
   };
+
+  // What one thread does in one call needs no plan.
+  if (along_x * lanes <= worth && rows <= worth && rows * along_x * lanes <= worth) {
+    try {
+      call(0, rows, 0, along_x);
+    } catch (const Stopped&) {
+      return watch.outcome;
+    }
+    return Outcome::Done;
+  }
 
   // Short rows are taken several at a time, long ones are cut.
   const uint64_t parts = static_cast<uint64_t>(threads.count()) * kPartsAThread;
@@ -124,7 +136,6 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
       call(item / cuts, item / cuts + 1, x, std::min(along_x, x + part));
     }
   };
-  const uint64_t worth = grouped_ ? kLanesWorthACall : lanes_worth_a_thread_;
   const uint64_t grain = std::max<uint64_t>(1, worth / (part * lanes));
   try {
     threads.run(rows * cuts, grain, body);

@@ -121,6 +121,18 @@ class Target {
   virtual BaseReg compare_not(Op op, DType from, std::span<const Operand> in) = 0;
   // The least or most of two floats of which none is NaN, in less time than pure() takes.
   virtual BaseReg extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) = 0;
+  // a where it is less, or more, than b, and b elsewhere, in one instruction.
+  virtual bool has_strict_extremes() const { return false; }
+  virtual BaseReg strict_extreme(Op /*op*/, DType /*type*/, const Operand& /*a*/,
+                                 const Operand& /*b*/) {
+    return {};
+  }
+  // a op (b & c), in one instruction.
+  virtual bool combines_three(DType /*type*/) const { return false; }
+  virtual BaseReg combine_three(Op /*op*/, DType /*type*/, const Operand& /*a*/,
+                                const Operand& /*b*/, const Operand& /*c*/) {
+    return {};
+  }
   // False, and no jump, where pure() takes no longer.
   virtual bool jump_if_nan(DType type, std::span<const Operand> in, Label to) = 0;
 
@@ -129,6 +141,12 @@ class Target {
   virtual BaseReg mask_and_not(BaseReg a, BaseReg b) = 0;
   // The first lanes of several vectors: a number of 64 bits, which may be below 0 or exceed them.
   virtual void first_lanes(BaseReg lanes, std::span<BaseReg> masks) = 0;
+  // Of one vector, at least one lane and less than 256.
+  virtual BaseReg first_of(BaseReg lanes) {
+    BaseReg mask;
+    first_lanes(lanes, {&mask, 1});
+    return mask;
+  }
   virtual void jump_if_none(std::span<const BaseReg> masks, Label to) = 0;
   virtual BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) = 0;
   // to = from where the mask is; `dies`: nobody else looks at `from`.
@@ -139,6 +157,12 @@ class Target {
   virtual std::optional<Operand> in_memory(DType stored, const Address& from) = 0;
   virtual BaseReg load_run(DType stored, const Address& from, BaseReg mask) = 0;
   virtual void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) = 0;
+  // Whole vectors, at an address that their size divides, to memory and not into the caches, where
+  // a line would be read before it is written to.
+  virtual bool stores_past_caches() const { return false; }
+  virtual uint32_t vector_bytes(DType /*stored*/) const { return 0; }  // 0: not of this type
+  virtual void store_past_caches(DType /*stored*/, const Address& /*to*/,
+                                 const Operand& /*value*/) {}
   // The line there will be read or written soon; it need not be in any buffer.
   virtual void announce_load(const Address& /*from*/) {}
   virtual void announce_store(const Address& /*to*/) {}

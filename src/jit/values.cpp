@@ -225,18 +225,49 @@ void Compiler::prepare_divisor(uint32_t value) {
     divisors_.insert_or_assign(value, *known);
 }
 
-// A comparison of floats of which only the opposite is asked for.
-bool Compiler::negated(uint32_t at) const {
+namespace {
+
+// Of two floats the one that is less, or more, than the other; the second where neither is, which
+// zeros of both signs are not, and NaN. That is what some processors call the minimum.
+std::optional<Op> extreme(const Inst& compares, const Inst& select) {
+  if ((compares.op != Op::Lt && compares.op != Op::Gt) || !is_float(compares.from)) return {};
+  const bool first = select.args[1] == compares.args[0] && select.args[2] == compares.args[1];
+  const bool second = select.args[1] == compares.args[1] && select.args[2] == compares.args[0];
+  if (!first && !second) return {};
+  return (compares.op == Op::Lt) == first ? Op::Min : Op::Max;
+}
+
+}  // namespace
+
+// What the only one who uses it computes along with itself: a comparison of floats of which the
+// opposite is asked for, or which chooses one of them, and bits that are combined with others.
+bool Compiler::absorbed(uint32_t at) const {
   const Inst& i = inst(at);
-  if (i.op < Op::Eq || i.op > Op::Ge || !is_float(i.from) || form(i.id) != Form::Varying)
-    return false;
+  if (i.id == kNone || form(i.id) != Form::Varying) return false;
   const Use& use = analysis_.uses[i.id];
-  return use.count == 1 && use.first == at + 1 && inst(at + 1).op == Op::Not;
+  if (use.count != 1) return false;
+  const Inst& user = inst(use.first);
+  const bool compares = i.op >= Op::Eq && i.op <= Op::Ge && is_float(i.from);
+  if (compares && user.op == Op::Not) return use.first == at + 1;
+  const bool chooses = compares && user.op == Op::Select && user.args[0] == i.id &&
+                       target_.has_strict_extremes() && extreme(i, user).has_value();
+  const bool combines = i.op == Op::And && i.type != DType::Bool &&
+                        (user.op == Op::Xor || user.op == Op::Or) &&
+                        target_.combines_three(i.type) &&
+                        (user.args[1] == i.id || definition(user.args[1]).op != Op::And);
+  if (!chooses && !combines) return false;
+  // The operands must be there still.
+  if (analysis_.waits_for[at] != kNone || analysis_.waits_for[use.first] != kNone ||
+      form(user.id) != Form::Varying)
+    return false;
+  for (uint32_t k = at + 1; k < use.first; k++)
+    if (!program::is_pure(inst(k).op)) return false;
+  return true;
 }
 
 void Compiler::varying(uint32_t at) {
   const Inst& i = inst(at);
-  if (i.id != kNone && negated(at)) return;  // done by the negation
+  if (absorbed(at)) return;
   if (const auto by = divisors_.find(i.args[1]); i.op == Op::Div && by != divisors_.end()) {
     std::array<Operand, kMaxUnroll> dividends;
     for (uint32_t k = 0; k < unroll_; k++) dividends[k] = operand(i.args[0], k);
@@ -258,17 +289,25 @@ void Compiler::varying(uint32_t at) {
 std::optional<BaseReg> Compiler::compute(uint32_t at, uint32_t k, uint32_t dies) {
   const Inst& i = inst(at);
   const size_t n = program::arity(i);
-  if (i.op == Op::Not && negated(analysis_.definition[i.args[0]])) {
-    const Inst& c = definition(i.args[0]);
-    const Operand compared[] = {operand(c.args[0], k), operand(c.args[1], k)};
-    return target_.compare_not(c.op, c.from, compared);
-  }
+  for (size_t j = 0; j < n; j++)
+    if (absorbed(analysis_.definition[i.args[j]])) return with_absorbed(i, j, k);
   std::array<Operand, 3> in;
   for (size_t j = 0; j < n; j++) in[j] = operand(i.args[j], k);
   if ((i.op == Op::Shl || i.op == Op::Shr) && is_constant(i.args[1]))
     in[1] = asmjit::imm(static_cast<int64_t>(definition(i.args[1]).imm));
   if (i.op == Op::Select) in[0] = target_.in_register(DType::Bool, in[0]);
   return target_.pure(i.op, i.type, i.from, {in.data(), n}, dies);
+}
+
+// The same, along with its operand `which`.
+BaseReg Compiler::with_absorbed(const Inst& i, size_t which, uint32_t k) {
+  const Inst& a = definition(i.args[which]);
+  const Operand in[] = {operand(a.args[0], k), operand(a.args[1], k)};
+  if (i.op == Op::Not) return target_.compare_not(a.op, a.from, in);
+  if (i.op == Op::Select)
+    return target_.strict_extreme(*extreme(a, i), i.type, operand(i.args[1], k),
+                                  operand(i.args[2], k));
+  return target_.combine_three(i.op, i.type, operand(i.args[1 - which], k), in[0], in[1]);
 }
 
 // ---- The interpreter's kernels, for the rest ----------------------------------------------------

@@ -41,6 +41,7 @@ void X86::begin() {
 }
 
 void X86::end(BaseReg status) {
+  if (fences_) cc_.sfence();
   cc_.ret(gp32(status));
   cc_.endFunc();
   give_registers(cc_, *function_, asides_, avx512_);

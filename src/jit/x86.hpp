@@ -84,11 +84,17 @@ class X86 final : public Target {
 
   BaseReg compare_not(Op op, DType from, std::span<const Operand> in) override;
   BaseReg extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) override;
+  bool has_strict_extremes() const override { return true; }
+  BaseReg strict_extreme(Op op, DType type, const Operand& a, const Operand& b) override;
+  bool combines_three(DType type) const override { return avx512_ && size_of(type) >= 4; }
+  BaseReg combine_three(Op op, DType type, const Operand& a, const Operand& b,
+                        const Operand& c) override;
   bool jump_if_nan(DType type, std::span<const Operand> in, Label to) override;
 
   BaseReg mask_and(BaseReg a, BaseReg b) override;
   BaseReg mask_and_not(BaseReg a, BaseReg b) override;
   void first_lanes(BaseReg lanes, std::span<BaseReg> masks) override;
+  BaseReg first_of(BaseReg lanes) override;
   void jump_if_none(std::span<const BaseReg> masks, Label to) override;
   BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) override;
   void merge(DType type, BaseReg mask, BaseReg to, const Operand& from, bool dies) override;
@@ -96,6 +102,9 @@ class X86 final : public Target {
   std::optional<Operand> in_memory(DType stored, const Address& from) override;
   BaseReg load_run(DType stored, const Address& from, BaseReg mask) override;
   void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) override;
+  bool stores_past_caches() const override { return true; }
+  uint32_t vector_bytes(DType stored) const override;
+  void store_past_caches(DType stored, const Address& to, const Operand& value) override;
   void announce_load(const Address& from) override { cc_.prefetcht0(memory(from, 64)); }
   void announce_store(const Address& to) override { cc_.prefetchw(memory(to, 64)); }
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
@@ -163,6 +172,7 @@ class X86 final : public Target {
   X86Compiler cc_;
   bool avx512_, wide_;
   uint32_t held_;
+  bool fences_ = false;  // stores that went past the caches, at the end
   Mem rows_[kRows];
   asmjit::FuncNode* function_ = nullptr;
   std::vector<Aside> asides_;

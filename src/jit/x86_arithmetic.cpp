@@ -184,6 +184,25 @@ BaseReg X86::least_or_most(bool max, DType type, std::span<const Operand> in) {
   return to;
 }
 
+BaseReg X86::strict_extreme(Op op, DType type, const Operand& a, const Operand& b) {
+  const bool eight = type == DType::F64;
+  const Vec x = any(type, a), to = of(type);
+  if (op == Op::Min) cc_.emit(eight ? I::kIdVminpd : I::kIdVminps, to, x, b);
+  else cc_.emit(eight ? I::kIdVmaxpd : I::kIdVmaxps, to, x, b);
+  return to;
+}
+
+BaseReg X86::combine_three(Op op, DType type, const Operand& a, const Operand& b,
+                           const Operand& c) {
+  constexpr int kFirst = 0xf0, kSecond = 0xcc, kThird = 0xaa;
+  const int both = kSecond & kThird;
+  const Vec y = any(type, b), to = of(type);
+  move(to, a);
+  cc_.emit(is_wide(type) ? I::kIdVpternlogq : I::kIdVpternlogd, to, y, c,
+           op == Op::Xor ? kFirst ^ both : kFirst | both);
+  return to;
+}
+
 BaseReg X86::extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) {
   const bool eight = type == DType::F64, max = op == Op::Max;
   const Vec x = any(type, a), to = of(type);

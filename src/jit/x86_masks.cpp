@@ -74,6 +74,17 @@ void X86::first_lanes(BaseReg lanes, std::span<BaseReg> masks) {
   }
 }
 
+BaseReg X86::first_of(BaseReg lanes) {
+  if (!avx512_) return Target::first_of(lanes);
+  // Every processor with AVX-512 has bzhi, which leaves all bits where there are fewer.
+  const Gp bits = cc_.newGpq();
+  cc_.mov(bits.r32(), (1u << width) - 1);
+  cc_.bzhi(bits.r32(), bits.r32(), gp32(lanes));
+  const BaseReg mask = vector(DType::Bool);
+  cc_.emit(width == 16 ? I::kIdKmovw : I::kIdKmovb, mask, bits.r32());
+  return mask;
+}
+
 void X86::jump_if_none(std::span<const BaseReg> masks, Label to) {
   if (avx512_) {
     BaseReg all = masks[0];

@@ -185,6 +185,15 @@ void X86::store_run(DType stored, const Address& to, const Operand& value, BaseR
   });
 }
 
+uint32_t X86::vector_bytes(DType stored) const {
+  return is_plain(stored) ? bytes(compute_type(stored)) : 0;
+}
+
+void X86::store_past_caches(DType stored, const Address& to, const Operand& value) {
+  cc_.vmovntps(memory(to, vector_bytes(stored)), any(compute_type(stored), value));
+  fences_ = true;
+}
+
 Operand X86::place(DType type) {
   Mem m = cc_.newStack(bytes(type), bytes(type));
   m.setSize(bytes(type));

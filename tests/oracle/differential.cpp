@@ -124,14 +124,18 @@ std::string check_compiled(const RandomCase& c, const Module& module,
                ? fmt::format("compiled for {}: {}", target.name, *reason)
                : std::string();
   const auto& code = *std::get<std::shared_ptr<const jit::Compiled>>(result);
-  for (core::Threads* t : threads) {
-    std::vector<Memory> got;
-    const std::string where = fmt::format("compiled for {}, threads: {}", target.name, t->count());
-    const std::string fault = run_guarded(
-        c, got, false, [&](const interp::Launch& launch) { return code.run(launch, *t); });
-    if (!fault.empty()) return fmt::format("{}: {}", where, fault);
-    if (auto text = compare(c, want, got, where); !text.empty()) return text;
-  }
+  for (core::Threads* t : threads)
+    for (const bool past_caches : {false, true}) {
+      std::vector<Memory> got;
+      const std::string where = fmt::format("compiled for {}, threads: {}{}", target.name,
+                                            t->count(), past_caches ? ", past the caches" : "");
+      const std::string fault = run_guarded(c, got, false, [&](interp::Launch launch) {
+        launch.past_caches = past_caches;
+        return code.run(launch, *t);
+      });
+      if (!fault.empty()) return fmt::format("{}: {}", where, fault);
+      if (auto text = compare(c, want, got, where); !text.empty()) return text;
+    }
   return {};
 }
 

@@ -1,5 +1,8 @@
 #include "backends/cpu/cpu.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <fstream>
@@ -18,6 +21,19 @@ namespace {
 
 using core::Text;
 
+// Of a launch's buffers: with more than the last cache holds, what it writes is not found there
+// later. A cache that cores of other tasks share is not counted whole: many threads have more of
+// it.
+uint64_t more_than_caches(int threads) {
+  constexpr uint64_t kShare = 64 << 20, kOfAThread = 8 << 20, kUsual = 32 << 20;
+  uint64_t last = kUsual;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  if (const long size = sysconf(_SC_LEVEL3_CACHE_SIZE); size > 0)
+    last = static_cast<uint64_t>(size);
+#endif
+  return std::min(last, std::max(kShare, kOfAThread * static_cast<uint64_t>(threads)));
+}
+
 // The work of a launch is done when launch returns; what went wrong waits for wait().
 class CpuStream : public hal::Stream {
  public:
@@ -28,9 +44,11 @@ class CpuStream : public hal::Stream {
     if (failure_) return;
     const auto& program = static_cast<const CpuProgram&>(*launch.executable);
     buffers_.clear();
+    uint64_t bytes = 0;
     for (size_t i = 0; i < launch.bindings.size(); i++) {
       const hal::Binding& b = launch.bindings[i];
-      buffers_.push_back({b.buffer->host() + b.offset, b.size / size_of(program.element(i))});
+      buffers_.push_back({b.buffer->host() + b.offset, b.size >> program.log2_size(i)});
+      bytes += b.size;
     }
     const auto start = launch.deadline ? hal::Clock::now() : hal::Clock::time_point();
     try {
@@ -39,7 +57,8 @@ class CpuStream : public hal::Stream {
                                                    .grid = launch.grid,
                                                    .deadline = launch.deadline,
                                                    .budget = launch.budget,
-                                                   .progress = launch.progress},
+                                                   .progress = launch.progress,
+                                                   .past_caches = bytes > more_than_caches_},
                                                   *threads_);
       if (outcome == interp::Outcome::Cancelled)
         throw core::error(Text::ProgramCancelled, program.name());
@@ -90,6 +109,7 @@ class CpuStream : public hal::Stream {
   std::shared_ptr<core::Threads> threads_;
   std::string device_;
   std::vector<interp::BoundBuffer> buffers_;  // of the launch under way
+  const uint64_t more_than_caches_ = more_than_caches(threads_->count());  // bytes
   std::exception_ptr failure_;
   uint64_t value_ = 0;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -21,7 +22,10 @@ class CpuProgram : public hal::Executable {
   interp::Outcome run(interp::Launch launch, core::Threads& threads) const;
   // "compiled: AVX-512, 1,234 bytes", "interpreted: its lanes share memory".
   std::string note() const override;
-  DType element(size_t buffer) const { return code_.buffers[buffer].type; }
+  // Of the bytes of an element of the buffer.
+  int log2_size(size_t buffer) const {
+    return std::countr_zero(size_of(code_.buffers[buffer].type));
+  }
   const std::string& name() const { return code_.name; }
 
  private:

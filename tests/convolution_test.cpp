@@ -199,18 +199,43 @@ TEST(Convolution, WeightsArePreparedOnce) {
   EXPECT_EQ(calls(values({3, 6, 6, 16}, 2)), 1u);
 }
 
-// The cut into tiles does not depend on the threads.
+// However the library's work is cut into tiles.
 TEST(Convolution, TheBitsAreTheSameOnAnyNumberOfThreads) {
-  const std::vector<float> image = some(40 * 44 * 32, 1), weight = some(9 * 32 * 48, 2);
-  std::vector<float> first;
-  for (const int threads : {1, 2, 5}) {
-    const Executor executor =
-        Executor::builder().backend(BackendType::Cpu).threads(threads).build();
-    const Tensor x = Tensor::from_vector(image, {1, 40, 44, 32}, executor),
-                 w = Tensor::from_vector(weight, {3, 3, 32, 48}, executor);
-    std::vector<float> result = ops::conv2d(x, w, {.padding = 1}).to_vector<float>();
-    if (first.empty()) first = std::move(result);
-    else EXPECT_EQ(result, first) << threads;
+  struct Case {
+    int64_t batch, side, channels, outputs, kernel;
+    ops::Conv2d how;
+  };
+  const Case cases[] = {
+      {1, 44, 32, 48, 3, {.padding = 1}},
+      {1, 57, 64, 64, 3, {.padding = 1, .groups = 64}},
+      {3, 29, 64, 64, 3, {.padding = 1, .groups = 64}},
+      {1, 14, 64, 64, 3, {.stride = 2, .padding = 1}},
+      {1, 15, 64, 64, 1, {}},
+      {2, 33, 16, 20, 1, {.stride = 2}},
+      {1, 40, 8, 24, 5, {.padding = 4, .dilation = 2}},
+      {1, 31, 32, 64, 3, {.stride = 2, .padding = 1, .groups = 2}},
+      {1, 23, 3, 16, 7, {.stride = 2, .padding = 3}},
+      {1, 9, 7, 5, 3, {.padding = 2, .layout = ops::ImageLayout::Nchw}},
+  };
+  for (const Case& c : cases) {
+    const bool planes = c.how.layout == ops::ImageLayout::Nchw;
+    const int64_t depth = c.channels / c.how.groups;
+    const Shape images = planes ? Shape{c.batch, c.channels, c.side, c.side}
+                                : Shape{c.batch, c.side, c.side, c.channels},
+                weights = planes ? Shape{c.outputs, depth, c.kernel, c.kernel}
+                                 : Shape{c.kernel, c.kernel, depth, c.outputs};
+    const std::vector<float> image = some(c.batch * c.side * c.side * c.channels, 1),
+                             weight = some(c.kernel * c.kernel * depth * c.outputs, 2);
+    std::vector<float> first;
+    for (const int threads : {1, 2, 3, 5, 16}) {
+      const Executor executor =
+          Executor::builder().backend(BackendType::Cpu).threads(threads).build();
+      const Tensor x = Tensor::from_vector(image, images, executor),
+                   w = Tensor::from_vector(weight, weights, executor);
+      std::vector<float> result = ops::conv2d(x, w, c.how).to_vector<float>();
+      if (first.empty()) first = std::move(result);
+      else EXPECT_EQ(result, first) << to_string(images) << " " << threads << " threads";
+    }
   }
 }
 

@@ -20,22 +20,30 @@ using hal::ConvDesc;
 constexpr uint64_t kAlign = 64;
 constexpr int64_t kTilesWanted = 32;
 constexpr double kTileFlops = 12e6;  // a tile of more is halved while there are too few
+constexpr int64_t kTilesAThread = 4;
+// Where several threads share few tiles: there are less than four for each if they had less work
+// than the first number, and not one for each if they had less than the second.
+constexpr double kTileOfSeveral = 5e6, kLeastTile = 0.7e6;
 constexpr double kFlopsWorthAThread = 2e5;
 constexpr size_t kMostPlans = 256;
 
 uint64_t aligned(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-// Memory that only one thread sees, for as long as it calls.
+// Memory that only one thread sees, for as long as it calls: mostly a few pages.
 class Scratch {
  public:
-  explicit Scratch(uint64_t bytes)
-      : data_(::operator new (std::max<uint64_t>(bytes, 1), std::align_val_t{kAlign})) {}
-  ~Scratch() { ::operator delete (data_, std::align_val_t{kAlign}); }
+  explicit Scratch(uint64_t bytes) : data_(near_) {
+    if (bytes > sizeof near_) data_ = ::operator new (bytes, std::align_val_t{kAlign});
+  }
+  ~Scratch() {
+    if (data_ != near_) ::operator delete (data_, std::align_val_t{kAlign});
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   void* data() const { return data_; }
 
  private:
+  alignas(kAlign) std::byte near_[16 << 10];
   void* data_;
 };
 
@@ -81,21 +89,44 @@ ConvDesc fold(ConvDesc d) {
   return d;
 }
 
-int64_t rows_of_tile(const ConvDesc& d) {
-  const double row = 2.0 * static_cast<double>(d.columns.output) *
-                     static_cast<double>(d.outputs * d.groups) *
-                     static_cast<double>(d.rows.kernel * d.columns.kernel * d.channels);
-  int64_t rows = d.rows.output;
-  while ((d.rows.output + rows - 1) / rows * d.batch < kTilesWanted && rows > 1 &&
-         row * static_cast<double>(rows) > kTileFlops)
-    rows = (rows + 1) / 2;
-  return rows;
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Of a row of the result; an element costs something, however few its terms.
+double work_of_row(const ConvDesc& d) {
+  constexpr double kElement = 32;
+  const double flops = 2.0 * static_cast<double>(d.rows.kernel * d.columns.kernel * d.channels);
+  return std::max(flops, kElement) * static_cast<double>(d.columns.output) *
+         static_cast<double>(d.outputs * d.groups);
 }
 
-ConvolutionPlan::Parts parts_of(const Library& library, const ConvDesc& d) {
+// For one thread tiles that suit its caches; for several, some for each, but none that is hardly
+// worth a call.
+int64_t rows_of_tile(const ConvDesc& d, int64_t threads) {
+  const double work = work_of_row(d);
+  int64_t rows = d.rows.output;
+  while (divide_up(d.rows.output, rows) * d.batch < kTilesWanted && rows > 1 &&
+         work * static_cast<double>(rows) > kTileFlops)
+    rows = (rows + 1) / 2;
+  if (threads == 1 || divide_up(d.rows.output, rows) * d.batch >= kTilesAThread * threads)
+    return rows;
+  const auto cut_for = [&](int64_t each) {
+    return divide_up(d.rows.output, divide_up(each * threads, d.batch));
+  };
+  // Rows of the thread that has most of them.
+  const auto longest = [&](int64_t cut) {
+    return divide_up(divide_up(d.rows.output, cut) * d.batch, threads) * cut;
+  };
+  int64_t best = cut_for(1);
+  for (int64_t each = 2; each <= kTilesAThread; each *= 2)
+    if (const int64_t cut = cut_for(each);
+        work * static_cast<double>(cut) >= kTileOfSeveral && longest(cut) <= longest(best))
+      best = cut;
+  return std::min(rows, std::max(best, static_cast<int64_t>(kLeastTile / work) + 1));
+}
+
+ConvolutionPlan::Parts parts_of(const Library& library, const ConvDesc& d, int64_t rows) {
   ConvolutionPlan::Parts parts;
   std::vector<ConvAxis> made;
-  const int64_t rows = rows_of_tile(d);
   for (int64_t first = 0; first < d.rows.output; first += rows) {
     ConvolutionPlan::Tile tile{.first = first, .rows = std::min(rows, d.rows.output - first)};
     ConvAxis a = d.rows;
@@ -119,6 +150,7 @@ ConvolutionPlan::Parts parts_of(const Library& library, const ConvDesc& d) {
                                      .row_end = zeros_behind(a),
                                      .column_end = zeros_behind(d.columns)};
         parts.primitives.push_back(library.convolution(shape));
+        parts.scratchpad = std::max(parts.scratchpad, parts.primitives.back()->scratchpad());
         made.push_back(a);
       }
     }
@@ -211,9 +243,37 @@ ConvolutionPlan::ConvolutionPlan(const Library& library, const ConvDesc& desc, P
   d_at_ = workspace_;
   if (copies_d_) workspace_ += bytes(d_);
   for (const SharedPrimitive& p : parts_.primitives)
-    scratchpad_ = std::max(scratchpad_, p->scratchpad());
-  for (const SharedPrimitive& p : parts_.primitives)
-    weights_at_.push_back(packing_->offset_for(*p));
+    parts_.weights_at.push_back(packing_->offset_for(*p));
+}
+
+// Made by the same implementation of the library from the weights as they are packed; none where it
+// would choose another, or refuses.
+std::optional<ConvolutionPlan::Parts> ConvolutionPlan::cut_again(int64_t rows) const try {
+  Parts made = parts_of(library_, desc_, rows);
+  const auto is_same = [this](const SharedPrimitive& p) {
+    return p->name() == parts_.primitives.front()->name();
+  };
+  const auto are_same = [&](const std::vector<SharedPrimitive>& all) {
+    return std::all_of(all.begin(), all.end(), is_same);
+  };
+  if (!are_same(parts_.primitives) || !are_same(made.primitives) ||
+      !packing_->suits(weights_of(desc_), desc_.groups, made.primitives))
+    return {};
+  for (const SharedPrimitive& p : made.primitives)
+    made.weights_at.push_back(packing_->offset_for(*p));
+  return made;
+} catch (const Error&) {
+  return {};
+}
+
+const ConvolutionPlan::Parts& ConvolutionPlan::parts_for(int threads) const {
+  const int64_t rows = rows_of_tile(desc_, threads);
+  if (rows == parts_.tiles.front().rows || parts_.primitives.empty()) return parts_;
+  const std::lock_guard lock(mutex_);
+  const auto [known, is_new] = more_.try_emplace(rows);
+  std::optional<Parts>& more = known->second;
+  if (is_new) more = cut_again(rows);
+  return more ? *more : parts_;
 }
 
 void ConvolutionPlan::run(std::span<const hal::Binding> operands, hal::Binding workspace,
@@ -235,27 +295,26 @@ void ConvolutionPlan::run(std::span<const hal::Binding> operands, hal::Binding w
   if (copies_d_) d = reinterpret_cast<float*>(room + d_at_);
 
   const int64_t x_row = x_.lengths[2] * x_.lengths[3], d_row = d_.strides[1];
-  const auto tiles = static_cast<int64_t>(parts_.tiles.size());
-  const double flops = 2.0 * static_cast<double>(count_of(d_.lengths)) *
-                       static_cast<double>(desc_.rows.kernel * desc_.columns.kernel) *
-                       static_cast<double>(desc_.channels) /
-                       static_cast<double>(tiles * desc_.batch);
-  const auto grain = static_cast<uint64_t>(std::max(1.0, kFlopsWorthAThread / flops));
+  const Parts& parts = parts_for(threads.count());
+  const auto tiles = static_cast<int64_t>(parts.tiles.size());
+  const double work =
+      work_of_row(desc_) * static_cast<double>(desc_.rows.output) / static_cast<double>(tiles);
+  const auto grain = static_cast<uint64_t>(std::max(1.0, kFlopsWorthAThread / work));
   threads.run(static_cast<uint64_t>(desc_.batch * tiles), grain, [&](uint64_t begin, uint64_t end) {
-    const Scratch scratch(scratchpad_);
+    const Scratch scratch(parts.scratchpad);
     Caller caller(library_);
     for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); i++) {
-      const Tile& tile = parts_.tiles[static_cast<size_t>(i % tiles)];
+      const Tile& tile = parts.tiles[static_cast<size_t>(i % tiles)];
       const int64_t image = i / tiles;
       float* const to = d + image * d_.strides[0] + tile.first * d_row;
       if (tile.primitive == SIZE_MAX) {
         std::fill_n(to, tile.rows * d_row, 0.0f);
         continue;
       }
-      const Primitive& primitive = *parts_.primitives[tile.primitive];
+      const Primitive& primitive = *parts.primitives[tile.primitive];
       const Caller::Operand all[] = {
           {kSource, primitive.source(), x + image * x_strides[0] + tile.input * x_row},
-          {kWeights, primitive.weights(), w + weights_at_[tile.primitive]},
+          {kWeights, primitive.weights(), w + parts.weights_at[tile.primitive]},
           {kResult, primitive.result(), to},
           {kScratchpad, primitive.scratchpad_layout(), scratch.data()}};
       caller.run(primitive, all);
@@ -279,7 +338,7 @@ hal::Expected<std::shared_ptr<HostPlan>> Convolutions::plan(const ConvDesc& desc
 }
 
 hal::Expected<std::shared_ptr<HostPlan>> Convolutions::make(const ConvDesc& desc) try {
-  ConvolutionPlan::Parts parts = parts_of(*library_, desc);
+  ConvolutionPlan::Parts parts = parts_of(*library_, desc, rows_of_tile(desc, 1));
   for (const SharedPrimitive& p : parts.primitives)
     if (p->name().find("ref") == 0) return hal::Refusal{"it has plain loops only for this one"};
   const Images weights = weights_of(desc);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,9 @@ class WeightPacking : public HostPlan {
   uint64_t bytes_ = 0, workspace_ = 0;
 };
 
-// A convolution that the library has agreed to. The cut into tiles, and with it every bit of the
-// result, depends on the description and not on the number of threads.
+// A convolution that the library has agreed to. How it is cut into tiles depends on the number of
+// threads. The bits of the result do not: the same implementation of the library makes each
+// element, of whatever tile, and adds its terms in the same order.
 class ConvolutionPlan : public HostPlan {
  public:
   // Some rows of the result, of every image.
@@ -59,6 +61,8 @@ class ConvolutionPlan : public HostPlan {
   struct Parts {
     std::vector<Tile> tiles;
     std::vector<SharedPrimitive> primitives;
+    std::vector<uint64_t> weights_at;  // of each primitive
+    uint64_t scratchpad = 0;           // of the one that needs most
   };
   ConvolutionPlan(const Library& library, const hal::ConvDesc& desc, Parts parts,
                   std::shared_ptr<const WeightPacking> packing);
@@ -69,16 +73,19 @@ class ConvolutionPlan : public HostPlan {
            core::Threads& threads) const override;
 
  private:
+  std::optional<Parts> cut_again(int64_t rows) const;
+  const Parts& parts_for(int threads) const;
+
   const Library& library_;
   std::string name_;
   hal::ConvDesc desc_;
   Images x_, d_;
-  Parts parts_;
+  Parts parts_;  // of one thread
+  mutable std::mutex mutex_;
+  mutable std::map<int64_t, std::optional<Parts>> more_;  // by rows of a tile; none: parts_ will do
   std::shared_ptr<const WeightPacking> packing_;
   bool copies_x_, copies_d_;
   uint64_t d_at_ = 0, workspace_ = 0;
-  uint64_t scratchpad_ = 0;
-  std::vector<uint64_t> weights_at_;  // of each primitive
 };
 
 // The plans made so far: making a primitive takes a while.

@@ -126,8 +126,11 @@ set(HOLOGRAM_SOURCES
     src/libraries/onednn/onednn.cpp
     src/libraries/onednn/primitives.cpp
     src/libraries/openblas/openblas.cpp
+    src/libraries/packed/column_kernels.cpp
     src/libraries/packed/kernels.cpp
     src/libraries/packed/packed.cpp
+    src/libraries/packed/row_kernels.cpp
+    src/libraries/packed/rows.cpp
     src/libraries/product.cpp
     src/libraries/tiled_product.cpp
     src/libraries/stored.cpp
@@ -192,6 +195,7 @@ set(HOLOGRAM_SOURCES
     src/graph/layout.cpp
     src/graph/node.cpp
     src/graph/product_work.cpp
+    src/graph/row_products.cpp
     src/graph/scan.cpp
     src/graph/plan.cpp
     src/graph/schedule.cpp

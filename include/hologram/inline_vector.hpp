@@ -33,7 +33,7 @@ class InlineVector {
   using reverse_iterator = std::reverse_iterator<iterator>;
   using const_reverse_iterator = std::reverse_iterator<const_iterator>;
 
-  InlineVector() noexcept = default;
+  InlineVector() noexcept : size_(0) {}  // a default one would write zeros to its place
   explicit InlineVector(size_t count) : InlineVector() { resize(count); }
   InlineVector(size_t count, const T& value) : InlineVector() { resize(count, value); }
   InlineVector(std::initializer_list<T> values) : InlineVector() {
@@ -52,7 +52,7 @@ class InlineVector {
   InlineVector& operator=(const InlineVector& other) {
     if (this == &other) return *this;
     if constexpr (kPlain) {
-      if (other.size_ <= N && data_ == local()) {
+      if (other.size_ <= N) {
         copy_plain(other);
         return *this;
       }
@@ -159,7 +159,10 @@ class InlineVector {
   void swap(InlineVector& other) noexcept { std::swap(*this, other); }
 
   friend bool operator==(const InlineVector& a, const InlineVector& b) {
-    return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
+    if (a.size_ != b.size_) return false;
+    for (uint32_t i = 0; i < a.size_; i++)
+      if (!(a.data_[i] == b.data_[i])) return false;
+    return true;
   }
   friend auto operator<=>(const InlineVector& a,
                           const InlineVector& b) requires std::three_way_comparable<T> {
@@ -167,12 +170,10 @@ class InlineVector {
   }
 
  private:
-  // So few bytes that all of them are copied rather than counted.
+  // Few, of words: they are copied and compared one by one, as they were written. A wider load
+  // of what was just written waits until it is in memory.
   static constexpr bool kPlain = std::is_trivially_copyable_v<T> && sizeof(T[N]) <= 64;
-  struct Plain {
-    alignas(T) std::byte bytes[sizeof(T[N])] = {};
-  };
-  struct Raw {
+  struct Place {
     alignas(T) std::byte bytes[sizeof(T[N])];
   };
 
@@ -188,14 +189,27 @@ class InlineVector {
   void shrink(size_t count) noexcept {
     while (size_ > count) pop_back();
   }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12 does not see what `count` says
+#endif
+  // At most N. Not in a loop, which compilers replace by a call.
   void copy_plain(const InlineVector& other) noexcept {
-    if (other.is_local()) place_ = other.place_;
-    else std::copy_n(other.data_, other.size_, local());
-    size_ = other.size_;
+    const T* const from = other.data_;
+    T* const to = data_;
+    const uint32_t count = other.size_;
+    [&]<uint32_t... I>(std::integer_sequence<uint32_t, I...>) {
+      static_cast<void>(((I < count && (to[I] = from[I], true)) && ...));
+    }
+    (std::make_integer_sequence<uint32_t, N>());
+    size_ = count;
   }
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
   void copy(const InlineVector& other) {
     if constexpr (kPlain) {
-      if (other.is_local()) return copy_plain(other);
+      if (other.size_ <= N) return copy_plain(other);
     }
     append(other.begin(), other.end());
   }
@@ -233,8 +247,8 @@ class InlineVector {
   }
 
   T* data_ = local();
-  uint32_t size_ = 0, capacity_ = N;
-  std::conditional_t<kPlain, Plain, Raw> place_;
+  uint32_t size_, capacity_ = N;
+  Place place_;
 };
 
 }  // namespace hologram

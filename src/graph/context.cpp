@@ -31,6 +31,7 @@ void finish(const PlannedStep& step, const std::vector<Node*>& nodes) {
     if (!made.complete) continue;
     Node& node = *nodes[made.place];
     node.depth = 0;
+    node.keep_context();
     node.inputs = {};
     node.parts.clear();
     node.state.store(NodeState::Ready, std::memory_order_release);
@@ -226,6 +227,15 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
   if (!step.ready) prepare(step, fresh->kernel);
   if (!step.program) return;
   bindings_.clear();
+  if (step.by_library != nullptr) {
+    for (const auto& [load, bytes] : step.parts) {
+      const hal::Binding& all = nodes[step.loads[load]]->result.where;
+      bindings_.push_back({all.buffer, all.offset + bytes, all.size - bytes});
+    }
+    bindings_.push_back(nodes[step.made.front().place]->result.where);
+    call(step.by_library, bindings_, {}, step.work);
+    return settle();
+  }
   for (const uint32_t place : step.loads) bindings_.push_back(nodes[place]->result.where);
   for (const PlannedStep::Made& made : step.made)
     bindings_.push_back(nodes[made.place]->result.where);
@@ -276,8 +286,27 @@ void Context::prepare(PlannedStep& step, const Kernel& kernel) {
     }
     step.executable = state_.executable(program, step.scalars);
     step.program = program;
+    const auto products = row_products_of(kernel, how);
+    step.by_library = library_of(products);
+    if (step.by_library != nullptr) {
+      const auto part = [&](const RowProducts::Operand& operand) {
+        const auto from = static_cast<uint64_t>(operand.offset);
+        return PlannedStep::Part{operand.load, from * size_of(products->desc.dtype)};
+      };
+      step.parts = {part(products->a), part(products->x)};
+    }
   }
   step.ready = true;
+}
+
+// Not where each access is checked or a kernel has a limit of time.
+std::shared_ptr<const hal::LibraryPlan> Context::library_of(
+    const std::optional<RowProducts>& products) {
+  hal::LibraryOps* const library = state_.device->library();
+  if (library == nullptr || !products || config().check || config().timeout_ms > 0) return nullptr;
+  auto planned = library->plan(products->desc);
+  if (std::holds_alternative<hal::Refusal>(planned)) return nullptr;
+  return std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned));
 }
 
 Context::Recording Context::record(const std::vector<NodeRef>& given,

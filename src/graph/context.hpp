@@ -11,6 +11,7 @@
 
 #include "graph/node.hpp"
 #include "graph/plan.hpp"
+#include "graph/row_products.hpp"
 #include "graph/structure.hpp"
 #include "graph/tape.hpp"
 #include "graph/tuner.hpp"
@@ -26,6 +27,7 @@ class Context {
   // That of an executor; it lives as long as the executor or anything that holds it.
   static std::shared_ptr<Context> of(const Executor& executor);
 
+  std::shared_ptr<Context> shared() { return {state_.shared_from_this(), this}; }
   Executor handle() { return Executor(state_.shared_from_this()); }
   const DeviceInfo& device() const { return state_.device->info(); }
   const BackendConfig& config() const { return state_.config; }
@@ -132,6 +134,8 @@ class Context {
   // Has the programs of steps that never ran compiled side by side, where the device does that.
   void rehearse(Plan& plan, const std::vector<Node*>& nodes, const Schedule& fresh);
   void prepare(PlannedStep& step, const Kernel& kernel);
+  // Null unless the device's library has such a kernel.
+  std::shared_ptr<const hal::LibraryPlan> library_of(const std::optional<RowProducts>& products);
   // A step that is the ending of a product: whether a library did all of it. If not, the kernel is
   // ready and the product is there.
   bool end_product(PlannedStep& step, const std::vector<Node*>& nodes);

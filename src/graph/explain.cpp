@@ -103,7 +103,10 @@ std::string Context::explain(const std::vector<Node*>& roots) {
     text += fmt::format("   reads {} in {} buffer{}, writes {} in {}, {:.3g} operations\n",
                         in_bytes(read), kernel.loads.size(), kernel.loads.size() == 1 ? "" : "s",
                         in_bytes(written), kernel.outputs.size(), operations(kernel, how, program));
-    if (const std::string note = state_.note(program); !note.empty()) text += "   " + note + "\n";
+    if (const auto library = library_of(row_products_of(kernel, how)))
+      text += fmt::format("   by {}\n", library->name());
+    else if (const std::string note = state_.note(program); !note.empty())
+      text += "   " + note + "\n";
     for (const Output& output : kernel.outputs)
       text += fmt::format("   makes {}\n", describe(*output.target));
   }

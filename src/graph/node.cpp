@@ -2,47 +2,87 @@
 
 #include <fmt/format.h>
 
+#include "graph/context.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/work.hpp"
 
 namespace hologram::graph {
 namespace {
 
-void release(Node* last) {
+// A graph's nodes come and go together, more of them than an allocator has at hand: each thread
+// keeps the memory of some. Sanitizers are to see who uses a node that is gone.
+#ifdef HOLOGRAM_SANITIZED
+constexpr uint32_t kMostSpare = 0;
+#else
+constexpr uint32_t kMostSpare = 64;
+#endif
+
+struct Spare {
+  Spare* next;
+};
+
+// Without a destructor, so that nodes may go after it, and reading it costs little.
+struct OfThread {
   // Nodes whose last reference fell while one was being freed wait here, so that a chain of a
   // million is a loop and not a recursion. The list needs no memory: there may be none.
-  thread_local Node* waiting = nullptr;
-  thread_local bool freeing = false;
-  last->next_waiting = std::exchange(waiting, last);
-  if (freeing) return;
-  freeing = true;
-  while (waiting != nullptr) {
-    const std::unique_ptr<Node> node(waiting);
-    waiting = node->next_waiting;
-  }
-  freeing = false;
-}
+  Node* waiting = nullptr;
+  bool freeing = false;
+  bool ending = false;
+  uint32_t spares = 0;
+  Spare* spare = nullptr;
+};
+thread_local OfThread t_own;
 
-void let_go(Node* node) {
-  // Who holds the only reference is alone: nobody can take another one meanwhile.
-  if (node->references.load(std::memory_order_acquire) == 1 ||
-      node->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    release(node);
+struct Ends {
+  bool begun = false;
+  ~Ends() {
+    t_own.ending = true;
+    while (t_own.spare != nullptr) ::operator delete(std::exchange(t_own.spare, t_own.spare->next));
+    t_own.spares = 0;
+  }
+};
+thread_local Ends t_ends;
+
+// Memory of a node.
+void keep(OfThread& own, void* memory) noexcept {
+  if (own.spares == kMostSpare || own.ending) return ::operator delete(memory);
+  if (own.spares++ == 0) t_ends.begun = true;  // it ends with the thread
+  own.spare = new (memory) Spare{own.spare};
 }
 
 }  // namespace
 
-NodeRef::NodeRef(Node* node) : node_(node) {
-  if (node_ != nullptr) node_->references.fetch_add(1, std::memory_order_relaxed);
-}
-NodeRef::NodeRef(const NodeRef& other) : NodeRef(other.node_) {}
-NodeRef::~NodeRef() {
-  if (node_ != nullptr) let_go(node_);
+void free(Node* last) noexcept {
+  OfThread& own = t_own;
+  last->next_waiting = std::exchange(own.waiting, last);
+  if (own.freeing) return;
+  own.freeing = true;
+  while (own.waiting != nullptr) {
+    Node* const node = std::exchange(own.waiting, own.waiting->next_waiting);
+    node->~Node();
+    keep(own, node);
+  }
+  own.freeing = false;
 }
 
-Node::Node(Kind kind, std::shared_ptr<Context> context, DType dtype, Shape shape)
-    : kind(kind), dtype(dtype), shape(std::move(shape)), context(std::move(context)) {}
+void* Node::operator new(size_t bytes) {
+  OfThread& own = t_own;
+  if (own.spare == nullptr) return ::operator new(bytes);
+  own.spares--;
+  return std::exchange(own.spare, own.spare->next);
+}
+
+void Node::operator delete(void* memory) noexcept { keep(t_own, memory); }
+
+Node::Node(Kind kind, Context& context, DType dtype, Shape shape)
+    : kind(kind), dtype(dtype), shape(std::move(shape)), context(&context) {
+  if (kind == Kind::Data) keep_context();
+}
 Node::~Node() = default;
+
+void Node::keep_context() {
+  if (kept_context == nullptr) kept_context = context->shared();
+}
 
 std::string describe(const Node& node) {
   std::string_view name = "data";

@@ -28,8 +28,8 @@ class Work;
 class NodeRef {
  public:
   NodeRef() = default;
-  explicit NodeRef(Node* node);  // takes the first reference of a new node
-  NodeRef(const NodeRef& other);
+  explicit NodeRef(Node* node);  // another reference
+  NodeRef(const NodeRef& other) : NodeRef(other.node_) {}
   NodeRef(NodeRef&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
   NodeRef& operator=(NodeRef other) noexcept {
     std::swap(node_, other.node_);
@@ -90,13 +90,19 @@ struct Packed {
 };
 
 struct Node {
-  Node(Kind kind, std::shared_ptr<Context> context, DType dtype, Shape shape);
+  Node(Kind kind, Context& context, DType dtype, Shape shape);
   ~Node();
+  static void* operator new(size_t bytes);
+  static void operator delete(void* memory) noexcept;
+
+  // Those who have inputs have their context through them.
+  void keep_context();
 
   const Kind kind;
   const DType dtype;
   const Shape shape;
-  const std::shared_ptr<Context> context;
+  Context* const context;
+  std::shared_ptr<Context> kept_context;
   std::atomic<NodeState> state{NodeState::Lazy};
   uint32_t depth = 0;  // lazy nodes above it, on the longest way
   bool traced =
@@ -124,10 +130,24 @@ struct Node {
   // Of a result that stays what it is, if a library has used it so; the context is locked.
   std::unique_ptr<const Packed> packed;
 
-  std::atomic<uint32_t> references{0};
-  uint32_t slot = UINT32_MAX;    // in a schedule under way; the context is locked then
-  Node* next_waiting = nullptr;  // of those that are about to be freed
+  std::atomic<uint32_t> references{1};  // the first is that of whoever makes the node
+  uint32_t slot = UINT32_MAX;           // in a schedule under way; the context is locked then
+  Node* next_waiting = nullptr;         // of those that are about to be freed
 };
+
+// Of a node that nobody refers to any more.
+void free(Node* last) noexcept;
+
+inline NodeRef::NodeRef(Node* node) : node_(node) {
+  if (node_ != nullptr) node_->references.fetch_add(1, std::memory_order_relaxed);
+}
+inline NodeRef::~NodeRef() {
+  if (node_ == nullptr) return;
+  // Who holds the only reference is alone: nobody can take another one meanwhile.
+  if (node_->references.load(std::memory_order_acquire) == 1 ||
+      node_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    free(node_);
+}
 
 // For messages: "add [3, 4] f32".
 std::string describe(const Node& node);

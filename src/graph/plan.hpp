@@ -2,6 +2,7 @@
 // every graph of the same structure.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -34,6 +35,13 @@ struct PlannedStep {
   bool ready = false;
   std::optional<Program> program;
   std::shared_ptr<hal::Executable> executable;
+  // Null unless a library has the kernel: its operands are a part of what is read, from bytes on.
+  std::shared_ptr<const hal::LibraryPlan> by_library;
+  struct Part {
+    uint32_t load;
+    uint64_t bytes;
+  };
+  std::array<Part, 2> parts{};
   Grid grid = {1, 1, 1};
   std::vector<uint64_t> scalars;
   runtime::Work work;

@@ -186,7 +186,8 @@ class ProductWork : public Work {
     const auto plan =
         tuned(context, *desc, std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned)),
               operands, false);
-    const Storage workspace = context.allocate(plan->workspace());
+    const Storage workspace =
+        plan->workspace() == 0 ? Storage{} : context.allocate(plan->workspace());
     context.call(plan, operands, workspace.where, work_of(*desc));
     return true;
   }

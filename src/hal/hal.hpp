@@ -190,6 +190,19 @@ struct ConvDesc {
   friend bool operator==(const ConvDesc&, const ConvDesc&) = default;
 };
 
+// Sums of the products of rows with a vector, in the order of a program whose groups share a row:
+// lane i of `lanes` adds up, one after the other, the products of elements i, i + lanes and so on,
+// each rounded; of rows that are longer, by runs of 16 elements a lane, and then the runs. Then the
+// lanes of the lower half add those of the upper half, as often as there are any.
+struct RowsDesc {
+  DType dtype = DType::None;
+  int64_t batch = 1, rows = 0, length = 0;
+  int64_t step = 0;                    // from a row of a to the next
+  int64_t stride_a = 0, stride_x = 0;  // from one of the batch to the next; d is dense
+  uint32_t lanes = 0;
+  friend bool operator==(const RowsDesc&, const RowsDesc&) = default;
+};
+
 // An operation that a library has agreed to do; shared between streams.
 class LibraryPlan {
  public:
@@ -215,6 +228,10 @@ class LibraryOps {
   // A refusal says why each library will not: the caller has a program of its own for everything.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const GemmDesc& desc) = 0;
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const ConvDesc& desc) = 0;
+  // Operands are a, x and d.
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const RowsDesc&) {
+    return Refusal{"the library has no sums of rows"};
+  }
   // Whether it is worth asking for a product with an epilogue.
   virtual bool has_epilogues() { return false; }
   // What a plan of a product, or an alternative of it, does, and the epilogue: the same sums in the
@@ -234,7 +251,7 @@ class Stream {
   virtual ~Stream() = default;
   virtual void launch(const Launch& launch) = 0;
   // `plan` is of this device and outlives the work; `bindings` are its operands: a, b, d of a
-  // product, and the bias of its epilogue; x, w, d of a convolution.
+  // product, and the bias of its epilogue; x, w, d of a convolution; a, x, d of sums of rows.
   virtual void call(const LibraryPlan& plan, std::span<const Binding> bindings,
                     Binding workspace) = 0;
   // Between distinct buffers, either of which may be the host's: host memory that is read may be

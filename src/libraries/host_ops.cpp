@@ -11,6 +11,7 @@
 #include "libraries/onednn/onednn.hpp"
 #include "libraries/openblas/openblas.hpp"
 #include "libraries/packed/packed.hpp"
+#include "libraries/packed/rows.hpp"
 #include "libraries/stored.hpp"
 #include "libraries/widened.hpp"
 
@@ -151,6 +152,11 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDe
     else return std::get<std::shared_ptr<HostPlan>>(agreed);
   }
   return hal::Refusal{reasons};
+}
+
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::RowsDesc& desc) {
+  if (auto refusal = packed::refuses(desc)) return *refusal;
+  return packed::plan(desc);
 }
 
 }  // namespace hologram::libraries

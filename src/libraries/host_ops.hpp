@@ -41,6 +41,7 @@ class HostOps : public hal::LibraryOps {
   explicit HostOps(std::vector<const HostLibrary*> libraries) : libraries_(std::move(libraries)) {}
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override;
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::RowsDesc& desc) override;
 
  private:
   std::span<const HostLibrary* const> libraries() const;

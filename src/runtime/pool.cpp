@@ -50,7 +50,6 @@ uint64_t round_up(uint64_t bytes) {
 void Block::reset() noexcept {
   if (chunk_ != nullptr) pool_->release(*std::exchange(chunk_, nullptr), binding_.size);
   binding_ = {};
-  pool_.reset();
 }
 
 Pool::Pool(std::shared_ptr<hal::Device> device, const PoolConfig& config)
@@ -73,7 +72,6 @@ Pool::Pool(std::shared_ptr<hal::Device> device, const PoolConfig& config)
 Pool::~Pool() = default;
 
 Block Pool::allocate(uint64_t bytes) {
-  std::shared_ptr<Pool> self = shared_from_this();
   Lock lock(mutex_);
   const uint64_t limit = config_.max_size > 0 ? config_.max_size : UINT64_MAX;
   if (bytes > device_bytes_ || asked_ > limit || bytes > limit - asked_) {
@@ -93,10 +91,10 @@ Block Pool::allocate(uint64_t bytes) {
     throw;
   }
   statistics_.allocations++;
-  statistics_.live_blocks++;
+  if (statistics_.live_blocks++ == 0) itself_ = shared_from_this();
   statistics_.live_bytes += bytes;
   statistics_.peak_live_bytes = std::max(statistics_.peak_live_bytes, statistics_.live_bytes);
-  return {std::move(self), chunk, {chunk->slab->buffer.get(), chunk->offset, bytes}};
+  return {this, chunk, {chunk->slab->buffer.get(), chunk->offset, bytes}};
 }
 
 // All work is launched on one stream with the results of one that runs in order, so that whoever
@@ -104,12 +102,13 @@ Block Pool::allocate(uint64_t bytes) {
 // device has several streams, this is the place to note the hal::Point of the last use beside the
 // piece, and take_cached the one to pass over pieces whose point has not come.
 void Pool::release(Chunk& chunk, uint64_t bytes) noexcept {
+  std::shared_ptr<Pool> last;  // goes when the lock is open
   const Lock lock(mutex_);
   asked_ -= bytes;
-  statistics_.live_blocks--;
+  if (--statistics_.live_blocks == 0) last = std::move(itself_);
   statistics_.live_bytes -= bytes;
   statistics_.cached_bytes += chunk.size;
-  if (!rests_ || chunk.size > kMostResting) return give_back(chunk);
+  if (chunk.size > kMostResting) return give_back(chunk);
   Chunk* const rested = std::exchange(resting_[longest_resting_++ % resting_.size()], &chunk);
   if (rested != nullptr) give_back(*rested);
 }
@@ -118,6 +117,15 @@ void Pool::give_back(Chunk& chunk) {
   Chunk& whole = config_.enable_defrag ? join(chunk) : chunk;
   lists_of(whole).insert(whole);
   whole.slab->freed_last = ++releases_;
+}
+
+Chunk* Pool::take_resting(uint64_t size) {
+  for (Chunk*& resting : resting_)
+    if (resting != nullptr && resting->size == size) {
+      statistics_.cached_bytes -= size;
+      return std::exchange(resting, nullptr);
+    }
+  return nullptr;
 }
 
 // No block rests any longer; false if none did.
@@ -142,7 +150,9 @@ Chunk* Pool::take_cached(uint64_t least, uint64_t size) {
     Chunk* found = shared_.find(size, config_.strategy);
     return found != nullptr ? found : shared_.find_exact(least);
   };
-  Chunk* found = find();
+  Chunk* found = rests_ ? nullptr : take_resting(size);
+  if (found != nullptr) return found;
+  found = find();
   if (found == nullptr && wake()) found = find();
   if (found == nullptr && !config_.enable_defrag) {
     join_all();

@@ -22,18 +22,19 @@ namespace hologram::runtime {
 
 class Pool;
 
-// Memory of a pool; returns to it when the Block is destroyed. Movable, and keeps the pool alive.
+// Memory of a pool; returns to it when the Block is destroyed. Movable; the pool lives as long as
+// any.
 class Block {
  public:
   Block() = default;
   Block(Block&& other) noexcept
-      : pool_(std::move(other.pool_)),
+      : pool_(other.pool_),
         chunk_(std::exchange(other.chunk_, nullptr)),
         binding_(std::exchange(other.binding_, {})) {}
   Block& operator=(Block&& other) noexcept {
     if (this != &other) {
       reset();
-      pool_ = std::move(other.pool_);
+      pool_ = other.pool_;
       chunk_ = std::exchange(other.chunk_, nullptr);
       binding_ = std::exchange(other.binding_, {});
     }
@@ -49,15 +50,15 @@ class Block {
 
  private:
   friend class Pool;
-  Block(std::shared_ptr<Pool> pool, Chunk* chunk, const hal::Binding& binding)
-      : pool_(std::move(pool)), chunk_(chunk), binding_(binding) {}
+  Block(Pool* pool, Chunk* chunk, const hal::Binding& binding)
+      : pool_(pool), chunk_(chunk), binding_(binding) {}
 
-  std::shared_ptr<Pool> pool_;
+  Pool* pool_ = nullptr;
   Chunk* chunk_ = nullptr;
   hal::Binding binding_;
 };
 
-// Thread-safe. Lives in a shared_ptr, which its blocks share.
+// Thread-safe. Lives in a shared_ptr, and as long as its blocks.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
   // InvalidConfig, or OutOfMemory for an initial_size that is not to be had.
@@ -79,6 +80,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
 
   void release(Chunk& chunk, uint64_t bytes) noexcept;
   void give_back(Chunk& chunk);
+  Chunk* take_resting(uint64_t size);
   bool wake();
   Chunk* take_cached(uint64_t least, uint64_t size);
   Chunk* take_from_device(Lock& lock, uint64_t bytes, uint64_t least, uint64_t size);
@@ -103,6 +105,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   const uint64_t most_shared_;   // larger blocks have a slab of their own
 
   mutable std::mutex mutex_;
+  std::shared_ptr<Pool> itself_;  // while there are live blocks
   std::vector<std::unique_ptr<Slab>> slabs_;
   FreeLists shared_, own_;     // of slabs with several blocks, and with one
   std::deque<Chunk> chunks_;   // all that there ever were at a time
@@ -111,8 +114,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   uint64_t asked_ = 0;         // live bytes and those of requests under way
   uint64_t coming_ = 0;        // bytes of slabs that the device is being asked for
   uint64_t releases_ = 0;      // tells which slab has been free for longest
-  // Small blocks that were let go last, if `rests_`: whoever got one at once would have to wait for
-  // those that read it.
+  // Small blocks that were let go last, not joined with their neighbours. They are the first that
+  // are taken again, by who wants as much. But if `rests_`, they are the last: whoever got one at
+  // once would have to wait for those that read it.
   const bool rests_;
   std::array<Chunk*, 4> resting_{};
   size_t longest_resting_ = 0;

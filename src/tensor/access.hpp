@@ -24,7 +24,7 @@ using Access = graph::TensorAccess;
 
 // The node as an input to others: all of the tensor, in its own coordinates.
 graph::Input input_of(const Tensor& tensor);
-const std::shared_ptr<graph::Context>& context_of(const Tensor& tensor);
+graph::Context& context_of(const Tensor& tensor);
 
 // Takes the node, once it is complete, into the graph; evaluates where that has grown long.
 Tensor finish(std::unique_ptr<graph::Node> node);
@@ -65,17 +65,16 @@ Shape broadcast_shape(std::string_view operation, const Shape& a, const Shape& b
 
 // A tensor from nothing.
 Tensor make_source(const graph::ElementwiseOp& op, DType dtype, Shape shape,
-                   InlineVector<graph::Attribute, 2> attributes,
-                   const std::shared_ptr<graph::Context>& context);
+                   InlineVector<graph::Attribute, 2> attributes, graph::Context& context);
 // The number as an attribute of a tensor of this dtype; InvalidArgument if it does not fit.
 graph::Attribute attribute_of(DType dtype, const Operand& number);
 graph::Attribute attribute_of(DType dtype, double number);
 graph::Attribute attribute_of(DType dtype, int64_t number);
-Tensor full_like_number(const Operand& number, DType dtype,
-                        const std::shared_ptr<graph::Context>& context);
+Tensor full_like_number(const Operand& number, DType dtype, graph::Context& context);
 
-// Combines along axes, which go.
-Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const int> axes);
+// Combines along axes, which go, or stay with a length of 1.
+Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const int> axes,
+              bool keepdims = false);
 
 // The same value, dense in memory, if it is read as a view that is not.
 Tensor dense(const Tensor& tensor);
@@ -92,7 +91,6 @@ struct Part {
   Tensor tensor;
   graph::View to;
 };
-Tensor assemble(DType dtype, Shape shape, const std::vector<Part>& parts,
-                const std::shared_ptr<graph::Context>& context);
+Tensor assemble(DType dtype, Shape shape, const std::vector<Part>& parts, graph::Context& context);
 
 }  // namespace hologram::tensor

@@ -128,9 +128,7 @@ Attribute attribute_of(DType dtype, const Operand& number) {
 
 Input input_of(const Tensor& tensor) { return {Access::node(tensor), Access::view(tensor)}; }
 
-const std::shared_ptr<Context>& context_of(const Tensor& tensor) {
-  return Access::look(tensor).context;
-}
+Context& context_of(const Tensor& tensor) { return *Access::look(tensor).context; }
 
 Tensor finish(std::unique_ptr<Node> node) {
   count_of(node->shape);
@@ -144,7 +142,8 @@ Tensor finish(std::unique_ptr<Node> node) {
       node->traced = node->traced || input.node->traced;
     }
   const bool deep = node->depth >= kDeepest && !node->traced;
-  NodeRef made(node.release());
+  if (node->inputs.empty()) node->keep_context();
+  NodeRef made = NodeRef::adopt(node.release());
   if (deep) {
     Node* const root = made.get();
     root->context->evaluate({&root, 1});
@@ -153,15 +152,14 @@ Tensor finish(std::unique_ptr<Node> node) {
 }
 
 Tensor make_source(const ElementwiseOp& op, DType dtype, Shape shape,
-                   InlineVector<Attribute, 2> attributes, const std::shared_ptr<Context>& context) {
+                   InlineVector<Attribute, 2> attributes, Context& context) {
   auto node = std::make_unique<Node>(Kind::Elementwise, context, dtype, std::move(shape));
   node->op = &op;
   node->attributes = std::move(attributes);
   return finish(std::move(node));
 }
 
-Tensor full_like_number(const Operand& number, DType dtype,
-                        const std::shared_ptr<Context>& context) {
+Tensor full_like_number(const Operand& number, DType dtype, Context& context) {
   return make_source(graph::source::kFull, dtype, {}, {attribute_of(dtype, number)}, context);
 }
 
@@ -184,7 +182,7 @@ Tensor dense(const Tensor& tensor) {
   const View view = Access::view(tensor);
   const NodeRef node = Access::node(tensor);
   if (graph::is_dense(view) && tensor.size() == graph::element_count(node->shape)) return tensor;
-  auto copy = std::make_unique<Node>(Kind::Elementwise, node->context, node->dtype, view.shape);
+  auto copy = std::make_unique<Node>(Kind::Elementwise, *node->context, node->dtype, view.shape);
   copy->op = &graph::source::kCopy;
   copy->inputs.push_back({node, view});
   return finish(std::move(copy));
@@ -205,24 +203,24 @@ std::vector<Tensor> together(std::string_view operation, std::vector<Tensor> ten
   size_t home = 0;
   bool apart = false;
   for (size_t i = 1; i < tensors.size(); i++) {
-    if (context_of(tensors[i]) == context_of(tensors[home])) continue;
+    if (&context_of(tensors[i]) == &context_of(tensors[home])) continue;
     apart = true;
     // A single number follows the others; else the backend that comes later in the order of
     // automatic choice does the work, the CPU being the last.
     const bool number = tensors[home].rank() == 0 && tensors[i].rank() != 0;
     const bool later =
-        context_of(tensors[i])->device().backend == BackendType::Cpu && tensors[i].rank() != 0;
+        context_of(tensors[i]).device().backend == BackendType::Cpu && tensors[i].rank() != 0;
     if (number || later) home = i;
   }
   if (!apart) return tensors;
   const Executor to = tensors[home].executor();
   for (Tensor& t : tensors) {
-    if (context_of(t) == context_of(tensors[home])) continue;
+    if (&context_of(t) == &context_of(tensors[home])) continue;
     if (t.rank() != 0) {
       if (!to.config().allow_transfers || to.config().strict)
         throw core::error(Text::OperandsApart, operation, place_of(t.executor(), to),
                           place_of(to, t.executor()));
-      context_of(tensors[home])->executor().fallbacks++;
+      context_of(tensors[home]).executor().fallbacks++;
       core::log(LogLevel::Info,
                 fmt::format("{}: a tensor of shape {} goes from {} to {}", operation,
                             to_string(t.shape()), place_of(t.executor(), to),
@@ -239,7 +237,7 @@ using Tensors = InlineVector<const Tensor*, 4>;
 
 bool are_apart(const Tensors& tensors) {
   for (const Tensor* t : tensors)
-    if (context_of(*t) != context_of(*tensors.front())) return true;
+    if (&context_of(*t) != &context_of(*tensors.front())) return true;
   return false;
 }
 
@@ -285,8 +283,7 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
   }
   std::shared_ptr<Context> of_default;
   if (tensors.empty()) of_default = Context::of(default_executor());
-  const std::shared_ptr<Context>& context =
-      tensors.empty() ? of_default : context_of(*tensors.front());
+  Context& context = tensors.empty() ? *of_default : context_of(*tensors.front());
 
   Tensors inputs;
   InlineVector<Tensor, 4> made;  // out of numbers and casts
@@ -310,50 +307,65 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
       throw core::error(Text::ConditionDType, name_of(t.dtype()));
     inputs.push_back(t.dtype() == wanted ? &t : &made.emplace_back(cast_to(t, wanted)));
   }
-  Shape shape;
+  Shape shape = inputs.empty() ? Shape() : inputs.front()->shape();
   for (const Tensor* t : inputs)
     if (t->shape() != shape) shape = broadcast_shape(op.name, shape, t->shape());
 
   auto node = std::make_unique<Node>(Kind::Elementwise, context,
-                                     op.rule == Rule::Test ? DType::Bool : dtype, shape);
+                                     op.rule == Rule::Test ? DType::Bool : dtype, std::move(shape));
   node->op = &op;
   for (size_t k = 0; k < op.attribute_count(); k++)
     node->attributes.push_back(
         attribute_of(dtype, k < attributes.size() ? attributes[k] : op.attributes[k].otherwise));
   node->inputs.reserve(inputs.size());
-  for (const Tensor* t : inputs) add_input(*node, *t, shape);
+  for (const Tensor* t : inputs) add_input(*node, *t, node->shape);
   return finish(std::move(node));
 }
 
-Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const int> axes) {
+Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const int> axes,
+              bool keepdims) {
   if (axes.empty()) return tensor;
-  AxisList order;
-  Shape kept;
+  const size_t rank = tensor.shape().size();
+  if (keepdims && rank + axes.size() >= kMaxRank) {
+    Shape shape = tensor.shape();
+    for (const int axis : axes) shape[static_cast<size_t>(axis)] = 1;
+    return reduce(tensor, combine, axes).reshape(std::move(shape));
+  }
+  const View from = Access::view(tensor);
+  View through{{}, {}, from.offset};
+  const auto walk = [&through](int64_t length, int64_t stride) {
+    through.shape.push_back(length);
+    through.strides.push_back(stride);
+  };
   int64_t length = 1, inner = 1;
-  for (int k = 0; k < tensor.rank(); k++) {
-    const int64_t n = tensor.size(k);
-    if (std::find(axes.begin(), axes.end(), k) == axes.end()) {
-      order.push_back(k);
-      kept.push_back(n);
+  for (size_t k = 0; k < rank; k++) {
+    const int64_t n = from.shape[k];
+    if (std::find(axes.begin(), axes.end(), static_cast<int>(k)) == axes.end()) {
+      walk(n, from.strides[k]);
       inner *= n;
     } else {
+      if (keepdims) walk(1, 0);
       length *= n;
       inner = 1;
     }
   }
-  for (const int axis : axes) order.push_back(axis);
+  Shape shape = through.shape;
+  for (const int axis : axes)
+    walk(from.shape[static_cast<size_t>(axis)], from.strides[static_cast<size_t>(axis)]);
   // Rows of neighbours are shared by a group, others walked by a lane each. What is too long for
   // that is reduced in pieces first. All of it follows from the shape alone, and so do the bits.
   const bool cut = length > (inner == 1 ? graph::kLongestGroupRow : graph::kLongestLaneRow);
   const int64_t piece = inner == 1 ? graph::kLongestGroupRow : graph::lane_piece(length, inner);
-  Shape shape = kept;
   if (cut) shape.insert(shape.begin(), (length + piece - 1) / piece);
 
-  auto node = std::make_unique<Node>(Kind::Reduce, context_of(tensor), tensor.dtype(), shape);
+  auto node =
+      std::make_unique<Node>(Kind::Reduce, context_of(tensor), tensor.dtype(), std::move(shape));
   node->combine = combine;
   node->reduced = static_cast<uint8_t>(axes.size());
   node->chunk = cut ? piece : 0;
-  node->inputs.push_back({Access::node(tensor), graph::permuted(Access::view(tensor), order)});
+  Input& input = node->inputs.emplace_back();
+  input.node = Access::node(tensor);
+  input.view = std::move(through);
   const Tensor result = finish(std::move(node));
   constexpr int kPieces[] = {0};
   return cut ? reduce(result, combine, kPieces) : result;
@@ -368,8 +380,7 @@ Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, Shape s
   return finish(std::move(node));
 }
 
-Tensor assemble(DType dtype, Shape shape, const std::vector<Part>& parts,
-                const std::shared_ptr<Context>& context) {
+Tensor assemble(DType dtype, Shape shape, const std::vector<Part>& parts, Context& context) {
   auto node = std::make_unique<Node>(Kind::Assemble, context, dtype, std::move(shape));
   for (const Part& part : parts) {
     node->inputs.push_back(input_of(cast_to(part.tensor, dtype)));

@@ -28,7 +28,7 @@ constexpr Names names_of(ImageLayout layout) {
 // Where a library wants images dense, a copy costs less than the general program, and what made
 // the image writes it in that order by itself.
 Tensor for_libraries(const Tensor& x) {
-  hal::LibraryOps* library = tensor::context_of(x)->executor().device->library();
+  hal::LibraryOps* library = tensor::context_of(x).executor().device->library();
   const bool fine = !is_float(x.dtype()) || library == nullptr || !library->wants_dense_images();
   return fine ? x : tensor::dense(x);
 }

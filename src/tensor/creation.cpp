@@ -46,7 +46,7 @@ Tensor band(int64_t rows, int64_t columns, int64_t low, int64_t high, DType dtyp
   const Attribute limits[] = {attribute_of(DType::I64, columns), attribute_of(DType::I64, low),
                               attribute_of(DType::I64, high)};
   return make_source(source::kBand, dtype, {rows, columns}, {limits[0], limits[1], limits[2]},
-                     Context::of(executor));
+                     *Context::of(executor));
 }
 
 std::vector<Attribute> draw(Context& context) {
@@ -60,7 +60,7 @@ std::vector<Attribute> draw(Context& context) {
 Tensor random(const graph::ElementwiseOp& op, Shape shape, DType dtype, const Executor& executor) {
   if (!is_float(dtype)) throw core::error(Text::OperandDType, op.name, name_of(dtype), "floats");
   const auto context = Context::of(executor);
-  return make_source(op, dtype, std::move(shape), draw(*context), context);
+  return make_source(op, dtype, std::move(shape), draw(*context), *context);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Tensor full(Shape shape, const Operand& value, DType dtype, const Executor& exec
   need_number("full", value);
   if (dtype == DType::None) dtype = default_of(value);
   return make_source(source::kFull, dtype, std::move(shape), {attribute_of(dtype, value)},
-                     Context::of(executor));
+                     *Context::of(executor));
 }
 Tensor zeros(Shape shape, DType dtype, const Executor& executor) {
   return full(std::move(shape), 0, dtype, executor);
@@ -92,7 +92,7 @@ Tensor arange(const Operand& start, const Operand& stop, const Operand& step, DT
   if (dtype == DType::Bool) dtype = DType::I64;
   return make_source(source::kArange, dtype, {count},
                      {attribute_of(dtype, start), attribute_of(dtype, step)},
-                     Context::of(executor));
+                     *Context::of(executor));
 }
 Tensor arange(const Operand& stop) { return arange(0, stop); }
 
@@ -103,7 +103,7 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype, const Exe
                   last = attribute_of(dtype, count > 1 ? stop : start);
   return make_source(source::kLinspace, dtype, {count},
                      {first, attribute_of(dtype, step), last, attribute_of(DType::I64, count - 1)},
-                     Context::of(executor));
+                     *Context::of(executor));
 }
 
 Tensor eye(int64_t rows, int64_t columns, int64_t diagonal, DType dtype, const Executor& executor) {
@@ -138,7 +138,7 @@ Tensor randint(int64_t low, int64_t high, Shape shape, DType dtype, const Execut
   std::vector<Attribute> attributes = draw(*context);
   attributes.push_back({DType::I64, static_cast<uint64_t>(low)});
   attributes.push_back({DType::U64, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)});
-  return make_source(source::kIntegers, dtype, std::move(shape), attributes, context);
+  return make_source(source::kIntegers, dtype, std::move(shape), attributes, *context);
 }
 
 }  // namespace hologram::ops

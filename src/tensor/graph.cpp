@@ -63,18 +63,18 @@ bool is_whole(const Tensor& tensor) {
 Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
   if (examples.empty()) throw core::error(Text::CaptureInputs);
   auto state = std::make_shared<State>();
-  state->context = tensor::context_of(examples.front());
+  state->context = tensor::context_of(examples.front()).shared();
   std::vector<Tensor> stand_ins;
   for (const Tensor& t : examples) {
-    if (tensor::context_of(t) != state->context) throw core::error(Text::CaptureApart);
-    auto node = std::make_unique<Node>(graph::Kind::Data, state->context, t.dtype(), t.shape());
+    if (&tensor::context_of(t) != state->context.get()) throw core::error(Text::CaptureApart);
+    auto node = std::make_unique<Node>(graph::Kind::Data, *state->context, t.dtype(), t.shape());
     node->traced = true;
-    const NodeRef stand_in(node.release());
+    const NodeRef stand_in = NodeRef::adopt(node.release());
     state->given.push_back(stand_in);
     stand_ins.push_back(Access::make(stand_in));
   }
   for (const Tensor& result : function(stand_ins)) {
-    if (tensor::context_of(result) != state->context) throw core::error(Text::CaptureApart);
+    if (&tensor::context_of(result) != state->context.get()) throw core::error(Text::CaptureApart);
     const NodeRef node = Access::node(result);
     const bool is_own =
         node->traced && node->kind != graph::Kind::Data && is_whole(result) &&
@@ -102,7 +102,8 @@ std::vector<Tensor> Graph::launch(const std::vector<Tensor>& inputs) const {
       if (inputs[i].dtype() != expected.dtype)
         throw core::error(Text::LaunchDType, i, name_of(inputs[i].dtype()),
                           name_of(expected.dtype));
-      if (tensor::context_of(inputs[i]) != state_->context) throw core::error(Text::CaptureApart);
+      if (&tensor::context_of(inputs[i]) != state_->context.get())
+        throw core::error(Text::CaptureApart);
       dense.push_back(tensor::dense(inputs[i]));
     }
     eval(dense);
@@ -114,11 +115,11 @@ std::vector<Tensor> Graph::launch(const std::vector<Tensor>& inputs) const {
     std::vector<Tensor> tensors;
     for (size_t i = 0; i < results.size(); i++) {
       const Node& root = *state_->roots[i];
-      auto node =
-          std::make_unique<Node>(graph::Kind::Data, state_->context, root.dtype, state_->shapes[i]);
+      auto node = std::make_unique<Node>(graph::Kind::Data, *state_->context, root.dtype,
+                                         state_->shapes[i]);
       node->result = results[i];
       node->state = NodeState::Ready;
-      tensors.push_back(Access::make(NodeRef(node.release())));
+      tensors.push_back(Access::make(NodeRef::adopt(node.release())));
     }
     return tensors;
   });

@@ -11,7 +11,7 @@ namespace hologram {
 std::vector<program::Program> kernels_of(const std::vector<Tensor>& tensors) {
   std::vector<Tensor> kept;  // those that are views are copied by a kernel
   std::vector<graph::Node*> lazy;
-  std::shared_ptr<graph::Context> context;
+  graph::Context* context = nullptr;
   for (const Tensor& t : tensors) {
     kept.push_back(tensor::dense(t));
     const graph::NodeRef node = tensor::Access::node(kept.back());
@@ -23,7 +23,7 @@ std::vector<program::Program> kernels_of(const std::vector<Tensor>& tensors) {
     lazy.push_back(node.get());
   }
   std::vector<program::Program> programs;
-  if (lazy.empty()) return programs;
+  if (context == nullptr) return programs;
   graph::ScheduleOptions options;
   options.fusion = context->config().fusion;
   const std::lock_guard lock(context->mutex());

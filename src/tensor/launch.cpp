@@ -17,12 +17,12 @@ Array shape_alone(const Tensor& t) {
 }
 
 // The context is locked.
-Tensor copy_of(const Tensor& t, const std::shared_ptr<graph::Context>& context) {
+Tensor copy_of(const Tensor& t, graph::Context& context) {
   auto node = std::make_unique<graph::Node>(graph::Kind::Data, context, t.dtype(), t.shape());
-  node->result = context->allocate(graph::bytes_of(*node));
-  if (t.size() > 0) context->copy(node->result, tensor::Access::look(t).result);
+  node->result = context.allocate(graph::bytes_of(*node));
+  if (t.size() > 0) context.copy(node->result, tensor::Access::look(t).result);
   node->state = graph::NodeState::Ready;
-  return tensor::Access::make(graph::NodeRef(node.release()));
+  return tensor::Access::make(graph::NodeRef::adopt(node.release()));
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ std::map<std::string, Tensor> launch(const Program& program,
     for (size_t i = 0; i < params.size(); i++) {
       const std::string& name = params[i].name;
       if (params[i].access != program::Access::In && !bound.missing[i])
-        written[name] = copy_of(given.at(name), context);
+        written[name] = copy_of(given.at(name), *context);
       const auto output = written.find(name);
       const Tensor& t = output != written.end() ? output->second : given.at(name);
       bindings.push_back(tensor::Access::look(t).result.where);

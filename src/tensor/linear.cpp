@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/messages.hpp"
+#include "graph/elementwise.hpp"
 #include "graph/layout.hpp"
 #include "graph/product_work.hpp"
 #include "hologram/ops.hpp"
@@ -16,12 +17,12 @@ using core::Text;
 namespace {
 
 // Batch, row, column; the batch as one axis, which may repeat a matrix.
-Tensor as_three_axes(const Tensor& t, const Shape& batch) {
+graph::Input as_three_axes(const Tensor& t, const Shape& batch) {
   if (t.rank() == 2 && batch.empty()) {
-    graph::View view = tensor::Access::view(t);
-    view.shape.insert(view.shape.begin(), 1);
-    view.strides.insert(view.strides.begin(), 0);
-    return tensor::Access::make(tensor::Access::node(t), std::move(view));
+    graph::Input matrix = tensor::input_of(t);
+    matrix.view.shape.insert(matrix.view.shape.begin(), 1);
+    matrix.view.strides.insert(matrix.view.strides.begin(), 0);
+    return matrix;
   }
   Shape shape = batch;
   shape.insert(shape.end(), t.shape().end() - 2, t.shape().end());
@@ -29,22 +30,21 @@ Tensor as_three_axes(const Tensor& t, const Shape& batch) {
   const int64_t count =
       std::accumulate(batch.begin(), batch.end(), int64_t{1}, std::multiplies<>());
   const Shape three = {count, t.size(-2), t.size(-1)};
-  if (graph::reshaped(tensor::Access::view(repeated), three)) return repeated.reshape(three);
-  return tensor::dense(repeated).reshape(three);
-}
-
-// Whether lanes go side by side, so that a sum of rows or a copy is as fast as memory.
-bool has_many_threads(const Tensor& t) {
-  return graph::hints_of(tensor::context_of(t)->device()).many_threads;
+  if (graph::reshaped(tensor::Access::view(repeated), three))
+    return tensor::input_of(repeated.reshape(three));
+  return tensor::input_of(tensor::dense(repeated).reshape(three));
 }
 
 // Where a GPU has a library for products, a copy that it can read costs less than the general
 // program.
-Tensor for_libraries(const Tensor& t) {
-  const bool fine = !is_float(t.dtype()) || !has_many_threads(t) ||
-                    tensor::context_of(t)->executor().device->library() == nullptr ||
-                    graph::is_for_libraries(tensor::Access::view(t));
-  return fine ? t : tensor::dense(t);
+graph::Input for_libraries(graph::Input matrix) {
+  graph::Context& context = *matrix.node->context;
+  const bool fine =
+      !is_float(matrix.node->dtype) || !graph::hints_of(context.device()).many_threads ||
+      context.executor().device->library() == nullptr || graph::is_for_libraries(matrix.view);
+  if (fine) return matrix;
+  return tensor::input_of(
+      tensor::dense(tensor::Access::make(std::move(matrix.node), std::move(matrix.view))));
 }
 
 // A matrix times a vector reads every element once: sums of rows by a kernel of our own are as fast
@@ -54,9 +54,31 @@ bool are_sums_of_rows(const Tensor& matrix, int axis) {
   return is_float(matrix.dtype()) &&
          (matrix.size(axis) == 1 || *(tensor::Access::view(matrix).strides.end() + axis) == 1);
 }
-Tensor sums_of_rows(const Tensor& rows, const Tensor& vector) {
-  const DType dtype = rows.dtype(), wide = compute_type(dtype);
-  return sum(rows.to(wide) * vector.to(wide), -1).to(dtype);
+// The last two axes of either may change places first.
+Tensor sums_of_rows(const Tensor& matrix, bool turn_matrix, const Tensor& vector,
+                    bool turn_vector) {
+  static const graph::ElementwiseOp& mul = graph::elementwise("mul");
+  const DType dtype = matrix.dtype(), wide = compute_type(dtype);
+  const tensor::Converted wide_matrix(matrix, wide), wide_vector(vector, wide);
+  const auto input = [](const Tensor& t, bool turn) {
+    graph::Input of = tensor::input_of(t);
+    if (turn)
+      for (auto* list : {&of.view.shape, &of.view.strides})
+        std::swap(list->end()[-1], list->end()[-2]);
+    return of;
+  };
+  graph::Input rows = input(*wide_matrix, turn_matrix), same = input(*wide_vector, turn_vector);
+  const Shape shape = tensor::broadcast_shape("matmul", rows.view.shape, same.view.shape);
+  auto product = std::make_unique<graph::Node>(graph::Kind::Elementwise, tensor::context_of(matrix),
+                                               wide, shape);
+  product->op = &mul;
+  for (graph::Input* each : {&rows, &same}) {
+    if (each->view.shape != shape) each->view = graph::expanded(each->view, shape);
+    product->inputs.push_back(std::move(*each));
+  }
+  const int last[] = {static_cast<int>(shape.size()) - 1};
+  return tensor::cast_to(
+      tensor::reduce(tensor::finish(std::move(product)), program::Combine::Add, last), dtype);
 }
 
 }  // namespace
@@ -69,23 +91,29 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.size(-1) != b.size(-2))
     throw core::error(Text::ProductLengths, to_string(a.shape()), to_string(b.shape()));
   const DType dtype = promote(a.dtype(), b.dtype());
-  std::vector<Tensor> both = {a.to(dtype), b.to(dtype)};
-  if (tensor::context_of(a) != tensor::context_of(b))
-    both = tensor::together("matmul", std::move(both));
-  const Tensor &x = both[0], &y = both[1];
+  const tensor::Converted of_a(a, dtype), of_b(b, dtype);
+  std::vector<Tensor> moved;  // to one executor
+  if (&tensor::context_of(a) != &tensor::context_of(b))
+    moved = tensor::together("matmul", {*of_a, *of_b});
+  const Tensor &x = moved.empty() ? *of_a : moved[0], &y = moved.empty() ? *of_b : moved[1];
   if (y.size(-1) == 1 && are_sums_of_rows(x, -1))
-    return sums_of_rows(x, y.transpose()).unsqueeze(-1);
+    return sums_of_rows(x, false, y, true).unsqueeze(-1);
   if (x.size(-2) == 1 && are_sums_of_rows(y, -2))
-    return sums_of_rows(y.transpose(), x).unsqueeze(-2);
+    return sums_of_rows(y, true, x, false).unsqueeze(-2);
   Shape shape = tensor::broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
                                         Shape(b.shape().begin(), b.shape().end() - 2));
-  const Tensor left = for_libraries(as_three_axes(x, shape)),
+  graph::Input left = for_libraries(as_three_axes(x, shape)),
                right = for_libraries(as_three_axes(y, shape));
-  const Tensor product = tensor::make_opaque(
-      graph::product_work(), dtype, {left.size(0), left.size(1), right.size(2)}, {left, right});
+  auto product = std::make_unique<graph::Node>(
+      graph::Kind::Opaque, tensor::context_of(x), dtype,
+      Shape{left.view.shape[0], left.view.shape[1], right.view.shape[2]});
+  product->work = graph::product_work();
+  product->inputs.push_back(std::move(left));
+  product->inputs.push_back(std::move(right));
   shape.push_back(a.size(-2));
   shape.push_back(b.size(-1));
-  return tensor::Access::make(tensor::Access::node(product), graph::dense_view(shape));
+  return tensor::Access::make(tensor::Access::node(tensor::finish(std::move(product))),
+                              graph::dense_view(shape));
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {

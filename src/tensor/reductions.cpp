@@ -40,20 +40,11 @@ struct Reducer {
     for (const int axis : axes) n *= x.size(axis);
     return n;
   }
-  // The result's shape with axes of length 1 where they went.
-  Shape kept_shape() const {
-    Shape shape = x.shape();
-    for (const int axis : axes) shape[static_cast<size_t>(axis)] = 1;
-    return shape;
-  }
   Tensor run(const Tensor& of, Combine combine) const {
-    return shaped(tensor::reduce(of, combine, axes), keepdims);
+    return tensor::reduce(of, combine, axes, keepdims);
   }
   Tensor kept(const Tensor& of, Combine combine) const {
-    return shaped(tensor::reduce(of, combine, axes), true);
-  }
-  Tensor shaped(const Tensor& result, bool keep) const {
-    return keep ? result.reshape(kept_shape()) : result;
+    return tensor::reduce(of, combine, axes, true);
   }
   Tensor without(const Tensor& result) const {
     if (keepdims) return result;

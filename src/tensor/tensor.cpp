@@ -35,12 +35,11 @@ Default& the_default() {
 }
 
 // Of memory that is ready.
-Tensor made_of(std::shared_ptr<graph::Context> context, DType dtype, const Shape& shape,
-               graph::Storage storage) {
-  auto node = std::make_unique<Node>(graph::Kind::Data, std::move(context), dtype, shape);
+Tensor made_of(graph::Context& context, DType dtype, const Shape& shape, graph::Storage storage) {
+  auto node = std::make_unique<Node>(graph::Kind::Data, context, dtype, shape);
   node->result = std::move(storage);
   node->state = NodeState::Ready;
-  return Access::make(NodeRef(node.release()));
+  return Access::make(NodeRef::adopt(node.release()));
 }
 
 }  // namespace
@@ -112,7 +111,7 @@ Tensor Tensor::from(const Array& array, const Executor& executor) {
   if (array.dtype() == DType::None) throw core::error(Text::NoTensor);
   std::shared_ptr<graph::Context> context = graph::Context::of(executor);
   graph::Storage storage = context->adopt(array);
-  return made_of(std::move(context), array.dtype(), array.shape(), std::move(storage));
+  return made_of(*context, array.dtype(), array.shape(), std::move(storage));
 }
 
 Tensor Tensor::from_device_pointer(void* memory, Shape shape, DType dtype,
@@ -127,7 +126,7 @@ Tensor Tensor::from_device_pointer(void* memory, Shape shape, DType dtype,
     throw core::error(Text::NotDeviceMemory, memory, executor.device().name, refusal->reason);
   std::shared_ptr<hal::Buffer> buffer = std::move(std::get<std::unique_ptr<hal::Buffer>>(answer));
   const hal::Binding where{buffer.get(), 0, bytes};
-  return made_of(std::move(context), dtype, described.shape(), {std::move(buffer), where});
+  return made_of(*context, dtype, described.shape(), {std::move(buffer), where});
 }
 
 DType Tensor::dtype() const { return Access::look(*this).dtype; }
@@ -139,7 +138,7 @@ int64_t Tensor::size() const { return graph::element_count(shape()); }
 int64_t Tensor::size(int axis) const {
   return shape()[static_cast<size_t>(tensor::checked_axis("size", axis, rank()))];
 }
-Executor Tensor::executor() const { return tensor::context_of(*this)->handle(); }
+Executor Tensor::executor() const { return tensor::context_of(*this).handle(); }
 
 bool Tensor::ready() const {
   return Access::look(*this).state.load(std::memory_order_acquire) == NodeState::Ready;
@@ -181,7 +180,7 @@ void Tensor::copy_bytes_to(DType dtype, void* to, size_t count) const {
 Tensor& Tensor::assign(const Operand& value) {
   return core::or_out_of_memory([&]() -> Tensor& {
     const NodeRef old = Access::node(*this);
-    const Tensor given = value.is_number() ? tensor::full_like_number(value, dtype(), old->context)
+    const Tensor given = value.is_number() ? tensor::full_like_number(value, dtype(), *old->context)
                                            : value.tensor().to(dtype());
     const Tensor made = tensor::dense(given.broadcast_to(shape()).to(executor()));
     const NodeRef node = Access::node(made);
@@ -211,7 +210,7 @@ Tensor Tensor::to(const Executor& executor) const {
     const NodeRef node = Access::node(flat);
     std::shared_ptr<graph::Context> context = graph::Context::of(executor);
     if (auto brought = context->bring(*node))
-      return made_of(std::move(context), dtype(), shape(), std::move(*brought));
+      return made_of(*context, dtype(), shape(), std::move(*brought));
     return from(array(), executor);
   });
 }
@@ -223,8 +222,8 @@ void eval(const std::vector<Tensor>& tensors) {
     for (const Tensor& t : tensors) {
       const NodeRef node = Access::node(t);
       auto at = std::find_if(groups.begin(), groups.end(),
-                             [&](const auto& g) { return g.first == node->context.get(); });
-      if (at == groups.end()) at = groups.insert(at, {node->context.get(), {}});
+                             [&](const auto& g) { return g.first == node->context; });
+      if (at == groups.end()) at = groups.insert(at, {node->context, {}});
       at->second.push_back(node.get());
     }
     for (auto& [context, nodes] : groups) context->evaluate(nodes);

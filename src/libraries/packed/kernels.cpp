@@ -147,10 +147,11 @@ template <class T, int64_t kHeight, int64_t kTerms>
 void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t columns,
                bool more, T* sums) {
   constexpr Tag<T> tag;
+  constexpr int kSecondCache = 2;  // the first has no room for as many columns of as many terms
   hn::Vec<Tag<T>> x[kHeight][kTerms];
 #pragma GCC unroll 4
   for (int64_t r = 0; r < kHeight; r++)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int64_t t = 0; t < kTerms; t++) x[r][t] = hn::Set(tag, a[r * a_row + t * a_term]);
   for (int64_t i = 0; i < columns; i += kLanes<T>) {
     const T* const y = b + std::max<int64_t>(0, std::min(i, columns - kLanes<T>));
@@ -158,9 +159,9 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ld
 #pragma GCC unroll 4
     for (int64_t r = 0; r < kHeight; r++)
       sum[r] = more ? hn::Load(tag, sums + r * kStripe<T, kHeight> + i) : hn::Zero(tag);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int64_t t = 0; t < kTerms; t++) {
-      __builtin_prefetch(y + (kTerms + t) * ldb);
+      __builtin_prefetch(y + (kTerms + t) * ldb, 0, kSecondCache);
       const auto term = hn::LoadU(tag, y + t * ldb);
 #pragma GCC unroll 4
       for (int64_t r = 0; r < kHeight; r++) sum[r] = hn::MulAdd(x[r][t], term, sum[r]);
@@ -175,7 +176,7 @@ template <class T, int64_t kHeight>
 void stripe(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t terms,
             int64_t columns, T* d, int64_t ldd) {
   constexpr Tag<T> tag;
-  constexpr int64_t kTerms = HWY_TARGET == HWY_AVX2 ? 4 : 8;
+  constexpr int64_t kTerms = HWY_TARGET == HWY_AVX2 ? 4 : kHeight == 1 ? 16 : 8;
   HWY_ALIGN T sums[kHeight * kStripe<T, kHeight>], totals[kHeight * kStripe<T, kHeight>];
   HWY_ALIGN T few[kTermsOfBlock * kLanes<T>] = {};
   for (int64_t first = 0; first < terms; first += kTermsOfBlock) {

@@ -10,6 +10,7 @@
 
 #include "core/messages.hpp"
 #include "libraries/library.hpp"
+#include "libraries/packed/columns.hpp"
 
 namespace hologram::libraries::packed {
 namespace {
@@ -23,7 +24,8 @@ constexpr int64_t kBytesAcross = int64_t{1} << 20;  // of panels that a thread g
 constexpr int64_t kLeastAcross = 4, kCopied = 4;    // panels
 constexpr int64_t kPartsOfAThread = 24;
 constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
-constexpr double kBytesOfBWorthAThread = 1 << 19;
+constexpr double kBytesOfBWorthAThread = 1 << 18;
+constexpr int64_t kBytesOfBNearby = 1 << 20;  // of a cache that each core has
 
 int64_t parts(int64_t count, int64_t of) { return (count + of - 1) / of; }
 
@@ -57,7 +59,8 @@ void clear(const GemmDesc& g, T* d) {
 template <class T>
 class FewRows : public HostPlan {
  public:
-  explicit FewRows(const GemmDesc& desc) : kernels_(*kernels(T{})), desc_(desc) {}
+  explicit FewRows(const GemmDesc& desc)
+      : kernels_(*kernels(T{})), columns_(*column_kernel(T{})), desc_(desc) {}
 
   const std::string& name() const override { return name_of_product<T>(); }
   uint64_t workspace() const override { return 0; }
@@ -69,7 +72,7 @@ class FewRows : public HostPlan {
     if (g.m == 0 || g.n == 0 || g.batch == 0) return;
     if (g.k == 0) return clear(g, d);
     // One part a thread: each row of b is read in so many pieces.
-    constexpr int64_t kTogether = 256 / sizeof(T);
+    constexpr int64_t kTogether = 64 / sizeof(T);
     const int64_t across = parts(g.n, kTogether);
     const auto bytes = static_cast<double>(g.k * kTogether) * sizeof(T);
     const auto each = static_cast<uint64_t>(parts(g.batch * across, threads.count()));
@@ -80,18 +83,28 @@ class FewRows : public HostPlan {
                   for (auto i = static_cast<int64_t>(begin); i < last;) {
                     const int64_t z = i / across, column = i % across * kTogether;
                     const int64_t to = std::min(last, (z + 1) * across);
-                    kernels_.multiply_rows(a + z * g.stride_a, g.transpose_a ? 1 : g.lda,
-                                           g.transpose_a ? g.lda : 1, b + z * g.stride_b + column,
-                                           g.ldb, g.k, g.m,
-                                           std::min(g.n - column, (to - i) * kTogether),
-                                           d + z * g.stride_d + column, g.ldd);
+                    const int64_t columns = std::min(g.n - column, (to - i) * kTogether);
+                    const T* const x = a + z * g.stride_a;
+                    const T* const y = b + z * g.stride_b + column;
+                    T* const sums = d + z * g.stride_d + column;
+                    const int64_t row = g.transpose_a ? 1 : g.lda, term = g.transpose_a ? g.lda : 1;
+                    if (by_columns(columns)) columns_.run(x, term, y, g.ldb, g.k, columns, sums);
+                    else
+                      kernels_.multiply_rows(x, row, term, y, g.ldb, g.k, g.m, columns, sums,
+                                             g.ldd);
                     i = to;
                   }
                 });
   }
 
  private:
+  bool by_columns(int64_t columns) const {
+    return desc_.m == 1 && columns >= columns_.least &&
+           desc_.k * columns * static_cast<int64_t>(sizeof(T)) <= kBytesOfBNearby;
+  }
+
   const Kernels<T>& kernels_;
+  const ColumnKernel<T>& columns_;
   const GemmDesc desc_;
 };
 

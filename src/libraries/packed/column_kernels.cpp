@@ -1,0 +1,115 @@
+#include "interp/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "libraries/packed/column_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "libraries/accumulation.hpp"
+#include "libraries/packed/columns.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace hologram::libraries::packed::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+using Tag = hn::ScalableTag<T>;
+template <class T>
+constexpr int64_t kLanes = hn::MaxLanes(Tag<T>());
+constexpr int64_t kLeast = 8;  // vectors: as many as additions are under way at a time
+constexpr int kMost = HWY_TARGET == HWY_AVX2 ? 12 : 24;  // vectors of sums
+
+// Columns of so many vectors, of which the last begins at `last` and may lie over the one before.
+template <class T, int kVectors>
+void sums(const T* a, int64_t a_term, const T* b, int64_t ldb, int64_t terms, int64_t last, T* d) {
+  constexpr Tag<T> tag;
+  HWY_ALIGN T totals[kVectors * kLanes<T>] = {};
+  for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
+    const int64_t end = std::min(first + kTermsOfBlock, terms);
+    hn::Vec<Tag<T>> sum[kVectors];
+#pragma GCC unroll 24
+    for (auto& s : sum) s = hn::Zero(tag);
+    for (int64_t p = first; p < end; p++) {
+      const T* const row = b + p * ldb;
+      const auto x = hn::Set(tag, a[p * a_term]);
+#pragma GCC unroll 24
+      for (int v = 0; v < kVectors; v++)
+        sum[v] =
+            hn::MulAdd(x, hn::LoadU(tag, row + (v + 1 < kVectors ? v * kLanes<T> : last)), sum[v]);
+    }
+#pragma GCC unroll 24
+    for (int v = 0; v < kVectors; v++) {
+      T* const total = totals + v * kLanes<T>;
+      hn::Store(hn::Add(hn::Load(tag, total), sum[v]), tag, total);
+    }
+  }
+#pragma GCC unroll 24
+  for (int v = 0; v < kVectors; v++)
+    hn::StoreU(hn::Load(tag, totals + v * kLanes<T>), tag,
+               d + (v + 1 < kVectors ? v * kLanes<T> : last));
+}
+
+template <class T, int... kVectors>
+constexpr auto all_sums(std::integer_sequence<int, kVectors...>) {
+  return std::array{&sums<T, kVectors + 1>...};
+}
+
+template <class T>
+void run(const T* a, int64_t a_term, const T* b, int64_t ldb, int64_t terms, int64_t columns,
+         T* d) {
+  static constexpr auto kSums = all_sums<T>(std::make_integer_sequence<int, kMost>());
+  const int64_t vectors = (columns + kLanes<T> - 1) / kLanes<T>;
+  const int64_t blocks = (vectors + kMost - 1) / kMost, each = (vectors + blocks - 1) / blocks;
+  for (int64_t v = 0; v < vectors; v += each) {
+    const int64_t count = std::min(each, vectors - v), from = v * kLanes<T>;
+    const int64_t last = std::min((count - 1) * kLanes<T>, columns - kLanes<T> - from);
+    kSums[static_cast<size_t>(count - 1)](a, a_term, b + from, ldb, terms, last, d + from);
+  }
+}
+
+template <class T>
+const ColumnKernel<T>* kernel() {
+  static constexpr ColumnKernel<T> kKernel = {kLeast * kLanes<T>, &run<T>};
+  return &kKernel;
+}
+
+#else
+
+template <class T>
+const ColumnKernel<T>* kernel() {
+  return nullptr;
+}
+
+#endif
+
+const ColumnKernel<float>* of_f32() { return kernel<float>(); }
+const ColumnKernel<double>* of_f64() { return kernel<double>(); }
+
+}  // namespace hologram::libraries::packed::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace hologram::libraries::packed {
+
+#define COLUMN_KERNEL(type, name)                               \
+  HWY_EXPORT(name);                                             \
+  const ColumnKernel<type>* column_kernel(type) {               \
+    static const auto* const best = [] {                        \
+      if constexpr ((HWY_TARGETS) != HWY_STATIC_TARGET)         \
+        hwy::GetChosenTarget().Update(hwy::SupportedTargets()); \
+      return HWY_DYNAMIC_DISPATCH(name)();                      \
+    }();                                                        \
+    return best;                                                \
+  }
+COLUMN_KERNEL(float, of_f32)
+COLUMN_KERNEL(double, of_f64)
+
+}  // namespace hologram::libraries::packed
+#endif

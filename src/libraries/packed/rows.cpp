@@ -1,0 +1,78 @@
+#include "libraries/packed/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/messages.hpp"
+#include "libraries/stored.hpp"
+
+namespace hologram::libraries::packed {
+namespace {
+
+constexpr int64_t kBytesWorthAThread = 1 << 16;
+// Of large matrices: others may take one of a busy thread.
+constexpr int64_t kBytesOfAPart = 1 << 20;
+
+class Rows : public HostPlan {
+ public:
+  explicit Rows(const hal::RowsDesc& desc)
+      : run_(desc.lanes == kFewLanes ? row_kernels()->by_few : row_kernels()->by_many),
+        desc_(desc) {}
+
+  const std::string& name() const override {
+    static const std::string name = "hologram f32 rows";
+    return name;
+  }
+  uint64_t workspace() const override { return 0; }
+
+  void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
+           core::Threads& threads) const override {
+    const hal::RowsDesc& g = desc_;
+    const auto* a = at(operands[0]);
+    const auto* x = at(operands[1]);
+    float* const y = at(operands[2]);
+    const int64_t bytes = g.length * static_cast<int64_t>(sizeof(float));
+    const auto rows = static_cast<uint64_t>(g.batch * g.rows);
+    const auto count = static_cast<uint64_t>(threads.count());
+    const auto of = [bytes](int64_t size) { return static_cast<uint64_t>(size / bytes + 1); };
+    const uint64_t share = (rows + count - 1) / count;
+    threads.run(rows, std::max(of(kBytesWorthAThread), std::min(share, of(kBytesOfAPart))),
+                [&](uint64_t begin, uint64_t end) {
+                  const auto last = static_cast<int64_t>(end);
+                  for (auto i = static_cast<int64_t>(begin); i < last;) {
+                    const int64_t z = i / g.rows, row = i % g.rows;
+                    const int64_t some = std::min(last - i, g.rows - row);
+                    run_(a + z * g.stride_a + row * g.step, g.step, x + z * g.stride_x, some,
+                         g.length, y + i);
+                    i += some;
+                  }
+                });
+  }
+
+ private:
+  static float* at(const hal::Binding& b) {
+    return reinterpret_cast<float*>(b.buffer->host() + b.offset);
+  }
+
+  decltype(RowKernels::by_few) run_;
+  const hal::RowsDesc desc_;
+};
+
+}  // namespace
+
+std::optional<hal::Refusal> refuses(const hal::RowsDesc& desc) {
+  if (row_kernels() == nullptr) return hal::Refusal{"this processor has no AVX-512"};
+  if (desc.dtype != DType::F32)
+    return hal::Refusal{fmt::format("no rows of {}", name_of(desc.dtype))};
+  if (desc.lanes != kFewLanes && desc.lanes != kManyLanes)
+    return hal::Refusal{fmt::format("no rows for {} lanes", desc.lanes)};
+  if (desc.lanes == kFewLanes && desc.length > kRun * kFewLanes)
+    return hal::Refusal{"no rows of several runs for so few lanes"};
+  return {};
+}
+
+std::shared_ptr<HostPlan> plan(const hal::RowsDesc& desc) { return std::make_shared<Rows>(desc); }
+
+}  // namespace hologram::libraries::packed

@@ -1,0 +1,28 @@
+// Sums of the products of rows with a vector, on the processor: bit for bit what the program of a
+// kernel makes of them whose groups of lanes share a row (graph/codegen.cpp).
+#pragma once
+
+#include "libraries/host_plan.hpp"
+
+namespace hologram::libraries::packed {
+
+// For the best vector instructions of this processor.
+struct RowKernels {
+  // y[r] of so many rows, each `step` elements behind the one before: x's products with it, added
+  // up by kFewLanes or by kManyLanes lanes.
+  void (*by_few)(const float* a, int64_t step, const float* x, int64_t rows, int64_t length,
+                 float* y);
+  void (*by_many)(const float* a, int64_t step, const float* x, int64_t rows, int64_t length,
+                  float* y);
+};
+inline constexpr int64_t kFewLanes = 128, kManyLanes = 256;
+inline constexpr int64_t kRun = 16;  // elements that a lane adds up in one go
+
+// Null where there is none for this processor.
+const RowKernels* row_kernels();
+
+// Why sums of rows are not for these kernels.
+std::optional<hal::Refusal> refuses(const hal::RowsDesc& desc);
+std::shared_ptr<HostPlan> plan(const hal::RowsDesc& desc);  // one that is not refused
+
+}  // namespace hologram::libraries::packed

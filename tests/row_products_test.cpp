@@ -1,0 +1,207 @@
+// A matrix and a vector on the processor, bit for bit: what kernels of our own compute, compiled
+// programs and the interpreter; and sums of columns against plain loops.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "hologram/hologram.hpp"
+#include "libraries/packed/rows.hpp"
+
+namespace hologram {
+namespace {
+
+Executor cpu(int threads, Jit jit, bool libraries) {
+  BackendConfig config;
+  config.backend_type = BackendType::Cpu;
+  config.num_threads = threads;
+  config.jit = jit;
+  // A limit of time is for programs alone.
+  if (!libraries) config.timeout_ms = 600000;
+  return Executor::from_config(config);
+}
+
+// Zeros of both signs, and now and then a row of nothing else.
+std::vector<float> numbers(size_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, 3);
+  std::vector<float> values(count);
+  for (float& v : values) v = normal(random);
+  for (size_t i = 0; i < count; i += 7) values[i] = random() % 2 == 0 ? 0.0f : -0.0f;
+  return values;
+}
+
+void expect_same(const std::vector<float>& a, const std::vector<float>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); i++) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    ASSERT_EQ(std::bit_cast<uint32_t>(a[i]), std::bit_cast<uint32_t>(b[i]))
+        << i << ": " << a[i] << " and " << b[i];
+  }
+}
+
+struct Way {
+  const char* name;
+  Executor executor;
+};
+const std::vector<Way>& ways() {
+  static const auto* all = new std::vector<Way>{
+      {"the interpreter", cpu(1, Jit::Off, false)},
+      {"compiled", cpu(1, Jit::Always, false)},
+      {"compiled, 3 threads", cpu(3, Jit::Always, false)},
+      {"our own", cpu(1, Jit::On, true)},
+      {"our own, 2 threads", cpu(2, Jit::On, true)},
+      {"our own, 3 threads", cpu(3, Jit::On, true)},
+  };
+  return *all;
+}
+
+template <class Make>
+void expect_same_everywhere(const std::vector<float>& a, const Shape& of_a,
+                            const std::vector<float>& x, const Shape& of_x, Make make) {
+  std::vector<float> first;
+  for (const Way& way : ways()) {
+    SCOPED_TRACE(way.name);
+    const Tensor result = make(Tensor::from_vector(a, of_a, way.executor),
+                               Tensor::from_vector(x, of_x, way.executor));
+    const std::vector<float> values = result.to_vector<float>();
+    if (first.empty()) first = values;
+    else expect_same(first, values);
+  }
+}
+
+constexpr int64_t kLengths[] = {
+    65,   66,   79,   80,   81,   111,  112,  113,  127,  128,  129,  143,   144,   145,  255,
+    256,  257,  300,  316,  317,  320,  513,  1000, 2032, 2047, 2048, 2049,  2064,  2303, 2304,
+    2305, 4095, 4096, 4097, 4111, 4352, 5000, 8191, 8192, 8193, 9000, 16383, 16384, 16385};
+
+TEST(RowProducts, SameBitsOfEveryLength) {
+  for (const int64_t length : kLengths)
+    for (const int64_t rows : {2, 3, 8, 9, 37, 150}) {
+      if (rows * length > 400000) continue;
+      SCOPED_TRACE(testing::Message() << rows << " x " << length);
+      const auto n = static_cast<size_t>(length);
+      std::vector<float> a = numbers(static_cast<size_t>(rows) * n, 1), x = numbers(n, 2);
+      for (size_t i = 0; i < n; i++) a[n + i] = x[i] < 0 ? 0.0f : -0.0f;  // all products are -0
+      expect_same_everywhere(a, {rows, length}, x, {length},
+                             [](const Tensor& m, const Tensor& v) { return ops::matmul(m, v); });
+    }
+}
+
+// Rows that begin anywhere in memory, so far apart, and vectors that do.
+TEST(RowProducts, SameBitsOfParts) {
+  for (const int64_t width : {130, 131, 132, 136, 144, 160, 320, 2500}) {
+    const int64_t rows = 70;
+    const std::vector<float> a = numbers(static_cast<size_t>(rows * width), 3),
+                             x = numbers(static_cast<size_t>(width), 4);
+    for (const int64_t from : {0, 1, 3, 4, 7, 15, 16, 17})
+      for (const int64_t cut : {0, 1, 5, 16, 33}) {
+        SCOPED_TRACE(testing::Message() << width << " from " << from << " without " << cut);
+        expect_same_everywhere(a, {rows, width}, x, {width}, [&](const Tensor& m, const Tensor& v) {
+          return ops::matmul(m.slice({{from % 3, {}}, {from, width - cut}}),
+                             v.slice(0, {cut, width - from}));
+        });
+        expect_same_everywhere(a, {rows, width}, x, {width}, [&](const Tensor& m, const Tensor& v) {
+          return ops::matmul(v.slice(0, {from, width - cut}),
+                             m.slice({{{}, {}, 2}, {from, width - cut}}).transpose());
+        });
+      }
+  }
+}
+
+TEST(RowProducts, SameBitsOfBatches) {
+  const std::vector<float> a = numbers(5 * 40 * 200, 5), x = numbers(5 * 200, 6);
+  expect_same_everywhere(a, {5, 40, 200}, x, {5, 200, 1},
+                         [](const Tensor& m, const Tensor& v) { return ops::matmul(m, v); });
+  expect_same_everywhere(a, {5, 40, 200}, x, {5, 200, 1}, [](const Tensor& m, const Tensor& v) {
+    return ops::matmul(m.slice({{}, {1, 38, 3}}), v.slice(0, {2, 3}));
+  });
+  expect_same_everywhere(a, {5, 40, 200}, x, {5, 200}, [](const Tensor& m, const Tensor& v) {
+    return ops::matmul(m.permute({1, 0, 2}).slice(1, {1, 4}), v.select(0, 1));
+  });
+}
+
+TEST(RowProducts, SpecialValues) {
+  std::vector<float> a = numbers(64 * 333, 7), x = numbers(333, 8);
+  const float infinity = std::numeric_limits<float>::infinity();
+  // In rows beside those that they belong to nothing must be seen of them.
+  for (size_t i = 0; i < 64; i += 3) {
+    a[i * 333] = i % 2 == 0 ? infinity : std::numeric_limits<float>::quiet_NaN();
+    a[i * 333 + 332] = -infinity;
+  }
+  x[5] = 1e-42f;
+  x[100] = 3e38f;
+  expect_same_everywhere(a, {64, 333}, x, {333},
+                         [](const Tensor& m, const Tensor& v) { return ops::matmul(m, v); });
+}
+
+TEST(RowProducts, OurOwnKernelsAreUsedWhereTheyAreAlone) {
+  if (libraries::packed::row_kernels() == nullptr) GTEST_SKIP() << "they are for AVX-512";
+  const Executor executor = cpu(1, Jit::On, true);
+  const auto calls = [&](const auto& work) {
+    const uint64_t before = executor.counters().library_calls;
+    work().eval();
+    return executor.counters().library_calls - before;
+  };
+  const Tensor a = Tensor::from_vector(numbers(50 * 300, 9), {50, 300}, executor),
+               x = Tensor::from_vector(numbers(300, 10), {300}, executor);
+  EXPECT_EQ(calls([&] { return ops::matmul(a, x); }), 1u);
+  EXPECT_EQ(calls([&] { return ops::sum(x * a, -1); }), 1u);
+  EXPECT_NE(explain({ops::matmul(a, x)}).find("by hologram f32 rows"), std::string::npos);
+  EXPECT_EQ(calls([&] { return ops::matmul(a, x) + 1; }), 0u) << "the rest is fused with it";
+  EXPECT_EQ(calls([&] { return ops::sum(a, -1); }), 0u);
+  EXPECT_EQ(calls([&] { return ops::matmul(a.to(DType::F64), x.to(DType::F64)); }), 0u);
+}
+
+// Rows that compiled programs add up: what is left of one is a few vectors.
+TEST(RowProducts, CompiledRowsOfEveryType) {
+  const Executor off = cpu(1, Jit::Off, false);
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64})
+    for (const int64_t length : kLengths) {
+      SCOPED_TRACE(testing::Message() << name_of(dtype) << ' ' << length);
+      const std::vector<float> values = numbers(static_cast<size_t>(5 * length), 11);
+      for (const Executor& compiled : {cpu(1, Jit::Always, false), cpu(2, Jit::Always, false)}) {
+        const auto rows = [&](const Executor& executor, bool squares) {
+          const Tensor x = Tensor::from_vector(values, {5, length}, executor).to(dtype);
+          const Tensor sums = squares ? ops::sum(x * x - x, -1) : ops::sum(x, -1);
+          return sums.to(DType::F32).to_vector<float>();
+        };
+        for (const bool squares : {false, true})
+          expect_same(rows(off, squares), rows(compiled, squares));
+      }
+    }
+}
+
+TEST(ColumnProducts, SameBitsAsPlainLoops) {
+  constexpr int64_t kBlock = 64;  // terms that are added up apart
+  for (const int64_t columns : {15, 16, 17, 127, 128, 129, 140, 316, 383, 384, 385, 400, 700, 1200})
+    for (const int64_t terms : {1, 2, 63, 64, 65, 128, 200, 300}) {
+      SCOPED_TRACE(testing::Message() << terms << " x " << columns);
+      const std::vector<float> b = numbers(static_cast<size_t>(terms * (columns + 3)), 12),
+                               x = numbers(static_cast<size_t>(terms), 13);
+      std::vector<float> expected;
+      for (int64_t j = 0; j < columns; j++) {
+        float total = 0;
+        for (int64_t first = 0; first < terms; first += kBlock) {
+          float part = 0;
+          for (int64_t p = first; p < std::min(terms, first + kBlock); p++)
+            part = std::fma(x[static_cast<size_t>(p)],
+                            b[static_cast<size_t>(p * (columns + 3) + j + 2)], part);
+          total += part;
+        }
+        expected.push_back(total);
+      }
+      for (const Way& way : ways()) {
+        SCOPED_TRACE(way.name);
+        const Tensor m = Tensor::from_vector(b, {terms, columns + 3}, way.executor),
+                     v = Tensor::from_vector(x, {terms}, way.executor);
+        expect_same(expected, ops::matmul(v, m.slice(1, {2, columns + 2})).to_vector<float>());
+      }
+    }
+}
+
+}  // namespace
+}  // namespace hologram

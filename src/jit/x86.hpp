@@ -105,8 +105,8 @@ class X86 final : public Target {
   bool stores_past_caches() const override { return true; }
   uint32_t vector_bytes(DType stored) const override;
   void store_past_caches(DType stored, const Address& to, const Operand& value) override;
-  void announce_load(const Address& from) override { cc_.prefetcht0(memory(from, 64)); }
-  void announce_store(const Address& to) override { cc_.prefetchw(memory(to, 64)); }
+  void announce_load(const Address& from) override;
+  void announce_store(const Address& to) override;
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                  BaseReg mask) override;
   void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,

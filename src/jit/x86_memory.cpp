@@ -12,6 +12,13 @@ namespace {
 
 bool is_plain(DType stored) { return size_of(stored) >= 4 && stored != DType::Bool; }
 
+// AMD's processors find the lines of long runs sooner by themselves: told of them, Zen 4 reads
+// memory a quarter slower, and writes to its caches no faster.
+bool wants_announcements() {
+  static const bool wants = !asmjit::CpuInfo::host().isVendor("AMD");
+  return wants;
+}
+
 }  // namespace
 
 // Whether a load or store of this type takes a mask.
@@ -192,6 +199,14 @@ uint32_t X86::vector_bytes(DType stored) const {
 void X86::store_past_caches(DType stored, const Address& to, const Operand& value) {
   cc_.vmovntps(memory(to, vector_bytes(stored)), any(compute_type(stored), value));
   fences_ = true;
+}
+
+void X86::announce_load(const Address& from) {
+  if (wants_announcements()) cc_.prefetcht0(memory(from, 64));
+}
+
+void X86::announce_store(const Address& to) {
+  if (wants_announcements()) cc_.prefetchw(memory(to, 64));
 }
 
 Operand X86::place(DType type) {

@@ -18,9 +18,14 @@ constexpr uint64_t kMostLanes = 65536;  // where there are many calls
 constexpr uint64_t kGroups = 64;        // the same for workgroups
 // Of a program of so many instructions; less of longer ones.
 constexpr uint64_t kLanesWorthAThread = 8192, kOfInstructions = 16, kLeastWorthAThread = 1024;
-constexpr uint64_t kLanesTogether = 256;     // parts are multiples of these
-constexpr uint64_t kLanesWorthACall = 1024;  // of groups, whose lanes do several elements each
+constexpr uint64_t kLanesTogether = 256;  // parts are multiples of these
+// Of groups, whose lanes do several elements each.
+constexpr uint64_t kLanesWorthACall = 1024, kLeastOfGroups = 256;
 constexpr uint64_t kPartsAThread = 4;
+
+uint64_t worth(uint64_t instructions, uint64_t least, uint64_t most) {
+  return std::clamp(most * kOfInstructions / std::max<uint64_t>(instructions, 1), least, most);
+}
 
 struct Stopped {};
 
@@ -60,9 +65,9 @@ Compiled::Compiled(std::unique_ptr<Code> code, bool grouped, std::array<uint32_t
     : code_(std::move(code)),
       grouped_(grouped),
       workgroup_(workgroup),
-      lanes_worth_a_thread_(
-          std::clamp(kLanesWorthAThread * kOfInstructions / std::max<uint64_t>(instructions, 1),
-                     kLeastWorthAThread, kLanesWorthAThread)) {}
+      lanes_worth_a_thread_(grouped ? worth(instructions, kLeastOfGroups, kLanesWorthACall)
+                                    : worth(instructions, kLeastWorthAThread, kLanesWorthAThread)) {
+}
 Compiled::~Compiled() = default;
 
 size_t Compiled::bytes() const { return code_->bytes(); }
@@ -75,7 +80,7 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const uint64_t along_x = grouped_ ? grid[0] : grid[0] * workgroup_[0];
   const uint64_t rows_y = grid[1] * workgroup_[1], rows = rows_y * grid[2] * workgroup_[2];
   const uint64_t lanes = grouped_ ? workgroup_[0] : 1;
-  const uint64_t worth = grouped_ ? kLanesWorthACall : lanes_worth_a_thread_;
+  const uint64_t worth_a_call = grouped_ ? kLanesWorthACall : lanes_worth_a_thread_;
 
   const auto call = [&](uint64_t row, uint64_t row_end, uint64_t x, uint64_t x_end) {
     alignas(64) std::byte rows[kRows * kRowBytes];
@@ -100,14 +105,27 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
                                       std::memory_order_relaxed);
   };
 
-  // What one thread does in one call needs no plan.
-  if (along_x * lanes <= worth && rows <= worth && rows * along_x * lanes <= worth) {
+  const auto outcome_of = [&](const auto& work) {
     try {
-      call(0, rows, 0, along_x);
+      work();
     } catch (const Stopped&) {
-      return watch.outcome;
+      return watch.outcome.load();
     }
     return Outcome::Done;
+  };
+
+  // What one thread does in one call needs no plan.
+  if (along_x * lanes <= worth_a_call && rows <= worth_a_call &&
+      rows * along_x * lanes <= worth_a_call)
+    return outcome_of([&] { call(0, rows, 0, along_x); });
+
+  // Groups are few, and equal parts of them end together.
+  if (grouped_ && rows == 1) {
+    const uint64_t grain = std::max<uint64_t>(1, lanes_worth_a_thread_ / lanes);
+    const auto groups = [&](uint64_t begin, uint64_t end) {
+      for (uint64_t x = begin; x < end; x += kGroups) call(0, 1, x, std::min(end, x + kGroups));
+    };
+    return outcome_of([&] { threads.run(along_x, grain, groups); });
   }
 
   // Short rows are taken several at a time, long ones are cut.
@@ -115,7 +133,6 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const auto equal = [&](uint64_t count) { return (count + parts - 1) / parts; };
   uint64_t most = kMostLanes;
   if (grouped_) {
-    // Groups are few, and equal parts of them end together.
     const uint64_t least = std::max<uint64_t>(1, kLanesWorthACall / lanes);
     most = std::clamp(equal(along_x), least, std::max(least, kGroups));
   } else if (along_x < kMostLanes * parts * 2) {
@@ -136,13 +153,8 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
       call(item / cuts, item / cuts + 1, x, std::min(along_x, x + part));
     }
   };
-  const uint64_t grain = std::max<uint64_t>(1, worth / (part * lanes));
-  try {
-    threads.run(rows * cuts, grain, body);
-  } catch (const Stopped&) {
-    return watch.outcome;
-  }
-  return Outcome::Done;
+  const uint64_t grain = std::max<uint64_t>(1, worth_a_call / (part * lanes));
+  return outcome_of([&] { threads.run(rows * cuts, grain, body); });
 }
 
 }  // namespace hologram::jit

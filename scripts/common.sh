@@ -5,6 +5,8 @@ set -euo pipefail
 root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." >/dev/null && pwd -P)
 build=$root/build
 export NINJA_STATUS='[%f/%t] '
+# Clones at other places find what this one has compiled.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "libraries/accumulation.hpp"
+#include "libraries/packed/best.hpp"
 #include "libraries/packed/columns.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -98,18 +99,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::packed {
 
-#define COLUMN_KERNEL(type, name)                               \
-  HWY_EXPORT(name);                                             \
-  const ColumnKernel<type>* column_kernel(type) {               \
-    static const auto* const best = [] {                        \
-      if constexpr ((HWY_TARGETS) != HWY_STATIC_TARGET)         \
-        hwy::GetChosenTarget().Update(hwy::SupportedTargets()); \
-      return HWY_DYNAMIC_DISPATCH(name)();                      \
-    }();                                                        \
-    return best;                                                \
-  }
-COLUMN_KERNEL(float, of_f32)
-COLUMN_KERNEL(double, of_f64)
+HOLOGRAM_BEST(const ColumnKernel<float>*, column_kernel(float), of_f32)
+HOLOGRAM_BEST(const ColumnKernel<double>*, column_kernel(double), of_f64)
 
 }  // namespace hologram::libraries::packed
 #endif

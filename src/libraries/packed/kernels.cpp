@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "libraries/packed/best.hpp"
 #include "libraries/packed/packed.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -287,18 +288,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::packed {
 
-#define KERNELS(type, name)                                     \
-  HWY_EXPORT(name);                                             \
-  const Kernels<type>* kernels(type) {                          \
-    static const auto* const best = [] {                        \
-      if constexpr ((HWY_TARGETS) != HWY_STATIC_TARGET)         \
-        hwy::GetChosenTarget().Update(hwy::SupportedTargets()); \
-      return HWY_DYNAMIC_DISPATCH(name)();                      \
-    }();                                                        \
-    return best;                                                \
-  }
-KERNELS(float, f32)
-KERNELS(double, f64)
+HOLOGRAM_BEST(const Kernels<float>*, kernels(float), f32)
+HOLOGRAM_BEST(const Kernels<double>*, kernels(double), f64)
 
 }  // namespace hologram::libraries::packed
 #endif

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "libraries/packed/best.hpp"
 #include "libraries/packed/rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -213,16 +214,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::packed {
 
-HWY_EXPORT(all);
-
-const RowKernels* row_kernels() {
-  static const RowKernels* const best = [] {
-    if constexpr ((HWY_TARGETS) != HWY_STATIC_TARGET)
-      hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    return HWY_DYNAMIC_DISPATCH(all)();
-  }();
-  return best;
-}
+HOLOGRAM_BEST(const RowKernels*, row_kernels(), all)
 
 }  // namespace hologram::libraries::packed
 #endif

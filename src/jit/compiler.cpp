@@ -265,11 +265,7 @@ uint32_t Compiler::lanes_at_work(const Region& r) const {
   for (uint32_t at = r.begin; at < r.end; at++) {
     const Inst& i = inst(at);
     if (program::is_pure(i.op) || hoisted_[at] || i.op == Op::LaneId) continue;
-    if (i.op != Op::If || analysis_.otherwise[at] != kNone) return all;
-    const Inst& c = definition(i.args[0]);
-    if (c.op != Op::Lt || definition(c.args[0]).op != Op::LaneId || !is_constant(c.args[1]) ||
-        definition(c.args[0]).aux != 0 || definition(c.args[1]).imm > target_.width)
-      return all;
+    if (!is_of_first_lanes(at)) return all;
     most = target_.width;
     at = analysis_.close[at];
   }

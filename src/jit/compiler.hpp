@@ -92,6 +92,7 @@ class Compiler {
   void emit(uint32_t begin, uint32_t end);
   void instruction(uint32_t at);
   uint32_t branch(uint32_t at);
+  bool is_of_first_lanes(uint32_t at) const;
   bool stores_for_all(uint32_t at) const;
   void uniform_branch(uint32_t at);
   void masked_branch(uint32_t at, const std::vector<BaseReg>& condition);

@@ -73,13 +73,19 @@ uint32_t Compiler::branch(uint32_t at) {
   return analysis_.close[at] + 1;
 }
 
+// Whether a block is for the first lanes of a workgroup, a vector of them at most.
+bool Compiler::is_of_first_lanes(uint32_t at) const {
+  if (inst(at).op != Op::If || analysis_.otherwise[at] != kNone) return false;
+  const Inst& c = definition(inst(at).args[0]);
+  if (c.op != Op::Lt || !is_constant(c.args[1])) return false;
+  const Inst& lane = definition(c.args[0]);
+  return lane.op == Op::LaneId && lane.aux == 0 && definition(c.args[1]).imm <= target_.width;
+}
+
 // The first lanes of a workgroup write what is the same for all of it: one does.
 bool Compiler::stores_for_all(uint32_t at) const {
-  const Inst& c = definition(inst(at).args[0]);
-  if (!analysis_.grouped || group_lanes_ > target_.width || analysis_.otherwise[at] != kNone ||
-      c.op != Op::Lt || definition(c.args[0]).op != Op::LaneId || !is_constant(c.args[1]) ||
-      definition(c.args[0]).aux != 0 || definition(c.args[1]).imm == 0 ||
-      definition(c.args[1]).imm > target_.width)
+  if (!analysis_.grouped || group_lanes_ > target_.width || !is_of_first_lanes(at) ||
+      definition(definition(inst(at).args[0]).args[1]).imm == 0)
     return false;
   for (uint32_t k = at + 1; k < analysis_.close[at]; k++) {
     const Inst& i = inst(k);

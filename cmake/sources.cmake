@@ -291,6 +291,7 @@ if(HOLOGRAM_JIT)
        src/jit/demand.cpp
        src/jit/jit.cpp
        src/jit/launch.cpp
+       src/jit/tuples.cpp
        src/jit/values.cpp)
 else()
   list(APPEND HOLOGRAM_SOURCES src/jit/none.cpp)

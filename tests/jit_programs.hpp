@@ -70,6 +70,27 @@ inline constexpr Text kTexts[] = {
     {"gather f32 by i64",
      "program p(in x: f32[n], in index: i64[n], out y: f32[n]) lanes(n) index(i64) {\n"
      "  i = global_id.x\n  y[i] = x[index[i]] }"},
+    {"elements side by side",
+     "program p(in x: f32[m], in index: i32[n], out y: f32[n]) lanes(n) {\n"
+     "  i = global_id.x\n  at = index[i]\n"
+     "  if i < n { y[i] = x[at] * 3.0 + x[at + 1] * 5.0 - x[at + 2] } }"},
+    {"elements side by side, some of them outside",
+     "program p(in x: u32[n], in index: i32[n], out y: u32[n], out z: u32[n]) lanes(n) {\n"
+     "  i = global_id.x\n  at = index[i]\n"
+     "  y[i] = x[at] + x[at + 1]\n  z[i] = x[at + 2] ^ x[at + 3] }"},
+    {"four elements of every lane",
+     "program p(in x: f32[m], out y: f32[n]) lanes(n) { i = global_id.x\n"
+     "  at = i % 11 * 4\n  y[i] = x[at] - x[at + 1] + (x[at + 2] - x[at + 3]) }"},
+    {"elements side by side or not, in masks and a loop",
+     "program p(in x: i32[m], in index: i32[n], out y: i32[n], h: i32) lanes(n) {\n"
+     "  i = global_id.x\n  var s = 0\n"
+     "  for j in 0..3 { if index[i] > 5 + j { at = index[i] - j\n"
+     "    s = s * 7 + (x[at] ^ x[at + h]) - x[at + 2] * x[h + 1 + at] } }\n"
+     "  y[i] = s }"},
+    {"elements nearly side by side",
+     "program p(in x: f32[m], in index: i32[n], out y: f32[n], out z: f32[n]) lanes(n) {\n"
+     "  i = global_id.x\n  at = index[i]\n  a = x[at] + x[at + 2]\n  b = x[at + 1]\n"
+     "  y[i] = a\n  z[i] = b * x[at + 3] }"},
     {"scatter",
      "program p(in x: f32[n], out y: f32[n]) lanes(n) {\n"
      "  i = global_id.x\n  y[i ^ 5] = x[i ^ 3] }"},

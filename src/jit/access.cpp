@@ -105,7 +105,9 @@ bool Compiler::compute_early(uint32_t value, uint32_t begin) {
 void Compiler::load(uint32_t at) {
   const Inst& i = inst(at);
   if (analysis_.uses[i.id].count == 0) return;
+  const auto tuple = tuples_.find(at);
   if (form(i.id) == Form::Uniform) load_uniform(i);
+  else if (tuple != tuples_.end()) load_tuple(at, tuple->second);
   else if (neighbours(i.args[0])) load_neighbours(at);
   else load_any(i);
 }

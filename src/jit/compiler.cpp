@@ -21,7 +21,9 @@ Compiler::Compiler(const Module& module, const Analysis& analysis,
   data_.resize(module.buffers.size());
   lengths_.resize(module.buffers.size());
   rooms_.resize(module.buffers.size());
+  last_tuples_.resize(module.buffers.size());
   find_hoisted();
+  find_tuples();
 }
 
 void Compiler::run() {
@@ -69,6 +71,7 @@ void Compiler::load_parameters() {
     }
     if (i.op == Op::Length) measured.insert(i.slot);
   }
+  for (const auto& [at, tuple] : tuples_) measured.insert(inst(at).slot);
   if (target_.stores_past_caches()) load(cached_, offsetof(Frame, cached));
   for (const uint32_t slot : accessed) {
     data_[slot] = target_.scalar();
@@ -84,6 +87,7 @@ void Compiler::load_parameters() {
         field(buffers, slot * sizeof(interp::BoundBuffer) + offsetof(interp::BoundBuffer, length)),
         8, false);
   }
+  measure_tuples();
 }
 
 // ---- Rows and workgroups ------------------------------------------------------------------------
@@ -119,25 +123,73 @@ void Compiler::rows() {
   bind(done);
 }
 
+// The last region of a workgroup waits for what the others have combined, and nothing that it
+// computes is waited for: it comes behind the first region of the next workgroup, which the
+// processor goes on with meanwhile.
 void Compiler::groups() {
   const BaseReg frame = target_.argument(), end = target_.scalar();
   group_ = target_.scalar();
   group_start_ = target_.scalar();
   target_.load_scalar(group_, field(frame, offsetof(Frame, x_begin)), 8, false);
   target_.load_scalar(end, field(frame, offsetof(Frame, x_end)), 8, false);
+  const auto go_to_group = [&] {
+    target_.scalar_op(Op::Mul, DType::I64, group_start_, group_, asmjit::imm(module_.workgroup[0]));
+  };
+  const std::vector<Region> all = regions();
+  const Region &first = all.front(), &last = all.back();
   const Label next = label(), done = label();
-  bind(next);
-  target_.scalar_op(Op::Mul, DType::I64, group_start_, group_, asmjit::imm(module_.workgroup[0]));
-  for (const Region& r : regions()) {
-    hoist(r.begin, r.end, true);
-    region(r);
-    if (r.end == module_.body.insts.size()) continue;
-    reduce(inst(r.end));
-    prepare_divisor(inst(r.end).id);
+  if (all.size() == 1 || lanes_at_work(last) < module_.workgroup[0]) {
+    bind(next);
+    go_to_group();
+    for (const Region& r : all) group_region(r);
+    target_.scalar_op(Op::Add, DType::I64, group_, group_, asmjit::imm(1));
+    target_.jump_if(Cond::Less, group_, end, true, next);
+    return;
   }
+  go_to_group();
+  group_region(first);
+  bind(next);
+  for (size_t k = 1; k + 1 < all.size(); k++) group_region(all[k]);
+  hoist(last.begin, last.end, true);
+  const BaseReg ahead = group_start_, here = target_.scalar();
+  target_.copy(here, ahead);
   target_.scalar_op(Op::Add, DType::I64, group_, group_, asmjit::imm(1));
-  target_.jump_if(Cond::Less, group_, end, true, next);
+  target_.jump_if(Cond::GreaterEqual, group_, end, true, done);
+  go_to_group();
+  const std::vector<Value> values = values_;
+  const auto divisors = divisors_;
+  group_region(first);
+  const std::vector<Value> values_ahead = std::exchange(values_, values);
+  const auto divisors_ahead = std::exchange(divisors_, divisors);
+  group_start_ = here;
+  region(last);
+  const auto is_of_first = [&](uint32_t id) {
+    const uint32_t at = analysis_.definition[id];
+    return at <= first.end && form(id) == Form::Uniform && analysis_.by_row[id] &&
+           analysis_.uses[id].count > 0 && analysis_.uses[id].last > first.end;
+  };
+  for (uint32_t id = 0; id < values.size(); id++)
+    if (is_of_first(id)) copy_uniform(id, values[id], values_ahead[id]);
+  for (const auto& [id, now] : divisors_ahead) {
+    if (!is_of_first(id)) continue;
+    const Target::Divisor& to = divisors.at(id);
+    target_.copy_vector(type(id), to.value, now.value);
+    target_.copy_vector(type(id), to.reciprocal, now.reciprocal);
+    target_.copy_vector(type(id), to.limit, now.limit);
+  }
+  target_.jump(next);
   bind(done);
+  region(last);
+  group_start_ = ahead;
+}
+
+// One, with what is combined at its end.
+void Compiler::group_region(const Region& r) {
+  hoist(r.begin, r.end, true);
+  region(r);
+  if (r.end == module_.body.insts.size()) return;
+  reduce(inst(r.end));
+  prepare_divisor(inst(r.end).id);
 }
 
 // Values that are there from the start.
@@ -331,6 +383,7 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
   target_.jump_if(Cond::LessEqual, x_, last, true, whole);
   if (analysis_.grouped) return;
 
+  target_.seldom(rest, done);
   bind(rest);
   const auto loops = [&](const Inst& i) { return i.op == Op::For; };
   const auto& insts = module_.body.insts;
@@ -399,6 +452,7 @@ void Compiler::chunk(const Region& r, const Guard& guard) {
 // Values of earlier regions that differ between lanes: computed again for the lanes at hand.
 void Compiler::recompute(const Region& r) {
   recomputed_before_ = r.begin;
+  done_.clear();
   if (r.begin == 0) return;
   std::vector<bool> needed(r.begin, false);
   for (uint32_t at = r.begin; at < r.end; at++)

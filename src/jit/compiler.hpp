@@ -54,6 +54,14 @@ class Compiler {
     std::map<uint32_t, BaseReg> first;               // the first lane's, extended, of those indices
     std::set<uint32_t> computed;                     // instructions that are done already
   };
+  // A load at any index, and those of the elements that follow it.
+  struct Tuple {
+    struct Member {
+      uint32_t load;   // instruction
+      uint32_t apart;  // value: from the first one's index on
+    };
+    std::vector<Member> rest;
+  };
   struct Guard {  // an If around all that a region does, on global_id.x < bound
     uint32_t at = kNone;
     uint32_t bound = kNone;
@@ -72,6 +80,7 @@ class Compiler {
   void load_parameters();
   void rows();
   void groups();
+  void group_region(const Region& r);
   void position(const Inst& i);
   void find_hoisted();
   void hoist(uint32_t begin, uint32_t end, bool by_row);
@@ -115,6 +124,7 @@ class Compiler {
   BaseReg extended(uint32_t value);        // to 64 bits
   void define_scalar(uint32_t id, BaseReg r);
   void define_uniform(uint32_t id, const Operand& v);  // from a vector
+  void copy_uniform(uint32_t id, const Value& to, const Value& from);
   void pure(uint32_t at);
   void affine(const Inst& i);
   void uniform(const Inst& i);
@@ -127,6 +137,11 @@ class Compiler {
   uint32_t dying(uint32_t at) const;
   interp::Kernel kernel_of(const Inst& i) const;
   void call_kernel(const Inst& i);
+
+  // tuples.cpp
+  void find_tuples();
+  void measure_tuples();
+  void load_tuple(uint32_t at, const Tuple& tuple);
 
   // access.cpp
   void load(uint32_t at);
@@ -168,6 +183,12 @@ class Compiler {
   std::map<uint32_t, Target::Divisor> divisors_;  // by value: what many numbers are divided by
   std::vector<BaseReg> data_, lengths_;           // of buffers
   Tested tested_;
+  std::map<uint32_t, Tuple> tuples_;   // by the instruction of the first load
+  struct Last {
+    BaseReg index, in_all_lanes;
+  };
+  std::vector<Last> last_tuples_;  // by buffer
+  std::set<uint32_t> done_;            // instructions ahead that a tuple has done
   std::vector<BaseReg> rooms_;  // how many first indices leave a whole chunk inside
   // Where the lanes of a chunk are done again one by one, if they differ in the number of rounds of
   // a loop after all; how many lanes a masked vector then has.

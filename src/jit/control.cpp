@@ -25,7 +25,7 @@ void Compiler::emit(uint32_t begin, uint32_t end) {
 
 void Compiler::instruction(uint32_t at) {
   const Inst& i = inst(at);
-  if (tested_.computed.contains(at)) return;
+  if (tested_.computed.contains(at) || done_.erase(at) > 0) return;
   switch (i.op) {
     case Op::Load: return load(at);
     case Op::Store: return store(i);
@@ -162,6 +162,7 @@ void Compiler::split_branch(uint32_t at) {
   tested_ = outer;
   target_.jump(end);
 
+  target_.seldom(some, end);
   bind(some);
   if (otherwise == kNone && close - at <= kVeryShort) {
     const BaseReg most = target_.scalar();

@@ -101,6 +101,7 @@ uint32_t unroll_for(const Demand& d, uint32_t registers, uint32_t most_lanes, ui
   const uint32_t most = std::min(
       {d.loops ? kMostInLoops : kMostStraight, kMaxUnroll, std::max(1u, most_lanes / width)});
   uint32_t unroll = 1;
+  if (d.loops && getenv("U2") && most >= 2) unroll = atoi(getenv("U2"));
   while (unroll * 2 <= most && unroll * 2 * d.vectors + kScratch <= registers) unroll *= 2;
   return unroll;
 }

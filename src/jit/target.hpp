@@ -26,6 +26,7 @@ using asmjit::Operand;
 using program::Op;
 
 inline constexpr uint32_t kMaxUnroll = 16;  // vectors that are worked on side by side
+inline constexpr uint32_t kMostOfTuple = 4;  // elements that are loaded together
 
 // Whether lanes of this type take 64 bits.
 inline bool is_wide(DType t) { return size_of(t) == 8; }
@@ -64,6 +65,8 @@ class Target {
   virtual BaseReg argument() = 0;  // its argument
   // What stands between `out` and a jump to `back` is seldom run.
   virtual void aside(Label /*out*/, Label /*back*/) {}
+  // So is what stands between two labels, as one of two ways.
+  virtual void seldom(Label /*from*/, Label /*to*/) {}
   virtual void end(BaseReg status) = 0;
 
   // ---- Scalars: registers of 64 bits that hold an integer or a bool (0 or 1); 32-bit types live
@@ -148,6 +151,9 @@ class Target {
     return mask;
   }
   virtual void jump_if_none(std::span<const BaseReg> masks, Label to) = 0;
+  // All lanes of vectors of u32; `most` stands in all of its lanes.
+  virtual void jump_if_all_at_most(std::span<const BaseReg> /*values*/, const Operand& /*most*/,
+                                   Label /*to*/) {}
   virtual BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) = 0;
   // to = from where the mask is; `dies`: nobody else looks at `from`.
   virtual void merge(DType type, BaseReg mask, BaseReg to, const Operand& from, bool dies) = 0;
@@ -169,6 +175,11 @@ class Target {
   // Elements at base[index], each index an i32 or i64 lane.
   virtual BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                          BaseReg mask) = 0;
+  // Elements of 4 bytes at base[index], base[index + 1] … to a vector each, of i32 lanes;
+  // kMostOfTuple of them are read. Who does, has jump_if_all_at_most.
+  virtual bool gathers_tuples() const { return false; }
+  virtual void gather_tuples(BaseReg /*base*/, BaseReg /*index*/, std::span<const BaseReg> /*to*/) {
+  }
   virtual void scatter(DType stored, BaseReg base, BaseReg index, DType index_type,
                        const Operand& value, BaseReg mask) = 0;
 

@@ -44,7 +44,7 @@ void X86::end(BaseReg status) {
   if (fences_) cc_.sfence();
   cc_.ret(gp32(status));
   cc_.endFunc();
-  give_registers(cc_, *function_, asides_, avx512_);
+  give_registers(cc_, *function_, parts_, avx512_);
 }
 
 X86::Mem X86::memory(const Address& a, uint32_t size) {

@@ -44,7 +44,8 @@ class X86 final : public Target {
   asmjit::BaseCompiler& compiler() override { return cc_; }
   void begin() override;
   BaseReg argument() override { return argument_; }
-  void aside(Label out, Label back) override { asides_.emplace_back(out, back); }
+  void aside(Label out, Label back) override { parts_.asides.emplace_back(out, back); }
+  void seldom(Label from, Label to) override { parts_.seldom.emplace_back(from, to); }
   void end(BaseReg status) override;
 
   BaseReg scalar() override { return cc_.newGpq(); }
@@ -96,6 +97,7 @@ class X86 final : public Target {
   void first_lanes(BaseReg lanes, std::span<BaseReg> masks) override;
   BaseReg first_of(BaseReg lanes) override;
   void jump_if_none(std::span<const BaseReg> masks, Label to) override;
+  void jump_if_all_at_most(std::span<const BaseReg> values, const Operand& most, Label to) override;
   BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) override;
   void merge(DType type, BaseReg mask, BaseReg to, const Operand& from, bool dies) override;
 
@@ -109,6 +111,8 @@ class X86 final : public Target {
   void announce_store(const Address& to) override;
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                  BaseReg mask) override;
+  bool gathers_tuples() const override { return true; }
+  void gather_tuples(BaseReg base, BaseReg index, std::span<const BaseReg> to) override;
   void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
                BaseReg mask) override;
 
@@ -175,7 +179,7 @@ class X86 final : public Target {
   bool fences_ = false;  // stores that went past the caches, at the end
   Mem rows_[kRows];
   asmjit::FuncNode* function_ = nullptr;
-  std::vector<Aside> asides_;
+  Parts parts_;
   Gp argument_;
   std::map<std::pair<DType, uint64_t>, Operand> constants_;
 };

@@ -108,6 +108,28 @@ void X86::jump_if_none(std::span<const BaseReg> masks, Label to) {
   cc_.jz(to);
 }
 
+void X86::jump_if_all_at_most(std::span<const BaseReg> values, const Operand& most, Label to) {
+  Vec largest = values[0].as<Vec>();
+  const auto raise = [&](const Operand& by) {
+    const Vec both = of(DType::U32);
+    cc_.emit(I::kIdVpmaxud, both, largest, by);
+    largest = both;
+  };
+  for (const BaseReg& v : values.subspan(1)) raise(v);
+  if (avx512_) {
+    const BaseReg inside = vector(DType::Bool);
+    constexpr uint32_t kLessEqual = 2;
+    cc_.emit(I::kIdVpcmpud, inside, largest, most, kLessEqual);
+    cc_.emit(width == 16 ? I::kIdKortestw : I::kIdKortestb, inside, inside);
+  } else {
+    raise(most);
+    const Vec inside = of(DType::Bool);
+    cc_.emit(I::kIdVpcmpeqd, inside, largest, most);
+    cc_.emit(I::kIdVptest, inside, constant(DType::Bool, 1));
+  }
+  cc_.jc(to);
+}
+
 BaseReg X86::blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) {
   if (type == DType::Bool) {
     const BaseReg a = mask_and(mask, yes.as<BaseReg>()), b = mask_and_not(no.as<BaseReg>(), mask);

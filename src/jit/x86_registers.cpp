@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 #include <vector>
 
 namespace hologram::jit {
@@ -27,8 +28,8 @@ constexpr asmjit::InstId kMoves[kGroups] = {I::kIdMov, I::kIdVmovaps, I::kIdKmov
 constexpr uint32_t kOverwritten = 0xfc7;  // by calls, of these
 constexpr uint8_t kArguments[] = {7, 6, 2, 1};
 constexpr uint32_t kRax = 0, kRbp = 5;
-// What stands on the stack is brought into one of so many registers of its group.
-constexpr uint32_t kBrought = 2;
+// What stands on the stack is brought into one of so many registers of its group: few at first.
+constexpr uint32_t kFewBrought = 2, kMostBrought = 4;
 
 // From where a virtual register is used first to where it is used last, with all of the loops that
 // it lives through.
@@ -50,11 +51,10 @@ struct Loop {
 
 class Registers {
  public:
-  Registers(x86::Compiler& code, asmjit::FuncNode& function, std::span<const Aside> asides,
-            bool avx512)
+  Registers(x86::Compiler& code, asmjit::FuncNode& function, const Parts& parts, bool avx512)
       : code_(code),
         function_(function),
-        asides_(asides),
+        parts_(parts),
         vector_bytes_(avx512 ? 64 : 32),
         avx512_(avx512) {
     for (const uint8_t r : kGeneral) all_[0].push_back(r);
@@ -66,11 +66,11 @@ class Registers {
     put_in_order();
     if (!look()) return false;
     lengthen();
-    for (uint32_t tries = 0; !give(); tries++)
-      if (tries == kGroups) return false;
     life_of_.assign(code_.virtRegs().size(), nullptr);
     for (const Life& life : lives_) life_of_[Operand::virtIdToIndex(life.id)] = &life;
-    if (!can_bring()) return false;
+    constexpr uint32_t kMostTries = kGroups * (kMostBrought - kFewBrought + 2);
+    for (uint32_t tries = 0; !give() || !can_bring(); tries++)
+      if (tries == kMostTries) return false;
     place_on_stack();
     rewrite();
     return true;
@@ -111,7 +111,7 @@ class Registers {
   // Instructions as they run: what stands aside comes where it goes back to.
   void put_in_order() {
     std::vector<std::pair<const BaseNode*, BaseNode*>> asides;  // where it goes back to, its label
-    for (const auto& [out, back] : asides_) asides.emplace_back(label(back), label(out));
+    for (const auto& [out, back] : parts_.asides) asides.emplace_back(label(back), label(out));
     const auto last_of = [](BaseNode* aside) {
       while (!aside->isInst() || aside->as<InstNode>()->id() != I::kIdJmp) aside = aside->next();
       return aside;
@@ -159,8 +159,12 @@ class Registers {
     std::vector<uint32_t> depths(order_.size(), 0);
     for (const Loop& loop : loops_)
       for (uint32_t at = loop.begin; at <= loop.end; at++) depths[at]++;
-    for (const auto& [life, at] : uses)
-      lives_[life].weight += uint64_t{1} << 3 * std::min(depths[at], 10u);
+    constexpr uint32_t kSeldom = 3;  // as if so many loops less stood around it
+    for (uint32_t& depth : depths) depth = std::min(depth + kSeldom, 10 + kSeldom);
+    for (const auto& [from, to] : parts_.seldom)
+      for (uint32_t at = labels_[from.id()]; at < labels_[to.id()]; at++)
+        depths[at] -= std::min(depths[at], kSeldom);
+    for (const auto& [life, at] : uses) lives_[life].weight += uint64_t{1} << 3 * depths[at];
     return true;
   }
 
@@ -193,7 +197,7 @@ class Registers {
     std::array<uint32_t, kGroups> free{};
     for (uint32_t g = 0; g < kGroups; g++) {
       dirty_[g] = 0;
-      const size_t count = all_[g].size() - (spills_[g] ? kBrought : 0);
+      const size_t count = all_[g].size() - (spills_[g] ? brought_[g] : 0);
       for (size_t k = 0; k < count; k++) free[g] |= 1u << all_[g][k];
       for (size_t k = count; k < all_[g].size(); k++) dirty_[g] |= 1u << all_[g][k];
     }
@@ -249,24 +253,26 @@ class Registers {
     return at;
   }
 
-  // Whether no instruction needs more of a group than can be brought at a time.
+  // Whether no instruction needs more of a group than can be brought at a time; if not, more can be
+  // from now on.
   bool can_bring() {
+    bool can = true;
     for (BaseNode* node : order_) {
       if (!node->isInst() || node->type() == NodeType::kInvoke) continue;
-      std::array<std::array<uint32_t, kBrought>, kGroups> ids{};
-      bool few = true;
+      std::array<std::array<uint32_t, kMostBrought>, kGroups> ids{};
       each_register(*node->as<InstNode>(), [&](uint32_t id, uint32_t group) {
         if (life(id).slot == kNowhere) return id;
         auto& of_group = ids[group];
         const auto place = std::find_if(of_group.begin(), of_group.end(),
                                         [&](uint32_t other) { return other == id || other == 0; });
-        if (place == of_group.end()) few = false;
-        else *place = id;
+        *place = id;
+        const auto needed = static_cast<uint32_t>(place - of_group.begin()) + 1;
+        can = can && needed <= brought_[group];
+        brought_[group] = std::max(brought_[group], needed);
         return id;
       });
-      if (!few) return false;
     }
-    return true;
+    return can;
   }
 
   // Arrays of the function, and what has to outlive calls.
@@ -360,6 +366,7 @@ class Registers {
         m = there;
       }
     if (in_memory(node)) return;
+    const uint32_t only_written = vectors_in_memory(node);
     std::array<std::vector<const Life*>, kGroups> here;
     code_.setCursor(node.prev());
     each_register(node, [&](uint32_t id, uint32_t group) {
@@ -369,7 +376,7 @@ class Registers {
       const auto known = std::find(brought.begin(), brought.end(), &of);
       const uint32_t place = brought_to(group, static_cast<uint32_t>(known - brought.begin()));
       if (known != brought.end()) return place;
-      if (of.begin < at) load(group, place, of.slot);
+      if (of.begin < at && id != only_written) load(group, place, of.slot);
       brought.push_back(&of);
       return place;
     });
@@ -388,7 +395,7 @@ class Registers {
   }
 
   uint32_t brought_to(uint32_t group, uint32_t k) const {
-    return all_[group][all_[group].size() - kBrought + k];
+    return all_[group][all_[group].size() - brought_[group] + k];
   }
 
   // What has no register as an operand in memory, where the instruction takes one.
@@ -408,6 +415,58 @@ class Registers {
     if (from_memory) node.setOp(1, on_stack(from->slot, 8));
     else if (from != nullptr) node.setOp(1, in_register(0, from->place));
     return true;
+  }
+
+  // Whether the operands behind the first may change places.
+  static bool commutes(asmjit::InstId id) {
+    constexpr asmjit::InstId kCommuting[] = {
+        I::kIdVpaddd,  I::kIdVpaddq,  I::kIdVpmulld, I::kIdVpminsd, I::kIdVpmaxsd,
+        I::kIdVpminud, I::kIdVpmaxud, I::kIdVpand,   I::kIdVpor,    I::kIdVpxor,
+        I::kIdVpandd,  I::kIdVpord,   I::kIdVpxord,  I::kIdVfmadd231ps, I::kIdVfmadd231pd};
+    return std::find(std::begin(kCommuting), std::end(kCommuting), id) != std::end(kCommuting);
+  }
+
+  // The same of vectors, of which an instruction takes one in memory; or a move writes it. What is left
+  // of what it only writes, if it does not read that, too: that need not be loaded.
+  uint32_t vectors_in_memory(InstNode& node) const {
+    const auto operands = std::span(node.operands(), node.opCount());
+    const auto on_stack_of = [&](const Operand& o) -> const Life* {
+      const bool is_vector = o.isReg() && o.as<BaseReg>().group() == RegGroup::kVec;
+      if (!is_vector || !is_virtual(o.id())) return nullptr;
+      return life(o.id()).slot == kNowhere ? nullptr : &life(o.id());
+    };
+    const auto is_there = [&](const Operand& o) { return on_stack_of(o) != nullptr; };
+    const auto any_memory = [](const Operand& o) { return o.isMem(); };
+    if (std::none_of(operands.begin(), operands.end(), is_there)) return kNowhere;
+    const bool to_general = operands[0].isReg() && operands[0].as<BaseReg>().isGp();
+    if (to_general) return kNowhere;
+    if (operands.size() == 3 && is_there(operands[1]) && !is_there(operands[2]) &&
+        operands[2].isReg() && commutes(node.id()))
+      std::swap(operands[1], operands[2]);
+    asmjit::InstRWInfo uses;
+    if (asmjit::InstAPI::queryRWInfo(code_.arch(), node.baseInst(), operands.data(), operands.size(),
+                                     &uses) != asmjit::kErrorOk)
+      return kNowhere;
+    if (uses.rmFeature() == 0 && std::none_of(operands.begin(), operands.end(), any_memory))
+      for (size_t k = operands.size(); k-- > 0;) {
+        const auto& use = uses.operand(k);
+        const Life* const of = on_stack_of(operands[k]);
+        if (of == nullptr || !use.isRm() || use.rmSize() == 0) continue;
+        const bool moves = k == 0 && use.isWriteOnly() && !node.hasExtraReg() &&
+                           !is_there(operands[1]) &&
+                           use.rmSize() == code_.virtRegById(of->id)->virtSize();
+        if (!moves && !use.isReadOnly()) continue;
+        // A register less itself is 0 whatever stands in it.
+        const auto is_same = [&](const Operand& o) { return o.isReg() && o.id() == of->id; };
+        const auto sources = operands.subspan(uses.operand(0).isWriteOnly() && k > 0 ? 1 : 0);
+        if (std::count_if(sources.begin(), sources.end(), is_same) > 1) continue;
+        operands[k] = on_stack(of->slot, use.rmSize());
+        break;
+      }
+    if (!is_there(operands[0]) || !uses.operand(0).isWriteOnly() || node.hasExtraReg()) return kNowhere;
+    const auto is_first = [&](const Operand& o) { return o.isReg() && o.id() == operands[0].id(); };
+    const bool reads = std::any_of(operands.begin() + 1, operands.end(), is_first);
+    return reads ? kNowhere : operands[0].id();
   }
 
   // The function's address and its arguments go by way of the stack, as they may stand in each
@@ -445,7 +504,7 @@ class Registers {
 
   x86::Compiler& code_;
   asmjit::FuncNode& function_;
-  std::span<const Aside> asides_;
+  const Parts& parts_;
   uint32_t vector_bytes_;
   bool avx512_;
   std::array<std::vector<uint8_t>, kGroups> all_;
@@ -455,6 +514,7 @@ class Registers {
   std::vector<Life> lives_;           // by their beginnings
   std::vector<const Life*> life_of_;  // by id
   std::array<bool, kGroups> spills_{};
+  std::array<uint32_t, kGroups> brought_ = {kFewBrought, kFewBrought, kFewBrought};
   std::array<uint32_t, kGroups> dirty_{};
   uint32_t stack_ = 0, alignment_ = 8;
   bool calls_ = false;
@@ -465,9 +525,9 @@ class Registers {
 
 }  // namespace
 
-bool give_registers(x86::Compiler& code, asmjit::FuncNode& function, std::span<const Aside> asides,
+bool give_registers(x86::Compiler& code, asmjit::FuncNode& function, const Parts& parts,
                     bool avx512) {
-  if (!Registers(code, function, asides, avx512).run()) return false;
+  if (!Registers(code, function, parts, avx512).run()) return false;
   while (!code.passes().empty()) code.deletePass(code.passes()[0]);
   return true;
 }

@@ -3,20 +3,22 @@
 
 #include <asmjit/x86.h>
 
-#include <span>
 #include <utility>
+#include <vector>
 
 namespace hologram::jit {
 
-// A part of a function that stands behind the rest and is seldom run: where it begins, and the
-// label in the midst of the rest that it goes back to.
-using Aside = std::pair<asmjit::Label, asmjit::Label>;
+// Parts of a function that are seldom run, from one label to another: those that stand behind the
+// rest, of which the second label is where they go back to, and those in the midst of it.
+struct Parts {
+  std::vector<std::pair<asmjit::Label, asmjit::Label>> asides, seldom;
+};
 
 // Puts registers of the processor in place of the virtual ones of a function that is complete, and
 // its prologue and epilogue around it. False, and nothing has changed, where an instruction needs
 // more than can be had that way: AsmJit's own allocator, which takes several times as long, finds
 // some.
 bool give_registers(asmjit::x86::Compiler& code, asmjit::FuncNode& function,
-                    std::span<const Aside> asides, bool avx512);
+                    const Parts& parts, bool avx512);
 
 }  // namespace hologram::jit

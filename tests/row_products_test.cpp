@@ -1,5 +1,5 @@
-// A matrix and a vector on the processor, bit for bit: what kernels of our own compute, compiled
-// programs and the interpreter; and sums of columns against plain loops.
+// Sums of rows, and of a matrix times a vector, on the processor, bit for bit: what kernels of our
+// own compute, compiled programs and the interpreter; and sums of columns against plain loops.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -91,6 +91,32 @@ TEST(RowProducts, SameBitsOfEveryLength) {
     }
 }
 
+// Rows alone, and with rows of another matrix; long ones are added up in pieces, the last of which
+// is shorter.
+TEST(RowProducts, SameBitsOfSums) {
+  std::vector<int64_t> lengths(std::begin(kLengths), std::end(kLengths));
+  lengths.insert(lengths.end(), {20000, 32768, 100000, 131073});
+  for (const int64_t length : lengths)
+    for (const int64_t rows : {1, 2, 7, 60}) {
+      if (rows * length > 400000) continue;
+      SCOPED_TRACE(testing::Message() << rows << " x " << length);
+      const auto n = static_cast<size_t>(length), all = static_cast<size_t>(rows) * n;
+      std::vector<float> a = numbers(all, 14), x = numbers(all, 15);
+      for (size_t i = 0; i < n; i++) {
+        a[all - n + i] = -0.0f;
+        x[i] = a[i] < 0 ? 0.0f : -0.0f;  // all products are -0
+      }
+      const Shape shape = {rows, length};
+      const auto everywhere = [&](auto make) { expect_same_everywhere(a, shape, x, shape, make); };
+      everywhere([](const Tensor& m, const Tensor&) { return ops::sum(m, -1); });
+      everywhere([](const Tensor& m, const Tensor& o) { return ops::sum(m * o, -1); });
+      everywhere([](const Tensor& m, const Tensor&) { return ops::sum(m * m); });
+      everywhere([](const Tensor& m, const Tensor& o) {
+        return ops::sum(m.slice(0, {0, {}, 2}) * o.slice(0, {0, 1}), -1);
+      });
+    }
+}
+
 // Rows that begin anywhere in memory, so far apart, and vectors that do.
 TEST(RowProducts, SameBitsOfParts) {
   for (const int64_t width : {130, 131, 132, 136, 144, 160, 320, 2500}) {
@@ -103,6 +129,9 @@ TEST(RowProducts, SameBitsOfParts) {
         expect_same_everywhere(a, {rows, width}, x, {width}, [&](const Tensor& m, const Tensor& v) {
           return ops::matmul(m.slice({{from % 3, {}}, {from, width - cut}}),
                              v.slice(0, {cut, width - from}));
+        });
+        expect_same_everywhere(a, {rows, width}, x, {width}, [&](const Tensor& m, const Tensor&) {
+          return ops::sum(m.slice({{from % 3, {}}, {from, width - cut}}), -1);
         });
         expect_same_everywhere(a, {rows, width}, x, {width}, [&](const Tensor& m, const Tensor& v) {
           return ops::matmul(v.slice(0, {from, width - cut}),
@@ -139,7 +168,7 @@ TEST(RowProducts, SpecialValues) {
 }
 
 TEST(RowProducts, OurOwnKernelsAreUsedWhereTheyAreAlone) {
-  if (libraries::packed::row_kernels() == nullptr) GTEST_SKIP() << "they are for AVX-512";
+  if (libraries::packed::row_kernels() == nullptr) GTEST_SKIP() << "they are for AVX2";
   const Executor executor = cpu(1, Jit::On, true);
   const auto calls = [&](const auto& work) {
     const uint64_t before = executor.counters().library_calls;
@@ -152,7 +181,11 @@ TEST(RowProducts, OurOwnKernelsAreUsedWhereTheyAreAlone) {
   EXPECT_EQ(calls([&] { return ops::sum(x * a, -1); }), 1u);
   EXPECT_NE(explain({ops::matmul(a, x)}).find("by hologram f32 rows"), std::string::npos);
   EXPECT_EQ(calls([&] { return ops::matmul(a, x) + 1; }), 0u) << "the rest is fused with it";
-  EXPECT_EQ(calls([&] { return ops::sum(a, -1); }), 0u);
+  EXPECT_EQ(calls([&] { return ops::sum(a, -1); }), 1u);
+  EXPECT_EQ(calls([&] { return ops::sum(a * a, -1); }), 1u);
+  EXPECT_EQ(calls([&] { return ops::sum(a * a + a, -1); }), 0u);
+  EXPECT_EQ(calls([&] { return ops::sum(ops::abs(a), -1); }), 0u);
+  EXPECT_EQ(calls([&] { return ops::sum(a.to(DType::F64), -1); }), 0u);
   EXPECT_EQ(calls([&] { return ops::matmul(a.to(DType::F64), x.to(DType::F64)); }), 0u);
 }
 

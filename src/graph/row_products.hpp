@@ -1,5 +1,5 @@
-// Kernels that are the sums of the products of rows with a vector, and no more: a library may have
-// them, with the same bits.
+// Kernels that are the sums of rows, or of their products with a vector or with rows of another
+// matrix, and no more: a library may have them, with the same bits.
 #pragma once
 
 #include <optional>

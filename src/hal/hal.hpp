@@ -190,14 +190,17 @@ struct ConvDesc {
   friend bool operator==(const ConvDesc&, const ConvDesc&) = default;
 };
 
-// Sums of the products of rows with a vector, in the order of a program whose groups share a row:
-// lane i of `lanes` adds up, one after the other, the products of elements i, i + lanes and so on,
-// each rounded; of rows that are longer, by runs of 16 elements a lane, and then the runs. Then the
-// lanes of the lower half add those of the upper half, as often as there are any.
+// Sums of the rows of a, or of their products with a vector x or with rows of x, in the order of a
+// program whose groups share a row: lane i of `lanes` adds up, one after the other, the elements or
+// products i, i + lanes and so on, each rounded; of rows that are longer, by runs of 16 elements a
+// lane, and then the runs. Then the lanes of the lower half add those of the upper half, as often
+// as there are any.
 struct RowsDesc {
   DType dtype = DType::None;
+  bool products = true;  // or of the elements alone; then x is a
   int64_t batch = 1, rows = 0, length = 0;
-  int64_t step = 0;                    // from a row of a to the next
+  int64_t last = 0;                    // length of the last row of all, which may be shorter
+  int64_t step = 0, step_x = 0;        // from a row of a, and of x, to the next
   int64_t stride_a = 0, stride_x = 0;  // from one of the batch to the next; d is dense
   uint32_t lanes = 0;
   friend bool operator==(const RowsDesc&, const RowsDesc&) = default;

@@ -189,7 +189,7 @@ void Compiler::group_region(const Region& r) {
   region(r);
   if (r.end == module_.body.insts.size()) return;
   reduce(inst(r.end));
-  prepare_divisor(inst(r.end).id);
+  prepare(inst(r.end).id);
 }
 
 // Values that are there from the start.
@@ -268,7 +268,7 @@ void Compiler::hoist(uint32_t begin, uint32_t end, bool by_row) {
     const Inst& i = inst(at);
     if (!hoisted_[at] || analysis_.by_row[i.id] != by_row) continue;
     instruction(at);
-    prepare_divisor(i.id);
+    prepare(i.id);
   }
 }
 

@@ -129,7 +129,12 @@ class Compiler {
   void affine(const Inst& i);
   void uniform(const Inst& i);
   bool uniform_integer(const Inst& i);
-  void prepare_divisor(uint32_t value);
+  void prepare(uint32_t value);
+  void prepare_limits(uint32_t value);
+  Operand mending(Op op, DType type, const Operand& limit);
+  Operand extreme_by(Op op, DType type, const Operand& limit, const Operand& x,
+                     const Operand& mend);
+  bool limited(uint32_t at);
   bool absorbed(uint32_t at) const;
   BaseReg with_absorbed(const Inst& i, size_t which, uint32_t k);
   void varying(uint32_t at);
@@ -180,16 +185,17 @@ class Compiler {
   uint32_t level_ = 0, levels_ = 0;
   std::vector<Value> values_, variables_;
   std::set<uint32_t> outer_;  // variables that stand in memory while the inner loops run
-  std::map<uint32_t, Target::Divisor> divisors_;  // by value: what many numbers are divided by
-  std::vector<BaseReg> data_, lengths_;           // of buffers
+  std::map<uint32_t, Target::Divisor> divisors_;       // by value: what many numbers are divided by
+  std::map<std::pair<uint32_t, Op>, Operand> limits_;  // by value: what mends extremes by it
+  std::vector<BaseReg> data_, lengths_;                // of buffers
   Tested tested_;
-  std::map<uint32_t, Tuple> tuples_;   // by the instruction of the first load
+  std::map<uint32_t, Tuple> tuples_;  // by the instruction of the first load
   struct Last {
     BaseReg index, in_all_lanes;
   };
   std::vector<Last> last_tuples_;  // by buffer
-  std::set<uint32_t> done_;            // instructions ahead that a tuple has done
-  std::vector<BaseReg> rooms_;  // how many first indices leave a whole chunk inside
+  std::set<uint32_t> done_;        // instructions ahead that a tuple has done
+  std::vector<BaseReg> rooms_;     // how many first indices leave a whole chunk inside
   // Where the lanes of a chunk are done again one by one, if they differ in the number of rounds of
   // a loop after all; how many lanes a masked vector then has.
   Label careful_;

@@ -15,6 +15,9 @@ namespace {
 constexpr uint32_t kMostStraight = 4;
 constexpr uint32_t kMostInLoops = 16;
 constexpr uint32_t kScratch = 3;  // registers for what operations need on their way
+// Of so many operations a processor has little more than one vector under way, and waits for each
+// of them: in two it finds twice as many to do, even if some come from the stack.
+constexpr uint32_t kLong = 24;
 
 // Most values and variables of instructions [begin, end) that hold a vector at the same time.
 uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t begin, uint32_t end) {
@@ -67,9 +70,18 @@ uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t beg
   return static_cast<uint32_t>(most);
 }
 
+uint32_t steps_of(const Module& module, const Analysis& analysis, uint32_t begin, uint32_t end) {
+  const auto& insts = module.body.insts;
+  return static_cast<uint32_t>(
+      std::count_if(insts.begin() + begin, insts.begin() + end, [&](const Inst& i) {
+        return program::is_pure(i.op) && analysis.values[i.id] == Form::Varying;
+      }));
+}
+
 struct Demand {
   uint32_t vectors = 1;
   bool loops = false;
+  uint32_t steps = 0;        // of the longest innermost loop, or of all
   std::set<uint32_t> outer;  // variables that innermost loops leave alone
 };
 
@@ -88,12 +100,16 @@ Demand demand_of(const Module& module, const Analysis& analysis, uint32_t begin,
       innermost = innermost && insts[k].op != Op::For;
     if (!innermost) continue;
     d.vectors = std::max(d.vectors, most_alive(module, analysis, at + 1, analysis.close[at]));
+    d.steps = std::max(d.steps, steps_of(module, analysis, at + 1, analysis.close[at]));
     for (uint32_t k = at + 1; k < analysis.close[at]; k++)
       if (insts[k].op == Op::Get || insts[k].op == Op::Set || insts[k].op == Op::Var)
         inner.insert(insts[k].slot);
   }
   for (const uint32_t slot : inner) d.outer.erase(slot);
-  if (!d.loops) d.vectors = std::max(1u, most_alive(module, analysis, begin, end));
+  if (!d.loops) {
+    d.vectors = std::max(1u, most_alive(module, analysis, begin, end));
+    d.steps = steps_of(module, analysis, begin, end);
+  }
   return d;
 }
 
@@ -101,9 +117,9 @@ uint32_t unroll_for(const Demand& d, uint32_t registers, uint32_t most_lanes, ui
   const uint32_t most = std::min(
       {d.loops ? kMostInLoops : kMostStraight, kMaxUnroll, std::max(1u, most_lanes / width)});
   uint32_t unroll = 1;
-  if (d.loops && getenv("U2") && most >= 2) unroll = atoi(getenv("U2"));
   while (unroll * 2 <= most && unroll * 2 * d.vectors + kScratch <= registers) unroll *= 2;
-  return unroll;
+
+  return unroll == 1 && d.steps >= kLong ? std::min(2u, most) : unroll;
 }
 
 // Lanes that a chunk may have: those of a workgroup, or as many as a row of the grid surely has.

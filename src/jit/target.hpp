@@ -25,7 +25,7 @@ using asmjit::Label;
 using asmjit::Operand;
 using program::Op;
 
-inline constexpr uint32_t kMaxUnroll = 16;  // vectors that are worked on side by side
+inline constexpr uint32_t kMaxUnroll = 16;   // vectors that are worked on side by side
 inline constexpr uint32_t kMostOfTuple = 4;  // elements that are loaded together
 
 // Whether lanes of this type take 64 bits.

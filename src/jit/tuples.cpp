@@ -19,8 +19,8 @@ void Compiler::find_tuples() {
   const auto n = static_cast<uint32_t>(module_.body.insts.size());
   const auto is_loaded_anywhere = [&](const Inst& i) {
     return i.op == Op::Load && form(i.id) == Form::Varying && analysis_.uses[i.id].count > 0 &&
-           type(i.args[0]) == DType::I32 && size_of(module_.buffers[i.slot].type) == kBytesOfElement &&
-           !neighbours(i.args[0]);
+           type(i.args[0]) == DType::I32 &&
+           size_of(module_.buffers[i.slot].type) == kBytesOfElement && !neighbours(i.args[0]);
   };
   for (uint32_t at = 0; at < n; at++) {
     const Inst& first = inst(at);
@@ -28,7 +28,8 @@ void Compiler::find_tuples() {
     Tuple tuple;
     for (uint32_t k = at + 1; k < n && tuple.rest.size() + 1 < kMostOfTuple; k++) {
       const Inst& i = inst(k);
-      if (!program::is_pure(i.op) && i.op != Op::Load && i.op != Op::Get && i.op != Op::Const) break;
+      if (!program::is_pure(i.op) && i.op != Op::Load && i.op != Op::Get && i.op != Op::Const)
+        break;
       if (!is_loaded_anywhere(i) || i.slot != first.slot) continue;
       const Inst& sum = definition(i.args[0]);
       if (sum.op != Op::Add || analysis_.uses[sum.id].count != 1 ||
@@ -37,9 +38,8 @@ void Compiler::find_tuples() {
       const size_t which = sum.args[0] == first.args[0] ? 1 : 0;
       const uint32_t apart = sum.args[which];
       if (sum.args[1 - which] != first.args[0] || form(apart) != Form::Uniform) continue;
-      const bool right =
-          is_constant(apart) ? definition(apart).imm == tuple.rest.size() + 1
-                             : analysis_.definition[apart] < at;
+      const bool right = is_constant(apart) ? definition(apart).imm == tuple.rest.size() + 1
+                                            : analysis_.definition[apart] < at;
       if (right) tuple.rest.push_back({k, apart});
     }
     if (!tuple.rest.empty()) tuples_.emplace(at, std::move(tuple));

@@ -263,8 +263,8 @@ BaseReg X86::gather(DType stored, BaseReg base, BaseReg index, DType index_type,
   return load_run(stored, {elements}, {});
 }
 
-// Blocks of 4 lanes, 4 elements each, are turned. That costs about as much as one of the processor's
-// own gathers on Intel's processors, and half of one on AMD's.
+// Blocks of 4 lanes, 4 elements each, are turned. That costs about as much as one of the
+// processor's own gathers on Intel's processors, and half of one on AMD's.
 void X86::gather_tuples(BaseReg base, BaseReg index, std::span<const BaseReg> to) {
   constexpr uint32_t kBlock = 4, kBlockBytes = 16;
   const BaseReg places = row(kRows - 1);

@@ -420,14 +420,14 @@ class Registers {
   // Whether the operands behind the first may change places.
   static bool commutes(asmjit::InstId id) {
     constexpr asmjit::InstId kCommuting[] = {
-        I::kIdVpaddd,  I::kIdVpaddq,  I::kIdVpmulld, I::kIdVpminsd, I::kIdVpmaxsd,
-        I::kIdVpminud, I::kIdVpmaxud, I::kIdVpand,   I::kIdVpor,    I::kIdVpxor,
+        I::kIdVpaddd,  I::kIdVpaddq,  I::kIdVpmulld, I::kIdVpminsd,     I::kIdVpmaxsd,
+        I::kIdVpminud, I::kIdVpmaxud, I::kIdVpand,   I::kIdVpor,        I::kIdVpxor,
         I::kIdVpandd,  I::kIdVpord,   I::kIdVpxord,  I::kIdVfmadd231ps, I::kIdVfmadd231pd};
     return std::find(std::begin(kCommuting), std::end(kCommuting), id) != std::end(kCommuting);
   }
 
-  // The same of vectors, of which an instruction takes one in memory; or a move writes it. What is left
-  // of what it only writes, if it does not read that, too: that need not be loaded.
+  // The same of vectors, of which an instruction takes one in memory; or a move writes it. What is
+  // left of what it only writes, if it does not read that, too: that need not be loaded.
   uint32_t vectors_in_memory(InstNode& node) const {
     const auto operands = std::span(node.operands(), node.opCount());
     const auto on_stack_of = [&](const Operand& o) -> const Life* {
@@ -444,8 +444,8 @@ class Registers {
         operands[2].isReg() && commutes(node.id()))
       std::swap(operands[1], operands[2]);
     asmjit::InstRWInfo uses;
-    if (asmjit::InstAPI::queryRWInfo(code_.arch(), node.baseInst(), operands.data(), operands.size(),
-                                     &uses) != asmjit::kErrorOk)
+    if (asmjit::InstAPI::queryRWInfo(code_.arch(), node.baseInst(), operands.data(),
+                                     operands.size(), &uses) != asmjit::kErrorOk)
       return kNowhere;
     if (uses.rmFeature() == 0 && std::none_of(operands.begin(), operands.end(), any_memory))
       for (size_t k = operands.size(); k-- > 0;) {
@@ -463,7 +463,8 @@ class Registers {
         operands[k] = on_stack(of->slot, use.rmSize());
         break;
       }
-    if (!is_there(operands[0]) || !uses.operand(0).isWriteOnly() || node.hasExtraReg()) return kNowhere;
+    if (!is_there(operands[0]) || !uses.operand(0).isWriteOnly() || node.hasExtraReg())
+      return kNowhere;
     const auto is_first = [&](const Operand& o) { return o.isReg() && o.id() == operands[0].id(); };
     const bool reads = std::any_of(operands.begin() + 1, operands.end(), is_first);
     return reads ? kNowhere : operands[0].id();

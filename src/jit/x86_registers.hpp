@@ -18,7 +18,7 @@ struct Parts {
 // its prologue and epilogue around it. False, and nothing has changed, where an instruction needs
 // more than can be had that way: AsmJit's own allocator, which takes several times as long, finds
 // some.
-bool give_registers(asmjit::x86::Compiler& code, asmjit::FuncNode& function,
-                    const Parts& parts, bool avx512);
+bool give_registers(asmjit::x86::Compiler& code, asmjit::FuncNode& function, const Parts& parts,
+                    bool avx512);
 
 }  // namespace hologram::jit

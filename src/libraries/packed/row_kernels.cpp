@@ -15,8 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::packed::HWY_NAMESPACE {
 
-// Where registers are fewer or shorter, the compiled program is as good.
-#if HWY_TARGET == HWY_AVX3
+// Where vectors are shorter, the compiled program is as good.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -24,17 +24,109 @@ using Tag = hn::ScalableTag<float>;
 using V = hn::Vec<Tag>;
 constexpr Tag kTag;
 constexpr int64_t kWidth = hn::MaxLanes(Tag());
-constexpr int kFew = kFewLanes / kWidth, kMany = kManyLanes / kWidth;  // vectors of lanes
 
-// What a group's lanes add up begins with 0. Where it begins with a product instead, it can be -0
-// in place of 0, which changes no sum but one that is 0 itself: the last step puts that right.
+// What a group's lanes add up begins with 0. Where it begins with a product or an element instead,
+// it can be -0 in place of 0, which changes no sum but one that is 0 itself: the last step puts
+// that right.
+
+// The tree of a vector: lanes half of it apart first.
+HWY_INLINE float root(V all) {
+  const auto four = [](auto eight) HWY_ATTR {
+    const hn::Half<decltype(hn::DFromV<decltype(eight)>())> half;
+    return hn::Add(hn::LowerHalf(half, eight), hn::UpperHalf(half, eight));
+  };
+  const hn::Full128<float> quarter;
+  const auto of_four = [&](auto v) HWY_ATTR {
+    const auto two = hn::Add(v, hn::Shuffle1032(v));
+    return hn::GetLane(hn::Add(hn::Add(two, hn::Shuffle2301(two)), hn::Zero(quarter)));
+  };
+#if HWY_TARGET == HWY_AVX3
+  return of_four(four(four(all)));
+#else
+  return of_four(four(all));
+#endif
+}
+
+template <bool kProducts>
+HWY_INLINE V term(const float* a, const float* x) {
+  const V v = hn::LoadU(kTag, a);
+  return kProducts ? hn::Mul(v, hn::LoadU(kTag, x)) : v;
+}
+
+// A run of all lanes. What is left when all of them have had as many is added on the stack.
+template <bool kProducts, int64_t kLanes>
+HWY_INLINE void run(const float* a, const float* x, int64_t length, float* totals) {
+  constexpr int kVectors = kLanes / kWidth;
+  const float* const end = a + length / kLanes * kLanes;
+  V sums[kVectors];
+  if (a < end) {
+#pragma GCC unroll 32
+    for (int v = 0; v < kVectors; v++) sums[v] = term<kProducts>(a + v * kWidth, x + v * kWidth);
+    for (a += kLanes, x += kLanes; a < end; a += kLanes, x += kLanes)
+#pragma GCC unroll 32
+      for (int v = 0; v < kVectors; v++)
+        sums[v] = hn::Add(term<kProducts>(a + v * kWidth, x + v * kWidth), sums[v]);
+  } else {
+#pragma GCC unroll 32
+    for (auto& sum : sums) sum = hn::Zero(kTag);
+  }
+#pragma GCC unroll 32
+  for (int v = 0; v < kVectors; v++) hn::Store(sums[v], kTag, totals + v * kWidth);
+  const int64_t left = length % kLanes, whole = left / kWidth * kWidth;
+#pragma GCC unroll 2
+  for (int64_t i = 0; i < whole; i += kWidth)
+    hn::Store(hn::Add(term<kProducts>(a + i, x + i), hn::Load(kTag, totals + i)), kTag, totals + i);
+  if (whole == left) return;
+  const auto some = hn::FirstN(kTag, static_cast<size_t>(left - whole));
+  V more = hn::MaskedLoad(some, kTag, a + whole);
+  if (kProducts) more = hn::Mul(more, hn::MaskedLoad(some, kTag, x + whole));
+  hn::Store(hn::Add(more, hn::Load(kTag, totals + whole)), kTag, totals + whole);
+}
+
+// A row by so many lanes, in one run or in several. Memory is read from one end to the other, even
+// where there are not as many registers as vectors of lanes: a sum on the stack takes less time
+// than to come back for what was left out.
+template <bool kProducts, int64_t kLanes, bool kRuns>
+HWY_INLINE float row_of(const float* a, const float* x, int64_t length) {
+  constexpr int64_t kElements = kRun * kLanes;
+  HWY_ALIGN float totals[kLanes], more[kLanes];
+  run<kProducts, kLanes>(a, x, kRuns ? std::min(kElements, length) : length, totals);
+  for (int64_t first = kElements; kRuns && first < length; first += kElements) {
+    run<kProducts, kLanes>(a + first, x + first, std::min(kElements, length - first), more);
+    for (int64_t i = 0; i < kLanes; i += kWidth)
+      hn::Store(hn::Add(hn::Load(kTag, totals + i), hn::Load(kTag, more + i)), kTag, totals + i);
+  }
+  constexpr int kHalf = kLanes / kWidth / 2;
+  V sums[kHalf];
+#pragma GCC unroll 16
+  for (int v = 0; v < kHalf; v++)
+    sums[v] =
+        hn::Add(hn::Load(kTag, totals + v * kWidth), hn::Load(kTag, totals + (v + kHalf) * kWidth));
+#pragma GCC unroll 4
+  for (int half = kHalf / 2; half >= 1; half /= 2)
+#pragma GCC unroll 8
+    for (int v = 0; v < half; v++) sums[v] = hn::Add(sums[v], sums[v + half]);
+  return root(sums[0]);
+}
+
+template <bool kProducts, int64_t kLanes, bool kRuns>
+void rows_of(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
+             int64_t length, float* y) {
+  for (int64_t r = 0; r < rows; r++)
+    y[r] = row_of<kProducts, kLanes, kRuns>(a + r * step, x + r * step_x, length);
+}
+
+#if HWY_TARGET == HWY_AVX3
+
+// With one vector, two rows go side by side.
+constexpr int kFew = kFewLanes / kWidth;  // vectors of lanes
 
 // Of so many rows side by side, which share what is read of the vector. Of the first vector, `skip`
 // lanes are left out; there, x has zeros.
 template <int kVectors, int kRows, bool kBegin, bool kSkips>
 HWY_INLINE void add(const float* a, int64_t step, const float* x, int64_t skip, V (*sums)[kRows]) {
   const auto rest = hn::Not(hn::FirstN(kTag, static_cast<size_t>(skip)));
-#pragma GCC unroll 16
+#pragma GCC unroll 32
   for (int v = 0; v < kVectors; v++) {
     const V y = hn::LoadU(kTag, x + v * kWidth);
 #pragma GCC unroll 2
@@ -49,7 +141,7 @@ HWY_INLINE void add(const float* a, int64_t step, const float* x, int64_t skip, 
 
 template <int kVectors, int kRows>
 HWY_INLINE void clear(V (*sums)[kRows]) {
-#pragma GCC unroll 16
+#pragma GCC unroll 32
   for (int v = 0; v < kVectors; v++)
 #pragma GCC unroll 2
     for (int r = 0; r < kRows; r++) sums[v][r] = hn::Zero(kTag);
@@ -76,16 +168,8 @@ HWY_INLINE void tree(V (*sums)[kRows], float* y, int64_t apart) {
       for (int r = 0; r < kRows; r++) sums[v][r] = hn::Add(sums[v][r], sums[v + kHalf][r]);
     return tree<kHalf, kRows>(sums, y, apart);
   } else {
-    const hn::Half<Tag> half;
-    const hn::Half<hn::Half<Tag>> quarter;
 #pragma GCC unroll 2
-    for (int r = 0; r < kRows; r++) {
-      const V all = sums[0][r];
-      const auto eight = hn::Add(hn::LowerHalf(half, all), hn::UpperHalf(half, all));
-      const auto four = hn::Add(hn::LowerHalf(quarter, eight), hn::UpperHalf(quarter, eight));
-      const auto two = hn::Add(four, hn::Shuffle1032(four));
-      y[r * apart] = hn::GetLane(hn::Add(hn::Add(two, hn::Shuffle2301(two)), hn::Zero(quarter)));
-    }
+    for (int r = 0; r < kRows; r++) y[r * apart] = root(sums[0][r]);
   }
 }
 
@@ -163,42 +247,22 @@ void by_few(const float* a, int64_t step, const float* x, int64_t rows, int64_t 
     }
 }
 
-// A run of one row.
-HWY_INLINE void run(const float* a, const float* x, int64_t length, V (*sums)[1]) {
-  int64_t i = 0;
-  if (length >= kManyLanes) {
-    add<kMany, 1, true, false>(a, 0, x, 0, sums);
-    for (i = kManyLanes; i + kManyLanes <= length; i += kManyLanes)
-      add<kMany, 1, false, false>(a + i, 0, x + i, 0, sums);
-  } else {
-    clear<kMany, 1>(sums);
-  }
-  if (i == length) return;
-#pragma GCC unroll 16
-  for (int v = 0; v < kMany; v++) {
-    const int64_t at = std::min(length, i + v * kWidth);
-    add_some<1>(a + at, 0, x + at, std::min(length - at, kWidth), sums[v]);
-  }
+void few_products(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
+                  int64_t length, float* y) {
+  if (step_x == 0) by_few(a, step, x, rows, length, y);
+  else rows_of<true, kFewLanes, false>(a, step, x, step_x, rows, length, y);
 }
 
-void by_many(const float* a, int64_t step, const float* x, int64_t rows, int64_t length, float* y) {
-  constexpr int64_t kElements = kRun * kManyLanes;
-  for (int64_t r = 0; r < rows; r++) {
-    const float* const row = a + r * step;
-    V sums[kMany][1];
-    run(row, x, std::min(length, kElements), sums);
-    for (int64_t first = kElements; first < length; first += kElements) {
-      V more[kMany][1];
-      run(row + first, x + first, std::min(length - first, kElements), more);
-#pragma GCC unroll 16
-      for (int v = 0; v < kMany; v++) sums[v][0] = hn::Add(sums[v][0], more[v][0]);
-    }
-    tree<kMany, 1>(sums, y + r, 1);
-  }
-}
+#else
+
+constexpr Rows* few_products = &rows_of<true, kFewLanes, false>;
+
+#endif
 
 const RowKernels* all() {
-  static constexpr RowKernels kAll = {&by_few, &by_many};
+  static constexpr RowKernels kAll = {&rows_of<false, kFewLanes, false>, few_products,
+                                      &rows_of<false, kManyLanes, true>,
+                                      &rows_of<true, kManyLanes, true>};
   return &kAll;
 }
 

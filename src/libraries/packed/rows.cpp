@@ -15,11 +15,15 @@ constexpr int64_t kBytesWorthAThread = 1 << 16;
 // Of large matrices: others may take one of a busy thread.
 constexpr int64_t kBytesOfAPart = 1 << 20;
 
-class Rows : public HostPlan {
+Rows* kernel_of(const hal::RowsDesc& desc) {
+  const RowKernels& all = *row_kernels();
+  if (desc.lanes == kFewLanes) return desc.products ? all.few_products : all.few_sums;
+  return desc.products ? all.many_products : all.many_sums;
+}
+
+class SumsOfRows : public HostPlan {
  public:
-  explicit Rows(const hal::RowsDesc& desc)
-      : run_(desc.lanes == kFewLanes ? row_kernels()->by_few : row_kernels()->by_many),
-        desc_(desc) {}
+  explicit SumsOfRows(const hal::RowsDesc& desc) : run_(kernel_of(desc)), desc_(desc) {}
 
   const std::string& name() const override {
     static const std::string name = "hologram f32 rows";
@@ -38,14 +42,18 @@ class Rows : public HostPlan {
     const auto count = static_cast<uint64_t>(threads.count());
     const auto of = [bytes](int64_t size) { return static_cast<uint64_t>(size / bytes + 1); };
     const uint64_t share = (rows + count - 1) / count;
+    const auto some_of = [&](int64_t i, int64_t some, int64_t length) {
+      const int64_t z = i / g.rows, row = i % g.rows;
+      run_(a + z * g.stride_a + row * g.step, g.step, x + z * g.stride_x + row * g.step_x, g.step_x,
+           some, length, y + i);
+    };
     threads.run(rows, std::max(of(kBytesWorthAThread), std::min(share, of(kBytesOfAPart))),
                 [&](uint64_t begin, uint64_t end) {
-                  const auto last = static_cast<int64_t>(end);
+                  auto last = static_cast<int64_t>(end);
+                  if (end == rows && g.last != g.length) some_of(--last, 1, g.last);
                   for (auto i = static_cast<int64_t>(begin); i < last;) {
-                    const int64_t z = i / g.rows, row = i % g.rows;
-                    const int64_t some = std::min(last - i, g.rows - row);
-                    run_(a + z * g.stride_a + row * g.step, g.step, x + z * g.stride_x, some,
-                         g.length, y + i);
+                    const int64_t some = std::min(last - i, g.rows - i % g.rows);
+                    some_of(i, some, g.length);
                     i += some;
                   }
                 });
@@ -56,14 +64,14 @@ class Rows : public HostPlan {
     return reinterpret_cast<float*>(b.buffer->host() + b.offset);
   }
 
-  decltype(RowKernels::by_few) run_;
+  Rows* run_;
   const hal::RowsDesc desc_;
 };
 
 }  // namespace
 
 std::optional<hal::Refusal> refuses(const hal::RowsDesc& desc) {
-  if (row_kernels() == nullptr) return hal::Refusal{"this processor has no AVX-512"};
+  if (row_kernels() == nullptr) return hal::Refusal{"this processor has no AVX2"};
   if (desc.dtype != DType::F32)
     return hal::Refusal{fmt::format("no rows of {}", name_of(desc.dtype))};
   if (desc.lanes != kFewLanes && desc.lanes != kManyLanes)
@@ -73,6 +81,8 @@ std::optional<hal::Refusal> refuses(const hal::RowsDesc& desc) {
   return {};
 }
 
-std::shared_ptr<HostPlan> plan(const hal::RowsDesc& desc) { return std::make_shared<Rows>(desc); }
+std::shared_ptr<HostPlan> plan(const hal::RowsDesc& desc) {
+  return std::make_shared<SumsOfRows>(desc);
+}
 
 }  // namespace hologram::libraries::packed

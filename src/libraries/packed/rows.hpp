@@ -1,19 +1,20 @@
-// Sums of the products of rows with a vector, on the processor: bit for bit what the program of a
-// kernel makes of them whose groups of lanes share a row (graph/codegen.cpp).
+// Sums of rows, or of their products with a vector or with other rows, on the processor: bit for
+// bit what the program of a kernel makes of them whose groups of lanes share a row
+// (graph/codegen.cpp).
 #pragma once
 
 #include "libraries/host_plan.hpp"
 
 namespace hologram::libraries::packed {
 
-// For the best vector instructions of this processor.
+// y[r] of so many rows, each `step` elements behind the one before: its elements, or their products
+// with those of x, which are `step_x` further for the next row, added up.
+using Rows = void(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
+                  int64_t length, float* y);
+
+// By so many lanes, for the best vector instructions of this processor.
 struct RowKernels {
-  // y[r] of so many rows, each `step` elements behind the one before: x's products with it, added
-  // up by kFewLanes or by kManyLanes lanes.
-  void (*by_few)(const float* a, int64_t step, const float* x, int64_t rows, int64_t length,
-                 float* y);
-  void (*by_many)(const float* a, int64_t step, const float* x, int64_t rows, int64_t length,
-                  float* y);
+  Rows *few_sums, *few_products, *many_sums, *many_products;
 };
 inline constexpr int64_t kFewLanes = 128, kManyLanes = 256;
 inline constexpr int64_t kRun = 16;  // elements that a lane adds up in one go

@@ -6,8 +6,10 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "libraries/packed/best.hpp"
 #include "libraries/packed/rows.hpp"
@@ -24,6 +26,7 @@ using Tag = hn::ScalableTag<float>;
 using V = hn::Vec<Tag>;
 constexpr Tag kTag;
 constexpr int64_t kWidth = hn::MaxLanes(Tag());
+constexpr int kFew = kFewLanes / kWidth, kMany = kManyLanes / kWidth;  // vectors of lanes
 
 // What a group's lanes add up begins with 0. Where it begins with a product or an element instead,
 // it can be -0 in place of 0, which changes no sum but one that is 0 itself: the last step puts
@@ -53,73 +56,125 @@ HWY_INLINE V term(const float* a, const float* x) {
   return kProducts ? hn::Mul(v, hn::LoadU(kTag, x)) : v;
 }
 
-// A run of all lanes. What is left when all of them have had as many is added on the stack.
-template <bool kProducts, int64_t kLanes>
+template <bool kProducts, class Mask>
+HWY_INLINE V part(Mask some, const float* a, const float* x) {
+  const V v = hn::MaskedLoad(some, kTag, a);
+  return kProducts ? hn::Mul(v, hn::MaskedLoad(some, kTag, x)) : v;
+}
+
+// The tree of a group: lanes half of it apart first.
+template <int kVectors>
+HWY_INLINE float tree(V (&sums)[kVectors]) {
+#pragma GCC unroll 5
+  for (int half = kVectors / 2; half >= 1; half /= 2)
+#pragma GCC unroll 16
+    for (int v = 0; v < half; v++) sums[v] = hn::Add(sums[v], sums[v + half]);
+  return root(sums[0]);
+}
+
+// A run of many lanes. Memory is read from one end to the other, even where there are not as many
+// registers as vectors of lanes: a sum on the stack takes less time than to come back for what was
+// left out.
+template <bool kProducts>
 HWY_INLINE void run(const float* a, const float* x, int64_t length, float* totals) {
-  constexpr int kVectors = kLanes / kWidth;
-  const float* const end = a + length / kLanes * kLanes;
-  V sums[kVectors];
-  if (a < end) {
+  const int64_t full = length / kManyLanes * kManyLanes;
+  V sums[kMany];
+  if (full > 0) {
 #pragma GCC unroll 32
-    for (int v = 0; v < kVectors; v++) sums[v] = term<kProducts>(a + v * kWidth, x + v * kWidth);
-    for (a += kLanes, x += kLanes; a < end; a += kLanes, x += kLanes)
+    for (int v = 0; v < kMany; v++) sums[v] = term<kProducts>(a + v * kWidth, x + v * kWidth);
+    for (int64_t i = kManyLanes; i < full; i += kManyLanes)
 #pragma GCC unroll 32
-      for (int v = 0; v < kVectors; v++)
-        sums[v] = hn::Add(term<kProducts>(a + v * kWidth, x + v * kWidth), sums[v]);
+      for (int v = 0; v < kMany; v++)
+        sums[v] = hn::Add(term<kProducts>(a + i + v * kWidth, x + i + v * kWidth), sums[v]);
   } else {
 #pragma GCC unroll 32
     for (auto& sum : sums) sum = hn::Zero(kTag);
   }
 #pragma GCC unroll 32
-  for (int v = 0; v < kVectors; v++) hn::Store(sums[v], kTag, totals + v * kWidth);
-  const int64_t left = length % kLanes, whole = left / kWidth * kWidth;
-#pragma GCC unroll 2
-  for (int64_t i = 0; i < whole; i += kWidth)
-    hn::Store(hn::Add(term<kProducts>(a + i, x + i), hn::Load(kTag, totals + i)), kTag, totals + i);
+  for (int v = 0; v < kMany; v++) hn::Store(sums[v], kTag, totals + v * kWidth);
+  a += full;
+  x += full;
+  const int64_t left = length - full, whole = left / kWidth * kWidth;
+  const auto add = [&](int64_t i, V more) HWY_ATTR {
+    hn::Store(hn::Add(more, hn::Load(kTag, totals + i)), kTag, totals + i);
+  };
+  for (int64_t i = 0; i < whole; i += kWidth) add(i, term<kProducts>(a + i, x + i));
   if (whole == left) return;
   const auto some = hn::FirstN(kTag, static_cast<size_t>(left - whole));
-  V more = hn::MaskedLoad(some, kTag, a + whole);
-  if (kProducts) more = hn::Mul(more, hn::MaskedLoad(some, kTag, x + whole));
-  hn::Store(hn::Add(more, hn::Load(kTag, totals + whole)), kTag, totals + whole);
+  add(whole, part<kProducts>(some, a + whole, x + whole));
 }
 
-// A row by so many lanes, in one run or in several. Memory is read from one end to the other, even
-// where there are not as many registers as vectors of lanes: a sum on the stack takes less time
-// than to come back for what was left out.
-template <bool kProducts, int64_t kLanes, bool kRuns>
-HWY_INLINE float row_of(const float* a, const float* x, int64_t length) {
-  constexpr int64_t kElements = kRun * kLanes;
-  HWY_ALIGN float totals[kLanes], more[kLanes];
-  run<kProducts, kLanes>(a, x, kRuns ? std::min(kElements, length) : length, totals);
-  for (int64_t first = kElements; kRuns && first < length; first += kElements) {
-    run<kProducts, kLanes>(a + first, x + first, std::min(kElements, length - first), more);
-    for (int64_t i = 0; i < kLanes; i += kWidth)
+template <bool kProducts>
+HWY_INLINE float row_of_many(const float* a, const float* x, int64_t length) {
+  constexpr int64_t kElements = kRun * kManyLanes;
+  HWY_ALIGN float totals[kManyLanes], more[kManyLanes];
+  run<kProducts>(a, x, std::min(kElements, length), totals);
+  for (int64_t first = kElements; first < length; first += kElements) {
+    run<kProducts>(a + first, x + first, std::min(kElements, length - first), more);
+    for (int64_t i = 0; i < kManyLanes; i += kWidth)
       hn::Store(hn::Add(hn::Load(kTag, totals + i), hn::Load(kTag, more + i)), kTag, totals + i);
   }
-  constexpr int kHalf = kLanes / kWidth / 2;
+  constexpr int kHalf = kMany / 2;
   V sums[kHalf];
 #pragma GCC unroll 16
   for (int v = 0; v < kHalf; v++)
     sums[v] =
         hn::Add(hn::Load(kTag, totals + v * kWidth), hn::Load(kTag, totals + (v + kHalf) * kWidth));
-#pragma GCC unroll 4
-  for (int half = kHalf / 2; half >= 1; half /= 2)
-#pragma GCC unroll 8
-    for (int v = 0; v < half; v++) sums[v] = hn::Add(sums[v], sums[v + half]);
-  return root(sums[0]);
+  return tree<kHalf>(sums);
 }
 
-template <bool kProducts, int64_t kLanes, bool kRuns>
-void rows_of(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
+template <bool kProducts>
+void by_many(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
              int64_t length, float* y) {
   for (int64_t r = 0; r < rows; r++)
-    y[r] = row_of<kProducts, kLanes, kRuns>(a + r * step, x + r * step_x, length);
+    y[r] = row_of_many<kProducts>(a + r * step, x + r * step_x, length);
+}
+
+// Shorter rows stay in registers to the end: all lanes have as many elements, then some have one
+// more, in kTail vectors, of which the last may be a part.
+template <bool kProducts, int kTail>
+void with_tail(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
+               int64_t length, float* y) {
+  constexpr int64_t kLast = (kTail - 1) * kWidth;
+  const int64_t full = (length - 1) / kFewLanes * kFewLanes;
+  const auto some = hn::FirstN(kTag, static_cast<size_t>(length - full - kLast));
+  for (int64_t r = 0; r < rows; r++, a += step, x += step_x) {
+    V sums[kFew];
+    if (full > 0) {
+#pragma GCC unroll 32
+      for (int v = 0; v < kFew; v++) sums[v] = term<kProducts>(a + v * kWidth, x + v * kWidth);
+      for (int64_t i = kFewLanes; i < full; i += kFewLanes)
+#pragma GCC unroll 32
+        for (int v = 0; v < kFew; v++)
+          sums[v] = hn::Add(term<kProducts>(a + i + v * kWidth, x + i + v * kWidth), sums[v]);
+    } else {
+#pragma GCC unroll 32
+      for (auto& sum : sums) sum = hn::Zero(kTag);
+    }
+    const float *const from = a + full, *const of_x = x + full;
+#pragma GCC unroll 16
+    for (int v = 0; v < kTail - 1; v++)
+      sums[v] = hn::Add(term<kProducts>(from + v * kWidth, of_x + v * kWidth), sums[v]);
+    sums[kTail - 1] = hn::Add(part<kProducts>(some, from + kLast, of_x + kLast), sums[kTail - 1]);
+    y[r] = tree<kFew>(sums);
+  }
+}
+
+template <bool kProducts, int... kTails>
+constexpr auto with_tails(std::integer_sequence<int, kTails...>) {
+  return std::array{&with_tail<kProducts, kTails + 1>...};
+}
+
+template <bool kProducts>
+void by_few(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
+            int64_t length, float* y) {
+  static constexpr auto kAll = with_tails<kProducts>(std::make_integer_sequence<int, kFew>());
+  kAll[static_cast<size_t>((length - 1) % kFewLanes / kWidth)](a, step, x, step_x, rows, length, y);
 }
 
 #if HWY_TARGET == HWY_AVX3
 
 // With one vector, two rows go side by side.
-constexpr int kFew = kFewLanes / kWidth;  // vectors of lanes
 
 // Of so many rows side by side, which share what is read of the vector. Of the first vector, `skip`
 // lanes are left out; there, x has zeros.
@@ -218,7 +273,8 @@ int64_t before(const float* row) {
 // An access of two lines takes twice as long. Lanes whose elements begin further on make the same
 // sums, turned by as many, and the tree is the same for all of them: so rows are read from the
 // beginning of a line on, and the vector lies in as many ways as rows begin in, if those are few.
-void by_few(const float* a, int64_t step, const float* x, int64_t rows, int64_t length, float* y) {
+void by_vector(const float* a, int64_t step, const float* x, int64_t rows, int64_t length,
+               float* y) {
   static constexpr decltype(&rows_by_few<1>) kTails[] = {
       &rows_by_few<1>, &rows_by_few<2>, &rows_by_few<3>, &rows_by_few<4>,
       &rows_by_few<5>, &rows_by_few<6>, &rows_by_few<7>, &rows_by_few<8>};
@@ -249,20 +305,19 @@ void by_few(const float* a, int64_t step, const float* x, int64_t rows, int64_t 
 
 void few_products(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
                   int64_t length, float* y) {
-  if (step_x == 0) by_few(a, step, x, rows, length, y);
-  else rows_of<true, kFewLanes, false>(a, step, x, step_x, rows, length, y);
+  if (step_x == 0) by_vector(a, step, x, rows, length, y);
+  else by_few<true>(a, step, x, step_x, rows, length, y);
 }
 
 #else
 
-constexpr Rows* few_products = &rows_of<true, kFewLanes, false>;
+constexpr Rows* few_products = &by_few<true>;
 
 #endif
 
 const RowKernels* all() {
-  static constexpr RowKernels kAll = {&rows_of<false, kFewLanes, false>, few_products,
-                                      &rows_of<false, kManyLanes, true>,
-                                      &rows_of<true, kManyLanes, true>};
+  static constexpr RowKernels kAll = {&by_few<false>, few_products, &by_many<false>,
+                                      &by_many<true>};
   return &kAll;
 }
 

@@ -158,9 +158,11 @@ void Compiler::groups() {
   go_to_group();
   const std::vector<Value> values = values_;
   const auto divisors = divisors_;
+  const auto limits = limits_;
   group_region(first);
   const std::vector<Value> values_ahead = std::exchange(values_, values);
   const auto divisors_ahead = std::exchange(divisors_, divisors);
+  const auto limits_ahead = std::exchange(limits_, limits);
   group_start_ = here;
   region(last);
   const auto is_of_first = [&](uint32_t id) {
@@ -168,15 +170,23 @@ void Compiler::groups() {
     return at <= first.end && form(id) == Form::Uniform && analysis_.by_row[id] &&
            analysis_.uses[id].count > 0 && analysis_.uses[id].last > first.end;
   };
-  for (uint32_t id = 0; id < values.size(); id++)
-    if (is_of_first(id)) copy_uniform(id, values[id], values_ahead[id]);
+  const auto copy = [&](uint32_t id, const Operand& to, const Operand& from) {
+    if (to.isReg()) target_.copy_vector(type(id), to.as<BaseReg>(), from);
+  };
+  for (uint32_t id = 0; id < values.size(); id++) {
+    if (!is_of_first(id)) continue;
+    if (values[id].scalar.isValid()) target_.copy(values[id].scalar, values_ahead[id].scalar);
+    copy(id, values[id].vectors[0], values_ahead[id].vectors[0]);
+  }
   for (const auto& [id, now] : divisors_ahead) {
     if (!is_of_first(id)) continue;
     const Target::Divisor& to = divisors.at(id);
-    target_.copy_vector(type(id), to.value, now.value);
-    target_.copy_vector(type(id), to.reciprocal, now.reciprocal);
-    target_.copy_vector(type(id), to.limit, now.limit);
+    copy(id, to.value, now.value);
+    copy(id, to.reciprocal, now.reciprocal);
+    copy(id, to.limit, now.limit);
   }
+  for (const auto& [limit, now] : limits_ahead)
+    if (is_of_first(limit.first)) copy(limit.first, limits.at(limit), now);
   target_.jump(next);
   bind(done);
   region(last);

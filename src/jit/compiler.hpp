@@ -124,7 +124,6 @@ class Compiler {
   BaseReg extended(uint32_t value);        // to 64 bits
   void define_scalar(uint32_t id, BaseReg r);
   void define_uniform(uint32_t id, const Operand& v);  // from a vector
-  void copy_uniform(uint32_t id, const Value& to, const Value& from);
   void pure(uint32_t at);
   void affine(const Inst& i);
   void uniform(const Inst& i);

@@ -99,13 +99,6 @@ void Compiler::define_uniform(uint32_t id, const Operand& v) {
   define_scalar(id, r);
 }
 
-// From registers of another time that the value was computed to its own.
-void Compiler::copy_uniform(uint32_t id, const Value& to, const Value& from) {
-  if (to.scalar.isValid()) target_.copy(to.scalar, from.scalar);
-  if (to.vectors[0].isReg())
-    target_.copy_vector(type(id), to.vectors[0].as<BaseReg>(), from.vectors[0]);
-}
-
 // ---- Operations ---------------------------------------------------------------------------------
 
 void Compiler::pure(uint32_t at) {

@@ -283,6 +283,13 @@ inline constexpr Text kTexts[] = {
      "  all = group_reduce_add(sum)\n"
      "  for j in 0..(n + 63) / 64 { k = j * 64 + lane_id.x\n"
      "    y[row, k] = exp(x[row, k] - top) / all + f32(base) } }"},
+    {"what a group's lanes are limited and divided by",
+     "program p(in x: f32[h, n], out y: f32[h, n], a: f32 = 0.0) workgroup(64) lanes(64, h) {\n"
+     "  row = global_id.y\n  var sum = 0.0\n"
+     "  for j in 0..(n + 63) / 64 { sum += x[row, j * 64 + lane_id.x] }\n"
+     "  all = group_reduce_add(sum)\n  least = group_reduce_min(f32(lane_id.x) - all)\n"
+     "  for j in 0..(n + 63) / 64 { v = x[row, j * 64 + lane_id.x]\n"
+     "    y[row, j * 64 + lane_id.x] = max(v, all) / all + min(least, v) - max(v, a) } }"},
     {"a result that one lane stores",
      "program p(in x: f64[n], in k: i32[n], out y: f64[h], out q: i32[h]) workgroup(32)\n"
      "    lanes(h * 32) {\n  a = group_reduce_add(x[global_id.x])\n"

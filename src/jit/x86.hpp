@@ -111,7 +111,7 @@ class X86 final : public Target {
   void announce_store(const Address& to) override;
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                  BaseReg mask) override;
-  bool gathers_tuples() const override { return true; }
+  bool gathers_tuples() const override;
   void gather_tuples(BaseReg base, BaseReg index, std::span<const BaseReg> to) override;
   void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
                BaseReg mask) override;

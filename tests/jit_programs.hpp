@@ -290,6 +290,17 @@ inline constexpr Text kTexts[] = {
      "  all = group_reduce_add(sum)\n  least = group_reduce_min(f32(lane_id.x) - all)\n"
      "  for j in 0..(n + 63) / 64 { v = x[row, j * 64 + lane_id.x]\n"
      "    y[row, j * 64 + lane_id.x] = max(v, all) / all + min(least, v) - max(v, a) } }"},
+    {"several reductions of what a loop leaves",
+     "program p(in x: f32[h, n], in k: i32[h, n], out y: f32[h, n], out q: i32[h]) workgroup(64)\n"
+     "    lanes(64, h) {\n  row = global_id.y\n  var s = 0.0; var m = -inf; var c = 1; var t = "
+     "0.5\n"
+     "  for j in 0..(n + 63) / 64 { v = x[row, j * 64 + lane_id.x]\n"
+     "    s += v; m = max(m, v); c += k[row, j * 64 + lane_id.x]; t = fma(v, v, t) }\n"
+     "  mean = group_reduce_add(s) / f32(n)\n  most = group_reduce_max(m)\n"
+     "  all = group_reduce_add(c)\n"
+     "  for j in 0..(n + 63) / 64 { v = x[row, j * 64 + lane_id.x]\n"
+     "    y[row, j * 64 + lane_id.x] = (v - mean) / most }\n"
+     "  if lane_id.x == 0 { q[row] = all } }"},
     {"a result that one lane stores",
      "program p(in x: f64[n], in k: i32[n], out y: f64[h], out q: i32[h]) workgroup(32)\n"
      "    lanes(h * 32) {\n  a = group_reduce_add(x[global_id.x])\n"

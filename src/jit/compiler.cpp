@@ -167,8 +167,8 @@ void Compiler::groups() {
   region(last);
   const auto is_of_first = [&](uint32_t id) {
     const uint32_t at = analysis_.definition[id];
-    return at <= first.end && form(id) == Form::Uniform && analysis_.by_row[id] &&
-           analysis_.uses[id].count > 0 && analysis_.uses[id].last > first.end;
+    return at < first.after && form(id) == Form::Uniform && analysis_.by_row[id] &&
+           analysis_.uses[id].count > 0 && analysis_.uses[id].last >= first.after;
   };
   const auto copy = [&](uint32_t id, const Operand& to, const Operand& from) {
     if (to.isReg()) target_.copy_vector(type(id), to.as<BaseReg>(), from);
@@ -197,9 +197,17 @@ void Compiler::groups() {
 void Compiler::group_region(const Region& r) {
   hoist(r.begin, r.end, true);
   region(r);
-  if (r.end == module_.body.insts.size()) return;
-  reduce(inst(r.end));
-  prepare(inst(r.end).id);
+  uint32_t number = 0;
+  for (uint32_t at = r.end; at < r.after; at++) {
+    if (inst(at).op == Op::GroupReduce) {
+      reduce(inst(at), number++);
+    } else {
+      if (!hoisted_[at] || !analysis_.by_row[inst(at).id]) continue;
+      unroll_ = 1;
+      instruction(at);
+    }
+    prepare(inst(at).id);
+  }
 }
 
 // Values that are there from the start.
@@ -284,17 +292,36 @@ void Compiler::hoist(uint32_t begin, uint32_t end, bool by_row) {
 
 // ---- Regions ------------------------------------------------------------------------------------
 
+namespace {
+constexpr uint32_t kMostReduces = 3, kGroupRow = 5;  // of a region; the first row of lanes
+}  // namespace
+
 std::vector<Compiler::Region> Compiler::regions() const {
   std::vector<Region> out;
   uint32_t begin = 0;
   const auto n = static_cast<uint32_t>(module_.body.insts.size());
   for (uint32_t at = 0; at < n; at++) {
     if (inst(at).op != Op::GroupReduce) continue;
-    out.push_back({begin, at});
-    begin = at + 1;
+    Region r = {begin, at, at + 1};
+    for (uint32_t next = at + 1, reduces = 1; reduces < kMostReduces && follows_reduce(next);
+         next++)
+      if (inst(next).op == Op::GroupReduce) {
+        reduces++;
+        r.after = next + 1;
+      }
+    out.push_back(r);
+    begin = r.after;
+    at = begin - 1;
   }
-  out.push_back({begin, n});
+  out.push_back({begin, n, n});
   return out;
+}
+
+// Whether this may stand between reductions of one region.
+bool Compiler::follows_reduce(uint32_t at) const {
+  if (at >= module_.body.insts.size()) return false;
+  const Op op = inst(at).op;
+  return op == Op::GroupReduce || op == Op::Get || op == Op::Const || hoisted_[at];
 }
 
 void Compiler::region(const Region& r) {
@@ -302,7 +329,7 @@ void Compiler::region(const Region& r) {
   for (uint32_t at = r.begin; at < r.end; at++) works = works || inst(at).op == Op::Store;
   if (!works) return;
   // A variable that another region sets, or that this one leaves to another, has no place to stay.
-  for (uint32_t at = r.begin; at < r.end; at++) {
+  for (uint32_t at = r.begin; at < r.after; at++) {
     const Inst& i = inst(at);
     if (i.op != Op::Get && i.op != Op::Set) continue;
     bool here = false;
@@ -456,7 +483,11 @@ void Compiler::chunk(const Region& r, const Guard& guard) {
       instruction(at++);
     }
   }
-  if (r.end < module_.body.insts.size()) keep_lanes(inst(r.end));
+  kept_.clear();
+  uint32_t number = 0;
+  for (uint32_t at = r.end; at < r.after; at++)
+    if (inst(at).op == Op::GroupReduce) keep_lanes(inst(at), number++);
+    else if (!hoisted_[at]) instruction(at);
 }
 
 // Values of earlier regions that differ between lanes: computed again for the lanes at hand.
@@ -467,7 +498,8 @@ void Compiler::recompute(const Region& r) {
   std::vector<bool> needed(r.begin, false);
   for (uint32_t at = r.begin; at < r.end; at++)
     for (size_t k = 0; k < program::arity(inst(at)); k++) mark_needed(inst(at).args[k], r, needed);
-  if (r.end < module_.body.insts.size()) mark_needed(inst(r.end).args[0], r, needed);
+  for (uint32_t at = r.end; at < r.after; at++)
+    if (inst(at).op == Op::GroupReduce) mark_needed(inst(at).args[0], r, needed);
   for (uint32_t at = 0; at < r.begin; at++)
     if (needed[at]) instruction(at);
 }
@@ -488,34 +520,35 @@ void Compiler::mark_needed(uint32_t value, const Region& r, std::vector<bool>& n
 // ---- Reductions of a workgroup ------------------------------------------------------------------
 
 namespace {
-constexpr uint32_t kGroupRow = 5;
 constexpr Op kCombineOps[] = {Op::Add, Op::Mul, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor};
 }  // namespace
 
-void Compiler::keep_lanes(const Inst& reduce) {
-  kept_.clear();
+void Compiler::keep_lanes(const Inst& reduce, uint32_t number) {
   if (lanes() == module_.workgroup[0]) {
-    for (uint32_t k = 0; k < unroll_; k++) kept_.push_back(operand(reduce.args[0], k));
+    auto& kept = kept_.emplace_back();
+    for (uint32_t k = 0; k < unroll_; k++) kept.push_back(operand(reduce.args[0], k));
     return;
   }
-  const BaseReg at = target_.row(kGroupRow);
+  const BaseReg at = target_.row(kGroupRow + number);
   target_.address_of(at, {at, x_, 0, static_cast<uint8_t>(size_of(reduce.type))});
   for (uint32_t k = 0; k < unroll_; k++)
     target_.to_row(reduce.type, at, k * target_.width, operand(reduce.args[0], k));
 }
 
 // The tree of the language: lanes half a workgroup apart first.
-void Compiler::reduce(const Inst& i) {
+void Compiler::reduce(const Inst& i, uint32_t number) {
   const uint32_t n = module_.workgroup[0] / target_.width;
   if (i.type == DType::Bool || i.aux >= std::size(kCombineOps))
     throw Refused{"it combines bools over a workgroup"};
   const Op op = kCombineOps[i.aux];
-  const BaseReg row = kept_.empty() ? target_.row(kGroupRow) : BaseReg();
-  const auto lanes_at = [&](uint32_t k) -> Operand {
-    return kept_.empty() ? Operand(target_.from_row(i.type, row, k * target_.width)) : kept_[k];
-  };
   std::vector<Operand> lanes;
-  for (uint32_t k = 0; k < n; k++) lanes.push_back(lanes_at(k));
+  if (kept_.empty()) {
+    const BaseReg row = target_.row(kGroupRow + number);
+    for (uint32_t k = 0; k < n; k++)
+      lanes.push_back(target_.from_row(i.type, row, k * target_.width));
+  } else {
+    lanes = kept_[number];
+  }
   const BaseReg result = target_.vector(i.type);
   const auto tree = [&](const auto& combine) {
     std::vector<Operand> v = lanes;

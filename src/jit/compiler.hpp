@@ -44,9 +44,10 @@ class Compiler {
                                   uint32_t registers, uint32_t width);
 
  private:
-  // A top-level part of the body: instructions [begin, end), and the GroupReduce at `end` if any.
+  // A top-level part of the body: instructions [begin, end), and the GroupReduces from `end` up to
+  // `after`, if any, between which nothing stands that differs between lanes but variables.
   struct Region {
-    uint32_t begin, end;
+    uint32_t begin, end, after;
   };
   // What is known in a block from tests before it.
   struct Tested {
@@ -92,8 +93,9 @@ class Compiler {
   void mark_needed(uint32_t value, const Region& r, std::vector<bool>& needed) const;
   Guard guard_of(const Region& r) const;
   uint32_t lanes_at_work(const Region& r) const;
-  void keep_lanes(const Inst& reduce);
-  void reduce(const Inst& i);
+  bool follows_reduce(uint32_t at) const;
+  void keep_lanes(const Inst& reduce, uint32_t number);
+  void reduce(const Inst& i, uint32_t number);
   uint32_t unroll_of(const Region& r) const;  // demand.cpp
   void find_outer(const Region& r);
 
@@ -203,8 +205,9 @@ class Compiler {
   Label bail_;  // where a chunk is done again with masks, if an index turns out to be outside
   BaseReg rows_y_;
   BaseReg row_, y_, z_;
-  BaseReg x_;                    // the first lane of the chunk: in the grid, or in its workgroup
-  std::vector<Operand> kept_;    // lanes that a reduction combines, if a chunk has them all
+  BaseReg x_;  // the first lane of the chunk: in the grid, or in its workgroup
+  // Lanes that the reductions of a region combine, if a chunk has them all.
+  std::vector<std::vector<Operand>> kept_;
   BaseReg group_, group_start_;  // grouped: the workgroup, its first lane
   BaseReg fuel_, cached_;
   Label stop_;

@@ -80,12 +80,9 @@ class Compiler {
   // compiler.cpp
   void load_parameters();
   void rows();
-  void groups();
-  void group_region(const Region& r);
   void position(const Inst& i);
   void find_hoisted();
   void hoist(uint32_t begin, uint32_t end, bool by_row);
-  std::vector<Region> regions() const;
   void region(const Region& r);
   void chunks(const Region& r, const Guard& guard);
   void chunk(const Region& r, const Guard& guard);
@@ -93,11 +90,16 @@ class Compiler {
   void mark_needed(uint32_t value, const Region& r, std::vector<bool>& needed) const;
   Guard guard_of(const Region& r) const;
   uint32_t lanes_at_work(const Region& r) const;
+  uint32_t unroll_of(const Region& r) const;  // demand.cpp
+  void find_outer(const Region& r);
+
+  // groups.cpp
+  void groups();
+  void group_region(const Region& r);
+  std::vector<Region> regions() const;
   bool follows_reduce(uint32_t at) const;
   void keep_lanes(const Inst& reduce, uint32_t number);
   void reduce(const Inst& i, uint32_t number);
-  uint32_t unroll_of(const Region& r) const;  // demand.cpp
-  void find_outer(const Region& r);
 
   // control.cpp
   void emit(uint32_t begin, uint32_t end);

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <span>
 #include <vector>
+
+#include "jit/x86_folding.hpp"
 
 namespace hologram::jit {
 
@@ -366,7 +369,11 @@ class Registers {
         m = there;
       }
     if (in_memory(node)) return;
-    const uint32_t only_written = vectors_in_memory(node);
+    const uint32_t only_written =
+        fold_vectors(node, [this](const Operand& o) -> std::optional<Spilled> {
+          if (!is_virtual(o.id()) || life(o.id()).slot == kNowhere) return {};
+          return Spilled{code_.virtRegById(o.id())->virtSize(), on_stack(life(o.id()).slot, 0)};
+        });
     std::array<std::vector<const Life*>, kGroups> here;
     code_.setCursor(node.prev());
     each_register(node, [&](uint32_t id, uint32_t group) {
@@ -415,59 +422,6 @@ class Registers {
     if (from_memory) node.setOp(1, on_stack(from->slot, 8));
     else if (from != nullptr) node.setOp(1, in_register(0, from->place));
     return true;
-  }
-
-  // Whether the operands behind the first may change places.
-  static bool commutes(asmjit::InstId id) {
-    constexpr asmjit::InstId kCommuting[] = {
-        I::kIdVpaddd,  I::kIdVpaddq,  I::kIdVpmulld, I::kIdVpminsd,     I::kIdVpmaxsd,
-        I::kIdVpminud, I::kIdVpmaxud, I::kIdVpand,   I::kIdVpor,        I::kIdVpxor,
-        I::kIdVpandd,  I::kIdVpord,   I::kIdVpxord,  I::kIdVfmadd231ps, I::kIdVfmadd231pd};
-    return std::find(std::begin(kCommuting), std::end(kCommuting), id) != std::end(kCommuting);
-  }
-
-  // The same of vectors, of which an instruction takes one in memory; or a move writes it. What is
-  // left of what it only writes, if it does not read that, too: that need not be loaded.
-  uint32_t vectors_in_memory(InstNode& node) const {
-    const auto operands = std::span(node.operands(), node.opCount());
-    const auto on_stack_of = [&](const Operand& o) -> const Life* {
-      const bool is_vector = o.isReg() && o.as<BaseReg>().group() == RegGroup::kVec;
-      if (!is_vector || !is_virtual(o.id())) return nullptr;
-      return life(o.id()).slot == kNowhere ? nullptr : &life(o.id());
-    };
-    const auto is_there = [&](const Operand& o) { return on_stack_of(o) != nullptr; };
-    const auto any_memory = [](const Operand& o) { return o.isMem(); };
-    if (std::none_of(operands.begin(), operands.end(), is_there)) return kNowhere;
-    const bool to_general = operands[0].isReg() && operands[0].as<BaseReg>().isGp();
-    if (to_general) return kNowhere;
-    if (operands.size() == 3 && is_there(operands[1]) && !is_there(operands[2]) &&
-        operands[2].isReg() && commutes(node.id()))
-      std::swap(operands[1], operands[2]);
-    asmjit::InstRWInfo uses;
-    if (asmjit::InstAPI::queryRWInfo(code_.arch(), node.baseInst(), operands.data(),
-                                     operands.size(), &uses) != asmjit::kErrorOk)
-      return kNowhere;
-    if (uses.rmFeature() == 0 && std::none_of(operands.begin(), operands.end(), any_memory))
-      for (size_t k = operands.size(); k-- > 0;) {
-        const auto& use = uses.operand(k);
-        const Life* const of = on_stack_of(operands[k]);
-        if (of == nullptr || !use.isRm() || use.rmSize() == 0) continue;
-        const bool moves = k == 0 && use.isWriteOnly() && !node.hasExtraReg() &&
-                           !is_there(operands[1]) &&
-                           use.rmSize() == code_.virtRegById(of->id)->virtSize();
-        if (!moves && !use.isReadOnly()) continue;
-        // A register less itself is 0 whatever stands in it.
-        const auto is_same = [&](const Operand& o) { return o.isReg() && o.id() == of->id; };
-        const auto sources = operands.subspan(uses.operand(0).isWriteOnly() && k > 0 ? 1 : 0);
-        if (std::count_if(sources.begin(), sources.end(), is_same) > 1) continue;
-        operands[k] = on_stack(of->slot, use.rmSize());
-        break;
-      }
-    if (!is_there(operands[0]) || !uses.operand(0).isWriteOnly() || node.hasExtraReg())
-      return kNowhere;
-    const auto is_first = [&](const Operand& o) { return o.isReg() && o.id() == operands[0].id(); };
-    const bool reads = std::any_of(operands.begin() + 1, operands.end(), is_first);
-    return reads ? kNowhere : operands[0].id();
   }
 
   // The function's address and its arguments go by way of the stack, as they may stand in each

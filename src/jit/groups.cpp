@@ -1,0 +1,200 @@
+// Workgroups whose lanes work together: the regions between their reductions, and those.
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+#include "jit/compiler.hpp"
+
+namespace hologram::jit {
+
+namespace {
+
+constexpr uint32_t kMostReduces = 3, kGroupRow = 5;  // of a region; the first row of lanes
+constexpr Op kCombineOps[] = {Op::Add, Op::Mul, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor};
+
+}  // namespace
+
+// The last region of a workgroup waits for what the others have combined, and nothing that it
+// computes is waited for: it comes behind the first region of the next workgroup, which the
+// processor goes on with meanwhile.
+void Compiler::groups() {
+  const BaseReg frame = target_.argument(), end = target_.scalar();
+  group_ = target_.scalar();
+  group_start_ = target_.scalar();
+  target_.load_scalar(group_, Address{frame, {}, offsetof(Frame, x_begin)}, 8, false);
+  target_.load_scalar(end, Address{frame, {}, offsetof(Frame, x_end)}, 8, false);
+  const auto go_to_group = [&] {
+    target_.scalar_op(Op::Mul, DType::I64, group_start_, group_, asmjit::imm(module_.workgroup[0]));
+  };
+  const std::vector<Region> all = regions();
+  const Region &first = all.front(), &last = all.back();
+  const Label next = label(), done = label();
+  if (all.size() == 1 || lanes_at_work(last) < module_.workgroup[0]) {
+    bind(next);
+    go_to_group();
+    for (const Region& r : all) group_region(r);
+    target_.scalar_op(Op::Add, DType::I64, group_, group_, asmjit::imm(1));
+    target_.jump_if(Cond::Less, group_, end, true, next);
+    return;
+  }
+  go_to_group();
+  group_region(first);
+  bind(next);
+  for (size_t k = 1; k + 1 < all.size(); k++) group_region(all[k]);
+  hoist(last.begin, last.end, true);
+  const BaseReg ahead = group_start_, here = target_.scalar();
+  target_.copy(here, ahead);
+  target_.scalar_op(Op::Add, DType::I64, group_, group_, asmjit::imm(1));
+  target_.jump_if(Cond::GreaterEqual, group_, end, true, done);
+  go_to_group();
+  const std::vector<Value> values = values_;
+  const auto divisors = divisors_;
+  const auto limits = limits_;
+  group_region(first);
+  const std::vector<Value> values_ahead = std::exchange(values_, values);
+  const auto divisors_ahead = std::exchange(divisors_, divisors);
+  const auto limits_ahead = std::exchange(limits_, limits);
+  group_start_ = here;
+  region(last);
+  const auto is_of_first = [&](uint32_t id) {
+    const uint32_t at = analysis_.definition[id];
+    return at < first.after && form(id) == Form::Uniform && analysis_.by_row[id] &&
+           analysis_.uses[id].count > 0 && analysis_.uses[id].last >= first.after;
+  };
+  const auto copy = [&](uint32_t id, const Operand& to, const Operand& from) {
+    if (to.isReg()) target_.copy_vector(type(id), to.as<BaseReg>(), from);
+  };
+  for (uint32_t id = 0; id < values.size(); id++) {
+    if (!is_of_first(id)) continue;
+    if (values[id].scalar.isValid()) target_.copy(values[id].scalar, values_ahead[id].scalar);
+    copy(id, values[id].vectors[0], values_ahead[id].vectors[0]);
+  }
+  for (const auto& [id, now] : divisors_ahead) {
+    if (!is_of_first(id)) continue;
+    const Target::Divisor& to = divisors.at(id);
+    copy(id, to.value, now.value);
+    copy(id, to.reciprocal, now.reciprocal);
+    copy(id, to.limit, now.limit);
+  }
+  for (const auto& [limit, now] : limits_ahead)
+    if (is_of_first(limit.first)) copy(limit.first, limits.at(limit), now);
+  target_.jump(next);
+  bind(done);
+  region(last);
+  group_start_ = ahead;
+}
+
+// One, with what is combined at its end.
+void Compiler::group_region(const Region& r) {
+  hoist(r.begin, r.end, true);
+  region(r);
+  uint32_t number = 0;
+  for (uint32_t at = r.end; at < r.after; at++) {
+    if (inst(at).op == Op::GroupReduce) {
+      reduce(inst(at), number++);
+    } else {
+      if (!hoisted_[at] || !analysis_.by_row[inst(at).id]) continue;
+      unroll_ = 1;
+      instruction(at);
+    }
+    prepare(inst(at).id);
+  }
+}
+
+// ---- Regions ------------------------------------------------------------------------------------
+
+std::vector<Compiler::Region> Compiler::regions() const {
+  std::vector<Region> out;
+  uint32_t begin = 0;
+  const auto n = static_cast<uint32_t>(module_.body.insts.size());
+  for (uint32_t at = 0; at < n; at++) {
+    if (inst(at).op != Op::GroupReduce) continue;
+    Region r = {begin, at, at + 1};
+    for (uint32_t next = at + 1, reduces = 1; reduces < kMostReduces && follows_reduce(next);
+         next++)
+      if (inst(next).op == Op::GroupReduce) {
+        reduces++;
+        r.after = next + 1;
+      }
+    out.push_back(r);
+    begin = r.after;
+    at = begin - 1;
+  }
+  out.push_back({begin, n, n});
+  return out;
+}
+
+// Whether this may stand between reductions of one region.
+bool Compiler::follows_reduce(uint32_t at) const {
+  if (at >= module_.body.insts.size()) return false;
+  const Op op = inst(at).op;
+  return op == Op::GroupReduce || op == Op::Get || op == Op::Const || hoisted_[at];
+}
+
+// ---- Reductions of a workgroup ------------------------------------------------------------------
+
+void Compiler::keep_lanes(const Inst& reduce, uint32_t number) {
+  if (lanes() == module_.workgroup[0]) {
+    auto& kept = kept_.emplace_back();
+    for (uint32_t k = 0; k < unroll_; k++) kept.push_back(operand(reduce.args[0], k));
+    return;
+  }
+  const BaseReg at = target_.row(kGroupRow + number);
+  target_.address_of(at, {at, x_, 0, static_cast<uint8_t>(size_of(reduce.type))});
+  for (uint32_t k = 0; k < unroll_; k++)
+    target_.to_row(reduce.type, at, k * target_.width, operand(reduce.args[0], k));
+}
+
+// The tree of the language: lanes half a workgroup apart first.
+void Compiler::reduce(const Inst& i, uint32_t number) {
+  const uint32_t n = module_.workgroup[0] / target_.width;
+  if (i.type == DType::Bool || i.aux >= std::size(kCombineOps))
+    throw Refused{"it combines bools over a workgroup"};
+  const Op op = kCombineOps[i.aux];
+  std::vector<Operand> lanes;
+  if (kept_.empty()) {
+    const BaseReg row = target_.row(kGroupRow + number);
+    for (uint32_t k = 0; k < n; k++)
+      lanes.push_back(target_.from_row(i.type, row, k * target_.width));
+  } else {
+    lanes = kept_[number];
+  }
+  const BaseReg result = target_.vector(i.type);
+  const auto tree = [&](const auto& combine) {
+    std::vector<Operand> v = lanes;
+    for (size_t half = v.size() / 2; half >= 1; half /= 2)
+      for (size_t k = 0; k < half; k++) v[k] = combine(v[k], v[k + half]);
+    const auto element = static_cast<uint32_t>(size_of(i.type));
+    for (uint32_t half = target_.width * element / 2; half >= element; half /= 2)
+      v[0] = combine(v[0], target_.upper_half(i.type, target_.in_register(i.type, v[0]), half));
+    target_.copy_vector(i.type, result, v[0]);
+  };
+  const Label done = label(), careful = label();
+  // NaN is rare, and to look out for it at every step takes more than half of the time.
+  const bool extreme = is_float(i.type) && (op == Op::Min || op == Op::Max);
+  if (extreme && target_.jump_if_nan(i.type, lanes, careful)) {
+    tree([&](const Operand& a, const Operand& b) {
+      return target_.extreme_of_numbers(op, i.type, a, b);
+    });
+    target_.jump(done);
+  }
+  bind(careful);
+  tree([&](const Operand& a, const Operand& b) {
+    const Operand in[] = {a, b};
+    const auto r = target_.pure(op, i.type, i.type, in, 0);
+    if (!r) throw Refused{"it combines lanes by an operation that is not compiled"};
+    return *r;
+  });
+  bind(done);
+  if (is_float(i.type)) {
+    const BaseReg all = target_.vector(i.type);
+    target_.broadcast_first(i.type, all, result);
+    values_[i.id].vectors[0] = all;
+    return;
+  }
+  const BaseReg r = target_.scalar();
+  target_.first_lane(i.type, r, result);
+  define_scalar(i.id, r);
+}
+
+}  // namespace hologram::jit

@@ -128,11 +128,15 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
     return outcome_of([&] { threads.run(along_x, grain, groups); });
   }
 
-  // Short rows are taken several at a time, long ones are cut.
-  const uint64_t parts = static_cast<uint64_t>(threads.count()) * kPartsAThread;
+  // Short rows are taken several at a time, long ones are cut, but for what one thread does and
+  // nobody watches.
+  const bool whole = threads.count() == 1 && !launch.deadline && launch.progress == nullptr;
+  const uint64_t parts = whole ? 1 : static_cast<uint64_t>(threads.count()) * kPartsAThread;
   const auto equal = [&](uint64_t count) { return (count + parts - 1) / parts; };
   uint64_t most = kMostLanes;
-  if (grouped_) {
+  if (whole && !grouped_) {
+    most = std::max(along_x * rows, along_x);
+  } else if (grouped_) {
     const uint64_t least = std::max<uint64_t>(1, kLanesWorthACall / lanes);
     most = std::clamp(equal(along_x), least, std::max(least, kGroups));
   } else if (along_x < kMostLanes * parts * 2) {

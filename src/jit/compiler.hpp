@@ -136,7 +136,7 @@ class Compiler {
   void prepare_limits(uint32_t value);
   Operand mending(Op op, DType type, const Operand& limit);
   Operand extreme_by(Op op, DType type, const Operand& limit, const Operand& x,
-                     const Operand& mend);
+                     const std::optional<Operand>& mend);
   bool limited(uint32_t at);
   bool absorbed(uint32_t at) const;
   BaseReg with_absorbed(const Inst& i, size_t which, uint32_t k);

@@ -277,13 +277,17 @@ void Compiler::prepare_limits(uint32_t value) {
 }
 
 Operand Compiler::extreme_by(Op op, DType type, const Operand& limit, const Operand& x,
-                             const Operand& mend) {
-  Operand in[] = {x, mend};
-  if (op == Op::Max && !mend.isNone()) in[0] = *target_.pure(Op::Add, type, type, in, 0);
-  in[0] = target_.strict_extreme(op, type, limit, in[0]);
-  if (op == Op::Max || mend.isNone()) return in[0];
+                             const std::optional<Operand>& mend) {
+  if (op == Op::Max) {
+    if (!mend) return target_.strict_extreme(op, type, limit, x);
+    const Operand sum[] = {x, *mend};
+    return target_.strict_extreme(op, type, limit, *target_.pure(Op::Add, type, type, sum, 0));
+  }
+  const BaseReg least = target_.strict_extreme(op, type, limit, x);
+  if (!mend) return least;
+  const Operand either[] = {least, *mend};
   const DType bits = bits_of(type);
-  return *target_.pure(Op::Or, bits, bits, in, 1);
+  return *target_.pure(Op::Or, bits, bits, either, 1);
 }
 
 // Whether this is an extreme by one number, which is computed then.
@@ -293,7 +297,7 @@ bool Compiler::limited(uint32_t at) {
   for (size_t which = 0; which < 2; which++) {
     const uint32_t value = i.args[which];
     const auto known = limits_.find({value, i.op});
-    Operand mend;  // none: there is nothing to mend
+    std::optional<Operand> mend;  // none: there is nothing to mend
     if (known != limits_.end()) {
       mend = known->second;
     } else if (target_.has_strict_extremes() && is_constant(value)) {

@@ -301,6 +301,12 @@ inline constexpr Text kTexts[] = {
      "  for j in 0..(n + 63) / 64 { v = x[row, j * 64 + lane_id.x]\n"
      "    y[row, j * 64 + lane_id.x] = (v - mean) / most }\n"
      "  if lane_id.x == 0 { q[row] = all } }"},
+    {"a reduction of a reduction",
+     "program p(in x: f32[n], out y: f32[n], out k: i32[n]) workgroup(32) lanes(n) {\n"
+     "  i = global_id.x\n  var s = x[i]\n  least = group_reduce_min(s)\n"
+     "  all = group_reduce_add(least)\n  most = group_reduce_max(s)\n"
+     "  sum = group_reduce_add(most * all)\n  count = group_reduce_add(3)\n"
+     "  y[i] = s * all + sum\n  k[i] = count + group_reduce_mul(count) }"},
     {"a result that one lane stores",
      "program p(in x: f64[n], in k: i32[n], out y: f64[h], out q: i32[h]) workgroup(32)\n"
      "    lanes(h * 32) {\n  a = group_reduce_add(x[global_id.x])\n"

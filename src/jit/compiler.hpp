@@ -97,7 +97,7 @@ class Compiler {
   void groups();
   void group_region(const Region& r);
   std::vector<Region> regions() const;
-  bool follows_reduce(uint32_t at) const;
+  bool follows_reduce(uint32_t at, uint32_t first) const;
   void keep_lanes(const Inst& reduce, uint32_t number);
   void reduce(const Inst& i, uint32_t number);
 

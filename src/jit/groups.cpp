@@ -110,12 +110,12 @@ std::vector<Compiler::Region> Compiler::regions() const {
   for (uint32_t at = 0; at < n; at++) {
     if (inst(at).op != Op::GroupReduce) continue;
     Region r = {begin, at, at + 1};
-    for (uint32_t next = at + 1, reduces = 1; reduces < kMostReduces && follows_reduce(next);
-         next++)
-      if (inst(next).op == Op::GroupReduce) {
-        reduces++;
-        r.after = next + 1;
-      }
+    uint32_t reduces = 1;
+    for (uint32_t next = at + 1; reduces < kMostReduces && follows_reduce(next, at); next++) {
+      if (inst(next).op != Op::GroupReduce) continue;
+      reduces++;
+      r.after = next + 1;
+    }
     out.push_back(r);
     begin = r.after;
     at = begin - 1;
@@ -124,11 +124,15 @@ std::vector<Compiler::Region> Compiler::regions() const {
   return out;
 }
 
-// Whether this may stand between reductions of one region.
-bool Compiler::follows_reduce(uint32_t at) const {
+// Whether this may stand between reductions of one region, of which `first` is the first: another
+// one unless it combines what they give, and what has nothing to do with lanes but to read their
+// variables.
+bool Compiler::follows_reduce(uint32_t at, uint32_t first) const {
   if (at >= module_.body.insts.size()) return false;
-  const Op op = inst(at).op;
-  return op == Op::GroupReduce || op == Op::Get || op == Op::Const || hoisted_[at];
+  const Inst& i = inst(at);
+  if (i.op != Op::GroupReduce) return i.op == Op::Get || i.op == Op::Const || hoisted_[at];
+  const uint32_t combined = analysis_.definition[i.args[0]];
+  return combined < first || inst(combined).op == Op::Get || inst(combined).op == Op::Const;
 }
 
 // ---- Reductions of a workgroup ------------------------------------------------------------------

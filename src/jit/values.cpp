@@ -227,9 +227,8 @@ void Compiler::prepare(uint32_t value) {
     divisors_.insert_or_assign(value, *known);
 }
 
-// ---- Extremes by one number
-// -------------------------------------------------------------------------
-//
+// ---- Extremes by one number ---------------------------------------------------------------------
+
 // strict_extreme(limit, x) is the minimum or maximum of x and the limit unless the limit is NaN,
 // which it loses, or a zero that is to win against the other one. Both are known of the limit
 // beforehand:
@@ -242,10 +241,6 @@ namespace {
 
 DType bits_of(DType type) { return size_of(type) == 8 ? DType::U64 : DType::U32; }
 uint64_t sign_of(DType type) { return uint64_t{1} << (size_of(type) * 8 - 1); }
-
-bool is_limited_by(const Inst& i, size_t which, uint32_t value) {
-  return (i.op == Op::Min || i.op == Op::Max) && i.args[which] == value;
-}
 
 }  // namespace
 
@@ -265,12 +260,12 @@ Operand Compiler::mending(Op op, DType type, const Operand& limit) {
 
 void Compiler::prepare_limits(uint32_t value) {
   if (!target_.has_strict_extremes()) return;
+  const auto& all = module_.body.insts;
   for (const Op op : {Op::Min, Op::Max}) {
     const auto limits = [&](const Inst& i) {
       return i.op == op && form(i.id) == Form::Varying &&
-             (is_limited_by(i, 0, value) || is_limited_by(i, 1, value));
+             (i.args[0] == value || i.args[1] == value);
     };
-    const auto& all = module_.body.insts;
     if (std::any_of(all.begin(), all.end(), limits))
       limits_.insert_or_assign({value, op}, mending(op, type(value), operand(value, 0)));
   }
@@ -317,8 +312,7 @@ bool Compiler::limited(uint32_t at) {
   return false;
 }
 
-// ---- Operands that are computed along
-// -------------------------------------------------------------
+// ---- Operands that are computed along -----------------------------------------------------------
 
 namespace {
 

@@ -44,7 +44,7 @@ WORKS = """\
 `fma` is `a * b + c`; `sigmoid` is `sigmoid(a * b + c) * d - e`; `twelve` is a chain of twelve operations on
 five arrays; `gelu` is the exact form, with erf; `row-sums`, `column-sums`, `softmax` and `layer-norm` have
 rows of 1,000 (of 100 at 1,000 elements). `fma` is `torch.addcmul` in PyTorch, `gelu` and `layer-norm` are its
-own functions; `layer-norm` is written with means, differences and a root in hologram."""
+own functions; `layer-norm` is written with means, differences and rsqrt in hologram."""
 
 
 def times(ratio):

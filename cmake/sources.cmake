@@ -269,6 +269,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       src/jit/x86_arithmetic.cpp
       src/jit/x86_convert.cpp
       src/jit/x86_division.cpp
+      src/jit/x86_extremes.cpp
       src/jit/x86_folding.cpp
       src/jit/x86_functions.cpp
       src/jit/x86_masks.cpp
@@ -290,9 +291,11 @@ if(HOLOGRAM_JIT)
        src/jit/compiler.cpp
        src/jit/control.cpp
        src/jit/demand.cpp
+       src/jit/extremes.cpp
        src/jit/groups.cpp
        src/jit/jit.cpp
        src/jit/launch.cpp
+       src/jit/tails.cpp
        src/jit/tuples.cpp
        src/jit/values.cpp)
 else()

@@ -283,6 +283,32 @@ inline constexpr Text kTexts[] = {
      "  all = group_reduce_add(sum)\n"
      "  for j in 0..(n + 63) / 64 { k = j * 64 + lane_id.x\n"
      "    y[row, k] = exp(x[row, k] - top) / all + f32(base) } }"},
+    {"extremes that loops gather, with NaN and zeros of both signs",
+     "program p(in x: f32[h, n], in b: f64[h, n], out y: f32[h, n], out z: f64[h, n], out q: "
+     "f32[h]) "
+     "\n    workgroup(64) lanes(64, h) {\n  row = global_id.y; lane = lane_id.x\n"
+     "  var a = -inf; var c = inf; var s = 1.5\n"
+     "  for j in 0..(n + 63) / 64 { k = j * 64 + lane_id.x\n"
+     "    if k < n { v = x[row, k]; w = min(v, 0.0) * 0.0\n"
+     "      a = max(a, k % 7 == row % 5 ? v * 0.0 : w); c = min(w, c); s += v } }\n"
+     "  if lane < n { y[row, lane] = 1.0 / a }\n"
+     "  most = group_reduce_max(a); least = group_reduce_min(c); sum = group_reduce_add(s)\n"
+     "  if lane == 0 { q[row] = most + least + sum }\n  var g: f64 = -1.0\n"
+     "  for j in 0..(n + 63) / 64 { k = j * 64 + lane_id.x\n"
+     "    if k < n { g = max(b[row, k] * 0.0, g) } }\n"
+     "  if lane < n { z[row, lane] = 1.0 / g } }"},
+    {"extremes of columns",
+     "program p(in x: f32[h, n], out y: f32[n], out z: f32[n]) lanes(n) { i = global_id.x\n"
+     "  var a = -1.0; var c = 1.0\n"
+     "  for j in 0..h { v = x[j, i]; a = max(v * 0.0, a); c = min(c, v) }\n"
+     "  if i < n { y[i] = 1.0 / a; z[i] = c } }"},
+    {"what is left of a row, a vector at a time",
+     "program p(in x: f32[h, n], in k: i32[n], out y: f32[h, n], out q: i32[h, n]) workgroup(128)\n"
+     "    lanes(128, h) {\n  row = global_id.y; lane = lane_id.x * 3 - 7\n"
+     "  for j in 0..(n + 127) / 128 { i = j * 128 + lane_id.x\n"
+     "    if i < n { v = x[row, i] * 2.0 + f32(i)\n"
+     "      y[row, i] = v + x[row, i + 1] + f32(lane); q[row, i] = k[i] + lane_id.x + global_id.x "
+     "} } }"},
     {"what a group's lanes are limited and divided by",
      "program p(in x: f32[h, n], out y: f32[h, n], a: f32 = 0.0) workgroup(64) lanes(64, h) {\n"
      "  row = global_id.y\n  var sum = 0.0\n"

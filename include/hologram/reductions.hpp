@@ -43,7 +43,8 @@ HOLOGRAM_API Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepd
 HOLOGRAM_API Tensor norm(const Tensor& x, double order = 2, const Axes& axes = {},
                          bool keepdims = false);
 
-// exp(x) / sum(exp(x)) along an axis without overflow, and its logarithm.
+// exp(x) / sum(exp(x)) along an axis without overflow, by a product with the sum's reciprocal, and
+// its logarithm.
 HOLOGRAM_API Tensor softmax(const Tensor& x, int axis = -1);
 HOLOGRAM_API Tensor log_softmax(const Tensor& x, int axis = -1);
 

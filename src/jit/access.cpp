@@ -322,9 +322,24 @@ void Compiler::store_neighbours(const Inst& i) {
     announce(address(0), unroll_ * target_.width, true);
     for (uint32_t k = 0; k < unroll_; k++) target_.store_run(stored, address(k), values[k], {});
   } else {
-    for (uint32_t k = 0; k < unroll_; k++)
-      target_.store_run(stored, address(k), operand(i.args[1], k), inside(i, k));
+    for (uint32_t k = 0; k < unroll_; k++) store_masked(stored, address(k), i, k);
   }
+  bind(end);
+}
+
+// A vector of which all lanes take part is stored without the mask where that is faster.
+void Compiler::store_masked(DType stored, const Address& to, const Inst& i, uint32_t k) {
+  const Operand value = operand(i.args[1], k);
+  const BaseReg lanes = inside(i, k);
+  const bool first = masked_first_.isValid() && lanes.id() == masks_[k].id();
+  if (!first || !target_.masks_are_slow()) return target_.store_run(stored, to, value, lanes);
+  const Label some = label(), end = label();
+  const auto all = asmjit::imm(int64_t{k + 1} * target_.width);
+  target_.jump_if(Cond::Less, masked_first_, all, true, some);
+  target_.store_run(stored, to, value, {});
+  target_.jump(end);
+  bind(some);
+  target_.store_run(stored, to, value, lanes);
   bind(end);
 }
 

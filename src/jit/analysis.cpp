@@ -259,7 +259,7 @@ class Analyser {
     }
   }
 
-  // Sums and products on their way into a variable of a loop, and the neighbours that they are made
+  // Sums, products and extremes on their way into a variable of a loop, and the neighbours that they are made
   // of, wait for the Set, which computes them vector by vector: so they take a register at a time,
   // and not one for each vector that goes through the loop.
   void postpone() {
@@ -272,7 +272,8 @@ class Analyser {
     const Inst& inst = insts_[at];
     const Use& use = out_.uses[inst.id];
     const bool sums = inst.op == Op::Add || inst.op == Op::Sub || inst.op == Op::Mul ||
-                      inst.op == Op::Fma || inst.op == Op::Mad;
+                      inst.op == Op::Fma || inst.op == Op::Mad || inst.op == Op::Min ||
+                      inst.op == Op::Max;
     const bool neighbours =
         inst.op == Op::Load && form(inst.args[0]) == Form::Affine && out_.steps[inst.args[0]] == 1;
     if (out_.loop[at] == kNone || !is_float(inst.type) || form(inst.id) != Form::Varying ||

@@ -63,6 +63,13 @@ class Compiler {
     };
     std::vector<Member> rest;
   };
+  // Extremes that a loop gathers, to be done again where that is in doubt.
+  struct Gathering {
+    DType type = DType::Bool;              // of the extremes
+    std::map<uint32_t, uint32_t> others;   // by Set: the value whose extreme it gathers
+    std::vector<uint32_t> sets, declared;  // instructions: all Sets of the loop, and the Vars
+    BaseReg doubt;
+  };
   struct Guard {  // an If around all that a region does, on global_id.x < bound
     uint32_t at = kNone;
     uint32_t bound = kNone;
@@ -109,17 +116,25 @@ class Compiler {
   bool stores_for_all(uint32_t at) const;
   void uniform_branch(uint32_t at);
   void masked_branch(uint32_t at, const std::vector<BaseReg>& condition);
-  void emit_masked(const std::vector<BaseReg>& masks, uint32_t begin, uint32_t end);
+  void emit_masked(const std::vector<BaseReg>& masks, uint32_t begin, uint32_t end,
+                   BaseReg first = BaseReg());
   bool splits(uint32_t at) const;
   void split_branch(uint32_t at);
-  bool is_sums(uint32_t begin, uint32_t end) const;
-  void emit_sums(uint32_t begin, uint32_t end, BaseReg left);
-  uint32_t loop(uint32_t at);
+  uint32_t rounds(uint32_t at);
   void check_rounds(const Inst& i);
   void declare(const Inst& i);
   void assign(uint32_t at);
+  void put_in_variable(const Inst& i);
+  void put_in_vector(const Inst& i, uint32_t k, const Operand& now);
   void assign_vector(uint32_t at, uint32_t k);
   void get(uint32_t at);
+
+  // tails.cpp
+  void emit_first(uint32_t begin, uint32_t end, BaseReg left);
+  bool is_sums(uint32_t begin, uint32_t end) const;
+  void emit_sums(uint32_t begin, uint32_t end, BaseReg left);
+  bool is_by_vector(uint32_t begin, uint32_t end) const;
+  void emit_by_vector(uint32_t begin, uint32_t end, BaseReg left);
 
   // values.cpp
   Operand operand(uint32_t value, uint32_t k);
@@ -133,11 +148,6 @@ class Compiler {
   void uniform(const Inst& i);
   bool uniform_integer(const Inst& i);
   void prepare(uint32_t value);
-  void prepare_limits(uint32_t value);
-  Operand mending(Op op, DType type, const Operand& limit);
-  Operand extreme_by(Op op, DType type, const Operand& limit, const Operand& x,
-                     const std::optional<Operand>& mend);
-  bool limited(uint32_t at);
   bool absorbed(uint32_t at) const;
   BaseReg with_absorbed(const Inst& i, size_t which, uint32_t k);
   void varying(uint32_t at);
@@ -145,6 +155,17 @@ class Compiler {
   uint32_t dying(uint32_t at) const;
   interp::Kernel kernel_of(const Inst& i) const;
   void call_kernel(const Inst& i);
+
+  // extremes.cpp
+  void prepare_limits(uint32_t value);
+  Operand mending(Op op, DType type, const Operand& limit);
+  Operand extreme_by(Op op, DType type, const Operand& limit, const Operand& x,
+                     const std::optional<Operand>& mend);
+  std::optional<BaseReg> limited(const Inst& i, uint32_t k);
+  std::optional<Gathering> gathering_of(uint32_t at) const;
+  uint32_t loop(uint32_t at);
+  uint32_t gather(uint32_t at, Gathering gathering);
+  bool gathered(uint32_t at);
 
   // tuples.cpp
   void find_tuples();
@@ -163,6 +184,7 @@ class Compiler {
   void announce(const Address& first, uint32_t elements, bool stores);
   void store_past_caches(uint32_t slot, const Address& first, std::span<const Operand> values,
                          Label done);
+  void store_masked(DType stored, const Address& to, const Inst& i, uint32_t k);
   bool calculates_long(const Region& r) const;
   void store_any(const Inst& i);
   Address run_address(uint32_t slot, BaseReg index);
@@ -185,11 +207,13 @@ class Compiler {
   bool announces_loads_ = false;
   uint32_t group_lanes_ = 0;    // of a workgroup, that the region at hand needs
   std::vector<BaseReg> masks_;  // of the lanes that take part, a vector each; empty: all
+  BaseReg masked_first_;        // how many, if those are the first ones
   uint32_t level_ = 0, levels_ = 0;
   std::vector<Value> values_, variables_;
   std::set<uint32_t> outer_;  // variables that stand in memory while the inner loops run
   std::map<uint32_t, Target::Divisor> divisors_;       // by value: what many numbers are divided by
   std::map<std::pair<uint32_t, Op>, Operand> limits_;  // by value: what mends extremes by it
+  std::optional<Gathering> gathering_;  // of the loop at hand
   std::vector<BaseReg> data_, lengths_;                // of buffers
   Tested tested_;
   std::map<uint32_t, Tuple> tuples_;  // by the instruction of the first load

@@ -130,11 +130,15 @@ void Compiler::masked_branch(uint32_t at, const std::vector<BaseReg>& condition)
   if (otherwise != kNone) part(rest, otherwise + 1, close);
 }
 
-void Compiler::emit_masked(const std::vector<BaseReg>& masks, uint32_t begin, uint32_t end) {
+// `first`: how many lanes that are, if it is the first ones.
+void Compiler::emit_masked(const std::vector<BaseReg>& masks, uint32_t begin, uint32_t end,
+                           BaseReg first) {
   const std::vector<BaseReg> outer = std::exchange(masks_, masks);
+  const BaseReg outer_first = std::exchange(masked_first_, first);
   const uint32_t outer_level = std::exchange(level_, ++levels_);
   emit(begin, end);
   masks_ = outer;
+  masked_first_ = outer_first;
   level_ = outer_level;
 }
 
@@ -172,13 +176,7 @@ void Compiler::split_branch(uint32_t at) {
     target_.set(most, lanes());
     target_.scalar_op(Op::Min, DType::U64, left, left, most);
     test_accesses(at + 1, close, left, any);
-    std::vector<BaseReg> masks(unroll_);
-    if (unroll_ > 1 && is_sums(at + 1, close)) {
-      emit_sums(at + 1, close, left);
-    } else {
-      target_.first_lanes(left, masks);
-      emit_masked(masks, at + 1, close);
-    }
+    emit_first(at + 1, close, left);
     tested_ = outer;
     target_.jump(end);
   }
@@ -190,49 +188,6 @@ void Compiler::split_branch(uint32_t at) {
     masks.push_back(target_.in_register(DType::Bool, operand(condition.id, k)));
   masked_branch(at, masks);
   bind(end);
-}
-
-// Whether a block does nothing but to change variables by what waits for that.
-bool Compiler::is_sums(uint32_t begin, uint32_t end) const {
-  for (uint32_t at = begin; at < end; at++) {
-    const Inst& i = inst(at);
-    if (i.op == Op::Set) {
-      if (analysis_.waits_for[analysis_.definition[i.args[0]]] != at) return false;
-      for (uint32_t k = at + 1; k < end; k++)
-        if (inst(k).op == Op::Get && inst(k).slot == i.slot) return false;
-    } else if (i.op != Op::Get) {
-      const bool computes = i.id != kNone && (i.op == Op::Load || program::is_pure(i.op));
-      if (!computes || (form(i.id) == Form::Varying && analysis_.waits_for[at] == kNone))
-        return false;
-    }
-  }
-  return true;
-}
-
-// Of the first `left` lanes, a vector after the other as far as there are some: what is left of a
-// row is a few vectors of many.
-void Compiler::emit_sums(uint32_t begin, uint32_t end, BaseReg left) {
-  const Label done = label();
-  std::vector<uint32_t> sets;
-  const auto outer = std::exchange(masks_, std::vector<BaseReg>(unroll_));
-  const uint32_t outer_level = std::exchange(level_, ++levels_);
-  for (uint32_t at = begin; at < end; at++)
-    if (inst(at).op == Op::Set) sets.push_back(at);
-    else instruction(at);
-  for (uint32_t k = 0; k < unroll_; k++) {
-    BaseReg here = left;
-    if (k > 0) {
-      const auto before = asmjit::imm(int64_t{k} * target_.width);
-      target_.jump_if(Cond::LessEqual, left, before, true, done);
-      here = target_.scalar();
-      target_.scalar_op(Op::Sub, DType::I64, here, left, before);
-    }
-    masks_[k] = target_.first_of(here);
-    for (const uint32_t at : sets) assign_vector(at, k);
-  }
-  bind(done);
-  masks_ = outer;
-  level_ = outer_level;
 }
 
 // ---- For ----------------------------------------------------------------------------------------
@@ -255,7 +210,7 @@ void Compiler::check_rounds(const Inst& i) {
 
 // Counts in 64 bits, so that the end of a narrower type is no special case; what is left of an i64
 // is counted as an unsigned number.
-uint32_t Compiler::loop(uint32_t at) {
+uint32_t Compiler::rounds(uint32_t at) {
   bail_ = Label();  // a round may follow one that wrote
   const Inst& i = inst(at);
   const uint32_t close = analysis_.close[at];
@@ -307,34 +262,30 @@ uint32_t Compiler::loop(uint32_t at) {
 void Compiler::declare(const Inst& i) {
   Value& v = variables_[i.slot];
   v.level = level_;
-  if (analysis_.variables[i.slot] == Form::Varying) {
-    for (uint32_t k = 0; k < unroll_; k++) {
-      const Operand now = operand(i.args[0], k);
-      if (outer_.contains(i.slot)) {
-        v.vectors[k] = target_.place(i.type);
-        target_.to_place(i.type, v.vectors[k], now);
-        continue;
-      }
-      const BaseReg r = target_.vector(i.type);
-      target_.copy_vector(i.type, r, now);
-      v.vectors[k] = r;
-    }
-  } else if (i.type == DType::F32 || i.type == DType::F64) {
-    const BaseReg r = target_.vector(i.type);
-    target_.copy_vector(i.type, r, operand(i.args[0], 0));
-    v.vectors[0] = r;
+  const bool varies = analysis_.variables[i.slot] == Form::Varying;
+  if (varies || i.type == DType::F32 || i.type == DType::F64) {
+    for (uint32_t k = 0; k < (varies ? unroll_ : 1); k++)
+      v.vectors[k] = varies && outer_.contains(i.slot) ? target_.place(i.type)
+                                                       : Operand(target_.vector(i.type));
   } else {
     v.scalar = target_.scalar();
-    target_.copy(v.scalar, scalar_of(i.args[0]));
   }
+  put_in_variable(i);
 }
 
 void Compiler::assign(uint32_t at) {
   bail_ = Label();
   const Inst& i = inst(at);
+  if (gathered(at)) return;
+  if (analysis_.variables[i.slot] != Form::Varying) return put_in_variable(i);
+  for (uint32_t k = 0; k < unroll_; k++) assign_vector(at, k);
+}
+
+// The operand of a Var or a Set, in all lanes.
+void Compiler::put_in_variable(const Inst& i) {
   const Value& v = variables_[i.slot];
   if (analysis_.variables[i.slot] == Form::Varying) {
-    for (uint32_t k = 0; k < unroll_; k++) assign_vector(at, k);
+    for (uint32_t k = 0; k < unroll_; k++) put_in_vector(i, k, operand(i.args[0], k));
   } else if (i.type == DType::F32 || i.type == DType::F64) {
     target_.copy_vector(i.type, v.vectors[0].as<BaseReg>(), operand(i.args[0], 0));
   } else {
@@ -342,20 +293,22 @@ void Compiler::assign(uint32_t at) {
   }
 }
 
+void Compiler::put_in_vector(const Inst& i, uint32_t k, const Operand& now) {
+  const Operand& to = variables_[i.slot].vectors[k];
+  if (outer_.contains(i.slot)) target_.to_place(i.type, to, now);
+  else target_.copy_vector(i.type, to.as<BaseReg>(), now);
+}
+
 void Compiler::assign_vector(uint32_t at, uint32_t k) {
   const Inst& i = inst(at);
   const Value& v = variables_[i.slot];
   const bool all = masks_.empty() || v.level == level_;
   const bool dies = analysis_.waits_for[analysis_.definition[i.args[0]]] == at;
-  const Operand now = operand(i.args[0], k);
-  if (outer_.contains(i.slot)) {
-    const Operand& was = v.vectors[k];
-    target_.to_place(i.type, was, all ? now : target_.blend(i.type, masks_[k], now, was));
-    return;
-  }
-  const BaseReg r = v.vectors[k].as<BaseReg>();
-  if (all) target_.copy_vector(i.type, r, now);
-  else target_.merge(i.type, masks_[k], r, now, dies);
+  const Operand now = operand(i.args[0], k), was = v.vectors[k];
+  if (all) put_in_vector(i, k, now);
+  else if (outer_.contains(i.slot))
+    target_.to_place(i.type, was, target_.blend(i.type, masks_[k], now, was));
+  else target_.merge(i.type, masks_[k], was.as<BaseReg>(), now, dies);
 }
 
 // The variable's own registers, if it keeps its value as long as this one is used.

@@ -130,6 +130,18 @@ class Target {
                                  const Operand& /*b*/) {
     return {};
   }
+  // Extremes of many floats, gathered in `of_all` faster than by pure(). The result may be wrong if
+  // one of them was NaN, and some results may be: who gathers asks for both and does it again then.
+  virtual bool gathers_extremes(Op /*op*/) const { return false; }
+  virtual BaseReg gather_extreme(Op /*op*/, DType /*type*/, const Operand& /*x*/,
+                                 const Operand& /*of_all*/) {
+    return {};
+  }
+  virtual BaseReg no_doubt(DType /*type*/) { return {}; }  // a new register
+  virtual void doubt_nan(DType /*type*/, BaseReg /*doubt*/, BaseReg /*a*/, BaseReg /*b*/) {}
+  virtual void doubt_extreme(Op /*op*/, DType /*type*/, BaseReg /*doubt*/,
+                             const Operand& /*result*/) {}
+  virtual void jump_if_doubt(DType /*type*/, BaseReg /*doubt*/, Label /*to*/) {}
   // a op (b & c), in one instruction.
   virtual bool combines_three(DType /*type*/) const { return false; }
   virtual BaseReg combine_three(Op /*op*/, DType /*type*/, const Operand& /*a*/,
@@ -157,6 +169,9 @@ class Target {
   virtual BaseReg blend(DType type, BaseReg mask, const Operand& yes, const Operand& no) = 0;
   // to = from where the mask is; `dies`: nobody else looks at `from`.
   virtual void merge(DType type, BaseReg mask, BaseReg to, const Operand& from, bool dies) = 0;
+
+  // Whether a branch around a mask takes less time than to use it.
+  virtual bool masks_are_slow() const { return false; }
 
   // ---- Memory. `mask` may be none: all lanes. Lanes left out give 0, or are not written.
   // Neighbours, as an operand of the next operation; none if it has to be loaded.

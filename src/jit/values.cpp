@@ -227,91 +227,6 @@ void Compiler::prepare(uint32_t value) {
     divisors_.insert_or_assign(value, *known);
 }
 
-// ---- Extremes by one number ---------------------------------------------------------------------
-
-// strict_extreme(limit, x) is the minimum or maximum of x and the limit unless the limit is NaN,
-// which it loses, or a zero that is to win against the other one. Both are known of the limit
-// beforehand:
-//
-//   max(limit, x + mending), where mending is 0 for the limit 0, which -0 becomes, NaN for NaN, and
-//     else -0, which changes nothing;
-//   min(limit, x) | mending, where mending is the sign for -0, all bits for NaN, and else nothing.
-
-namespace {
-
-DType bits_of(DType type) { return size_of(type) == 8 ? DType::U64 : DType::U32; }
-uint64_t sign_of(DType type) { return uint64_t{1} << (size_of(type) * 8 - 1); }
-
-}  // namespace
-
-Operand Compiler::mending(Op op, DType type, const Operand& limit) {
-  const DType bits = bits_of(type);
-  const uint64_t sign = sign_of(type);
-  const Operand same[] = {limit, limit};
-  const Operand zero[] = {limit, target_.constant(bits, op == Op::Max ? 0 : sign)};
-  const BaseReg is_nan = *target_.pure(Op::Ne, DType::Bool, type, same, 0);
-  const BaseReg is_zero = *target_.pure(Op::Eq, DType::Bool, bits, zero, 0);
-  const Operand none = target_.constant(bits, 0), signs = target_.constant(bits, sign);
-  const Operand all = op == Op::Max ? limit : target_.constant(bits, sign | (sign - 1));
-  const BaseReg number =
-      target_.blend(type, is_zero, op == Op::Max ? none : signs, op == Op::Max ? signs : none);
-  return target_.blend(type, is_nan, all, number);
-}
-
-void Compiler::prepare_limits(uint32_t value) {
-  if (!target_.has_strict_extremes()) return;
-  const auto& all = module_.body.insts;
-  for (const Op op : {Op::Min, Op::Max}) {
-    const auto limits = [&](const Inst& i) {
-      return i.op == op && form(i.id) == Form::Varying &&
-             (i.args[0] == value || i.args[1] == value);
-    };
-    if (std::any_of(all.begin(), all.end(), limits))
-      limits_.insert_or_assign({value, op}, mending(op, type(value), operand(value, 0)));
-  }
-}
-
-Operand Compiler::extreme_by(Op op, DType type, const Operand& limit, const Operand& x,
-                             const std::optional<Operand>& mend) {
-  if (op == Op::Max) {
-    if (!mend) return target_.strict_extreme(op, type, limit, x);
-    const Operand sum[] = {x, *mend};
-    return target_.strict_extreme(op, type, limit, *target_.pure(Op::Add, type, type, sum, 0));
-  }
-  const BaseReg least = target_.strict_extreme(op, type, limit, x);
-  if (!mend) return least;
-  const Operand either[] = {least, *mend};
-  const DType bits = bits_of(type);
-  return *target_.pure(Op::Or, bits, bits, either, 1);
-}
-
-// Whether this is an extreme by one number, which is computed then.
-bool Compiler::limited(uint32_t at) {
-  const Inst& i = inst(at);
-  if ((i.op != Op::Min && i.op != Op::Max) || !is_float(i.type)) return false;
-  for (size_t which = 0; which < 2; which++) {
-    const uint32_t value = i.args[which];
-    const auto known = limits_.find({value, i.op});
-    std::optional<Operand> mend;  // none: there is nothing to mend
-    if (known != limits_.end()) {
-      mend = known->second;
-    } else if (target_.has_strict_extremes() && is_constant(value)) {
-      const DType bits = bits_of(i.type);
-      const uint64_t number = definition(value).imm, sign = sign_of(i.type);
-      const uint64_t infinite = bits == DType::U64 ? 0x7ff0000000000000 : 0x7f800000;
-      if ((number & (sign - 1)) > infinite) continue;
-      if (number == (i.op == Op::Max ? 0 : sign)) mend = target_.constant(bits, number);
-    } else {
-      continue;
-    }
-    for (uint32_t k = 0; k < unroll_; k++)
-      values_[i.id].vectors[k] =
-          extreme_by(i.op, i.type, operand(value, 0), operand(i.args[1 - which], k), mend);
-    return true;
-  }
-  return false;
-}
-
 // ---- Operands that are computed along -----------------------------------------------------------
 
 namespace {
@@ -362,7 +277,6 @@ void Compiler::varying(uint32_t at) {
     for (uint32_t k = 0; k < unroll_; k++) dividends[k] = operand(i.args[0], k);
     return target_.divide(by->second, {dividends.data(), unroll_}, values_[i.id].vectors);
   }
-  if (limited(at)) return;
   const uint32_t dies = dying(at);
   if (i.id != kNone && analysis_.waits_for[at] != kNone) {
     values_[i.id].later = [this, at, dies](uint32_t k) { return *compute(at, k, dies); };
@@ -378,6 +292,7 @@ void Compiler::varying(uint32_t at) {
 // One vector; none if that is left to a kernel.
 std::optional<BaseReg> Compiler::compute(uint32_t at, uint32_t k, uint32_t dies) {
   const Inst& i = inst(at);
+  if (const auto limited_one = limited(i, k)) return limited_one;
   const size_t n = program::arity(i);
   for (size_t j = 0; j < n; j++)
     if (absorbed(analysis_.definition[i.args[j]])) return with_absorbed(i, j, k);

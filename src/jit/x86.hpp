@@ -85,6 +85,12 @@ class X86 final : public Target {
 
   BaseReg compare_not(Op op, DType from, std::span<const Operand> in) override;
   BaseReg extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) override;
+  bool gathers_extremes(Op op) const override;
+  BaseReg gather_extreme(Op op, DType type, const Operand& x, const Operand& of_all) override;
+  BaseReg no_doubt(DType type) override;
+  void doubt_nan(DType type, BaseReg doubt, BaseReg a, BaseReg b) override;
+  void doubt_extreme(Op op, DType type, BaseReg doubt, const Operand& result) override;
+  void jump_if_doubt(DType type, BaseReg doubt, Label to) override;
   bool has_strict_extremes() const override { return true; }
   BaseReg strict_extreme(Op op, DType type, const Operand& a, const Operand& b) override;
   bool combines_three(DType type) const override { return avx512_ && size_of(type) >= 4; }
@@ -104,6 +110,7 @@ class X86 final : public Target {
   std::optional<Operand> in_memory(DType stored, const Address& from) override;
   BaseReg load_run(DType stored, const Address& from, BaseReg mask) override;
   void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) override;
+  bool masks_are_slow() const override { return !avx512_; }
   bool stores_past_caches() const override { return true; }
   uint32_t vector_bytes(DType stored) const override;
   void store_past_caches(DType stored, const Address& to, const Operand& value) override;
@@ -152,6 +159,8 @@ class X86 final : public Target {
   BaseReg fused(DType type, std::span<const Operand> in, uint32_t dying);
   std::optional<BaseReg> shift(Op op, DType type, std::span<const Operand> in);
   BaseReg exponential(const Operand& v);  // x86_functions.cpp
+  // x86_extremes.cpp
+  void add_doubt(BaseReg doubt, BaseReg more);
   // x86_masks.cpp
   std::optional<BaseReg> logic(Op op, std::span<const Operand> in);
   bool merge_as_computed(DType type, BaseReg mask, BaseReg to, const Operand& from);

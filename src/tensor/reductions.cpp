@@ -172,7 +172,7 @@ Tensor softmax(const Tensor& x, int axis) {
   const tensor::Converted converted(x, accumulator(to));
   const Tensor& wide = *converted;
   const Tensor share = exp(wide - r.kept(wide, Combine::Max));
-  return tensor::cast_to(share / r.run(share, Combine::Add), to);
+  return tensor::cast_to(share * reciprocal(r.run(share, Combine::Add)), to);
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {

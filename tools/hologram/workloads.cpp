@@ -194,7 +194,7 @@ double softmax(const Workload& work, size_t i) {
 Tensor layer_norm(const Tensors& x) {
   const Tensor from_mean = x[0] - ops::mean(x[0], -1, true);
   const Tensor variance = ops::mean(from_mean * from_mean, -1, true);
-  return from_mean / ops::sqrt(variance + kEpsilon) * x[1] + x[2];
+  return from_mean * ops::rsqrt(variance + kEpsilon) * x[1] + x[2];
 }
 
 double layer_norm_of(const Workload& work, size_t i) {

@@ -259,9 +259,9 @@ class Analyser {
     }
   }
 
-  // Sums, products and extremes on their way into a variable of a loop, and the neighbours that they are made
-  // of, wait for the Set, which computes them vector by vector: so they take a register at a time,
-  // and not one for each vector that goes through the loop.
+  // Sums, products and extremes on their way into a variable of a loop, and the neighbours that
+  // they are made of, wait for the Set, which computes them vector by vector: so they take a
+  // register at a time, and not one for each vector that goes through the loop.
   void postpone() {
     out_.waits_for.assign(insts_.size(), kNone);
     for (uint32_t at = static_cast<uint32_t>(insts_.size()); at-- > 0;)

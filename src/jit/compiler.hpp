@@ -213,7 +213,7 @@ class Compiler {
   std::set<uint32_t> outer_;  // variables that stand in memory while the inner loops run
   std::map<uint32_t, Target::Divisor> divisors_;       // by value: what many numbers are divided by
   std::map<std::pair<uint32_t, Op>, Operand> limits_;  // by value: what mends extremes by it
-  std::optional<Gathering> gathering_;  // of the loop at hand
+  std::optional<Gathering> gathering_;                 // of the loop at hand
   std::vector<BaseReg> data_, lengths_;                // of buffers
   Tested tested_;
   std::map<uint32_t, Tuple> tuples_;  // by the instruction of the first load

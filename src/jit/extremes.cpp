@@ -13,9 +13,7 @@ constexpr uint32_t kShort = 200;
 
 DType bits_of(DType type) { return size_of(type) == 8 ? DType::U64 : DType::U32; }
 uint64_t sign_of(DType type) { return uint64_t{1} << (size_of(type) * 8 - 1); }
-bool is_extreme(const Inst& i) {
-  return (i.op == Op::Min || i.op == Op::Max) && is_float(i.type);
-}
+bool is_extreme(const Inst& i) { return (i.op == Op::Min || i.op == Op::Max) && is_float(i.type); }
 
 }  // namespace
 
@@ -115,8 +113,7 @@ std::optional<Compiler::Gathering> Compiler::gathering_of(uint32_t at) const {
     const uint32_t made = analysis_.definition[i.args[0]];
     const Inst& extreme = inst(made);
     if (!is_extreme(extreme) || analysis_.waits_for[made] != k ||
-        !target_.gathers_extremes(extreme.op) ||
-        (g.type != DType::Bool && g.type != extreme.type))
+        !target_.gathers_extremes(extreme.op) || (g.type != DType::Bool && g.type != extreme.type))
       continue;
     for (size_t which = 0; which < 2; which++) {
       const Inst& get = definition(extreme.args[which]);

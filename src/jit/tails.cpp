@@ -102,7 +102,8 @@ bool Compiler::is_by_vector(uint32_t begin, uint32_t end) const {
       if (analysis_.definition[value] >= begin) continue;
       if (form(value) == Form::Varying) return false;
       const int64_t step = analysis_.steps[value];
-      if (form(value) == Form::Affine && (step > kLargestStep || step < -kLargestStep)) return false;
+      if (form(value) == Form::Affine && (step > kLargestStep || step < -kLargestStep))
+        return false;
     }
   }
   return true;

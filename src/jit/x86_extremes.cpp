@@ -81,8 +81,8 @@ bool X86::jump_if_nan(DType type, std::span<const Operand> in, Label to) {
 
 // ---- Of many ------------------------------------------------------------------------------------
 
-// VMAXPS(x, of_all) leaves `of_all` where neither is more: a NaN among x is lost, and so is a 0 after
-// -0, the only zero that may be wrong. A minimum would be in doubt for every 0.
+// VMAXPS(x, of_all) leaves `of_all` where neither is more: a NaN among x is lost, and so is a 0
+// after -0, the only zero that may be wrong. A minimum would be in doubt for every 0.
 bool X86::gathers_extremes(Op op) const { return avx512_ || op == Op::Max; }
 
 BaseReg X86::gather_extreme(Op op, DType type, const Operand& x, const Operand& of_all) {

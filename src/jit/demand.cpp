@@ -12,7 +12,7 @@ namespace hologram::jit {
 
 namespace {
 
-constexpr uint32_t kMostStraight = 4;
+constexpr uint32_t kMostStraight = 8;  // one of so many registers
 constexpr uint32_t kMostInLoops = 16;
 constexpr uint32_t kScratch = 3;  // registers for what operations need on their way
 // Of so many operations a processor has little more than one vector under way, and waits for each
@@ -114,8 +114,8 @@ Demand demand_of(const Module& module, const Analysis& analysis, uint32_t begin,
 }
 
 uint32_t unroll_for(const Demand& d, uint32_t registers, uint32_t most_lanes, uint32_t width) {
-  const uint32_t most = std::min(
-      {d.loops ? kMostInLoops : kMostStraight, kMaxUnroll, std::max(1u, most_lanes / width)});
+  const uint32_t most = std::min({d.loops ? kMostInLoops : registers / kMostStraight, kMaxUnroll,
+                                  std::max(1u, most_lanes / width)});
   uint32_t unroll = 1;
   while (unroll * 2 <= most && unroll * 2 * d.vectors + kScratch <= registers) unroll *= 2;
 

@@ -91,6 +91,18 @@ TEST(RowProducts, SameBitsOfEveryLength) {
     }
 }
 
+// Where rows go side by side.
+TEST(RowProducts, SameBitsOfLargeMatrices) {
+  for (const auto& [rows, length] : {std::pair<int64_t, int64_t>{4219, 1003}, {997, 4243}}) {
+    SCOPED_TRACE(testing::Message() << rows << " x " << length);
+    const auto n = static_cast<size_t>(length);
+    std::vector<float> a = numbers(static_cast<size_t>(rows) * n, 21), x = numbers(n, 22);
+    for (size_t i = 0; i < n; i++) a[n + i] = x[i] < 0 ? 0.0f : -0.0f;  // all products are -0
+    expect_same_everywhere(a, {rows, length}, x, {length},
+                           [](const Tensor& m, const Tensor& v) { return ops::matmul(m, v); });
+  }
+}
+
 // Rows alone, and with rows of another matrix; long ones are added up in pieces, the last of which
 // is shorter.
 TEST(RowProducts, SameBitsOfSums) {

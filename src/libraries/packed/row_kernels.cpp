@@ -72,6 +72,19 @@ HWY_INLINE float tree(V (&sums)[kVectors]) {
   return root(sums[0]);
 }
 
+// Adds what is left behind the last whole turn of the lanes.
+template <bool kProducts>
+HWY_INLINE void add_rest(const float* a, const float* x, int64_t left, float* totals) {
+  const int64_t whole = left / kWidth * kWidth;
+  const auto add = [&](int64_t i, V more) HWY_ATTR {
+    hn::Store(hn::Add(more, hn::Load(kTag, totals + i)), kTag, totals + i);
+  };
+  for (int64_t i = 0; i < whole; i += kWidth) add(i, term<kProducts>(a + i, x + i));
+  if (whole == left) return;
+  const auto some = hn::FirstN(kTag, static_cast<size_t>(left - whole));
+  add(whole, part<kProducts>(some, a + whole, x + whole));
+}
+
 // A run of many lanes. Memory is read from one end to the other, even where there are not as many
 // registers as vectors of lanes: a sum on the stack takes less time than to come back for what was
 // left out.
@@ -92,16 +105,24 @@ HWY_INLINE void run(const float* a, const float* x, int64_t length, float* total
   }
 #pragma GCC unroll 32
   for (int v = 0; v < kMany; v++) hn::Store(sums[v], kTag, totals + v * kWidth);
-  a += full;
-  x += full;
-  const int64_t left = length - full, whole = left / kWidth * kWidth;
-  const auto add = [&](int64_t i, V more) HWY_ATTR {
-    hn::Store(hn::Add(more, hn::Load(kTag, totals + i)), kTag, totals + i);
-  };
-  for (int64_t i = 0; i < whole; i += kWidth) add(i, term<kProducts>(a + i, x + i));
-  if (whole == left) return;
-  const auto some = hn::FirstN(kTag, static_cast<size_t>(left - whole));
-  add(whole, part<kProducts>(some, a + whole, x + whole));
+  add_rest<kProducts>(a + full, x + full, length - full, totals);
+}
+
+template <int64_t kLanes>
+HWY_INLINE void add_lanes(const float* more, float* totals) {
+  for (int64_t i = 0; i < kLanes; i += kWidth)
+    hn::Store(hn::Add(hn::Load(kTag, totals + i), hn::Load(kTag, more + i)), kTag, totals + i);
+}
+
+template <int64_t kLanes>
+HWY_INLINE float tree_of(const float* totals) {
+  constexpr int kHalf = kLanes / kWidth / 2;
+  V sums[kHalf];
+#pragma GCC unroll 16
+  for (int v = 0; v < kHalf; v++)
+    sums[v] =
+        hn::Add(hn::Load(kTag, totals + v * kWidth), hn::Load(kTag, totals + (v + kHalf) * kWidth));
+  return tree<kHalf>(sums);
 }
 
 template <bool kProducts>
@@ -111,17 +132,49 @@ HWY_INLINE float row_of_many(const float* a, const float* x, int64_t length) {
   run<kProducts>(a, x, std::min(kElements, length), totals);
   for (int64_t first = kElements; first < length; first += kElements) {
     run<kProducts>(a + first, x + first, std::min(kElements, length - first), more);
-    for (int64_t i = 0; i < kManyLanes; i += kWidth)
-      hn::Store(hn::Add(hn::Load(kTag, totals + i), hn::Load(kTag, more + i)), kTag, totals + i);
+    add_lanes<kManyLanes>(more, totals);
   }
-  constexpr int kHalf = kMany / 2;
-  V sums[kHalf];
-#pragma GCC unroll 16
-  for (int v = 0; v < kHalf; v++)
-    sums[v] =
-        hn::Add(hn::Load(kTag, totals + v * kWidth), hn::Load(kTag, totals + (v + kHalf) * kWidth));
-  return tree<kHalf>(sums);
+  return tree_of<kManyLanes>(totals);
 }
+
+#if HWY_TARGET == HWY_AVX2
+
+// Rows of a large matrix side by side, with one vector: more of memory is on its way than of one
+// row alone, and that all sums are on the stack does not matter.
+constexpr int kSide = 4;
+
+template <int64_t kLanes>
+HWY_INLINE void run_beside(const float* a, int64_t step, const float* x, int64_t length,
+                           float (*totals)[kLanes]) {
+  const int64_t full = length / kLanes * kLanes;
+  for (int r = 0; r < kSide; r++) std::fill_n(totals[r], kLanes, 0.0f);
+  for (int64_t i = 0; i < full; i += kLanes)
+    for (int64_t v = 0; v < kLanes; v += kWidth) {
+      const V y = hn::LoadU(kTag, x + i + v);
+#pragma GCC unroll 4
+      for (int r = 0; r < kSide; r++) {
+        const V product = hn::Mul(hn::LoadU(kTag, a + r * step + i + v), y);
+        hn::Store(hn::Add(product, hn::Load(kTag, totals[r] + v)), kTag, totals[r] + v);
+      }
+    }
+  for (int r = 0; r < kSide; r++)
+    add_rest<true>(a + r * step + full, x + full, length - full, totals[r]);
+}
+
+template <int64_t kLanes>
+HWY_INLINE void rows_beside(const float* a, int64_t step, const float* x, int64_t length,
+                            float* y) {
+  constexpr int64_t kElements = kRun * kLanes;
+  HWY_ALIGN float totals[kSide][kLanes], more[kSide][kLanes];
+  run_beside<kLanes>(a, step, x, std::min(kElements, length), totals);
+  for (int64_t first = kElements; first < length; first += kElements) {
+    run_beside<kLanes>(a + first, step, x + first, std::min(kElements, length - first), more);
+    for (int r = 0; r < kSide; r++) add_lanes<kLanes>(more[r], totals[r]);
+  }
+  for (int r = 0; r < kSide; r++) y[r] = tree_of<kLanes>(totals[r]);
+}
+
+#endif
 
 template <bool kProducts>
 void by_many(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
@@ -313,11 +366,26 @@ void few_products(const float* a, int64_t step, const float* x, int64_t step_x, 
 
 constexpr Rows* few_products = &by_few<true>;
 
+template <int64_t kLanes>
+void far_products(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
+                  int64_t length, float* y) {
+  int64_t r = 0;
+  for (; r + kSide <= rows; r += kSide) rows_beside<kLanes>(a + r * step, step, x, length, y + r);
+  if (r == rows) return;
+  constexpr Rows* kNear = kLanes == kFewLanes ? &by_few<true> : &by_many<true>;
+  kNear(a + r * step, step, x, step_x, rows - r, length, y + r);
+}
+
 #endif
 
 const RowKernels* all() {
-  static constexpr RowKernels kAll = {&by_few<false>, few_products, &by_many<false>,
-                                      &by_many<true>};
+#if HWY_TARGET == HWY_AVX2
+  static constexpr RowKernels kAll = {&by_few<false>,  few_products,   &far_products<kFewLanes>,
+                                      &by_many<false>, &by_many<true>, &far_products<kManyLanes>};
+#else
+  static constexpr RowKernels kAll = {&by_few<false>,  few_products,   few_products,
+                                      &by_many<false>, &by_many<true>, &by_many<true>};
+#endif
   return &kAll;
 }
 

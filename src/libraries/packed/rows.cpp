@@ -14,11 +14,15 @@ namespace {
 constexpr int64_t kBytesWorthAThread = 1 << 16;
 // Of large matrices: others may take one of a busy thread.
 constexpr int64_t kBytesOfAPart = 1 << 20;
+constexpr int64_t kElementsOfFarMatrix = 1 << 22;
 
 Rows* kernel_of(const hal::RowsDesc& desc) {
   const RowKernels& all = *row_kernels();
-  if (desc.lanes == kFewLanes) return desc.products ? all.few_products : all.few_sums;
-  return desc.products ? all.many_products : all.many_sums;
+  const bool few = desc.lanes == kFewLanes;
+  if (!desc.products) return few ? all.few_sums : all.many_sums;
+  if (desc.step_x == 0 && desc.batch * desc.rows * desc.length >= kElementsOfFarMatrix)
+    return few ? all.few_far_products : all.many_far_products;
+  return few ? all.few_products : all.many_products;
 }
 
 class SumsOfRows : public HostPlan {

@@ -12,9 +12,11 @@ namespace hologram::libraries::packed {
 using Rows = void(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
                   int64_t length, float* y);
 
-// By so many lanes, for the best vector instructions of this processor.
+// By so many lanes, for the best vector instructions of this processor; of a matrix that no cache
+// holds, with one vector.
 struct RowKernels {
-  Rows *few_sums, *few_products, *many_sums, *many_products;
+  Rows *few_sums, *few_products, *few_far_products;
+  Rows *many_sums, *many_products, *many_far_products;
 };
 inline constexpr int64_t kFewLanes = 128, kManyLanes = 256;
 inline constexpr int64_t kRun = 16;  // elements that a lane adds up in one go

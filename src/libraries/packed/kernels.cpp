@@ -149,6 +149,8 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ld
                bool more, T* sums) {
   constexpr Tag<T> tag;
   constexpr int kSecondCache = 2;  // the first has no room for as many columns of as many terms
+  // What has AVX2 and no more reads one row of d's terms sooner by itself.
+  constexpr bool kAnnounces = HWY_TARGET != HWY_AVX2 || kHeight > 1;
   hn::Vec<Tag<T>> x[kHeight][kTerms];
 #pragma GCC unroll 4
   for (int64_t r = 0; r < kHeight; r++)
@@ -162,7 +164,7 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ld
       sum[r] = more ? hn::Load(tag, sums + r * kStripe<T, kHeight> + i) : hn::Zero(tag);
 #pragma GCC unroll 16
     for (int64_t t = 0; t < kTerms; t++) {
-      __builtin_prefetch(y + (kTerms + t) * ldb, 0, kSecondCache);
+      if (kAnnounces) __builtin_prefetch(y + (kTerms + t) * ldb, 0, kSecondCache);
       const auto term = hn::LoadU(tag, y + t * ldb);
 #pragma GCC unroll 4
       for (int64_t r = 0; r < kHeight; r++) sum[r] = hn::MulAdd(x[r][t], term, sum[r]);
@@ -177,7 +179,7 @@ template <class T, int64_t kHeight>
 void stripe(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t terms,
             int64_t columns, T* d, int64_t ldd) {
   constexpr Tag<T> tag;
-  constexpr int64_t kTerms = HWY_TARGET == HWY_AVX2 ? 4 : kHeight == 1 ? 16 : 8;
+  constexpr int64_t kTerms = (HWY_TARGET == HWY_AVX2 ? 4 : 8) * (kHeight == 1 ? 2 : 1);
   HWY_ALIGN T sums[kHeight * kStripe<T, kHeight>], totals[kHeight * kStripe<T, kHeight>];
   HWY_ALIGN T few[kTermsOfBlock * kLanes<T>] = {};
   for (int64_t first = 0; first < terms; first += kTermsOfBlock) {

@@ -64,6 +64,9 @@ enum class Kind : uint8_t {
 enum class NodeState : uint8_t { Lazy, Ready, Failed };
 
 struct Input {
+  Input() noexcept {}
+  Input(NodeRef node, View view) : node(std::move(node)), view(std::move(view)) {}
+
   NodeRef node;
   View view;  // of the node's result, in the coordinates that the consumer walks
 };

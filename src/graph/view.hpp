@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hologram/shape.hpp"
@@ -14,6 +15,11 @@ namespace hologram::graph {
 using Strides = InlineVector<int64_t, kMaxRank>;
 
 struct View {
+  // As they are made of nothing, an aggregate would be filled with zeros first.
+  View() noexcept {}
+  View(Shape shape, Strides strides, int64_t offset)
+      : shape(std::move(shape)), strides(std::move(strides)), offset(offset) {}
+
   Shape shape;
   Strides strides;
   int64_t offset = 0;

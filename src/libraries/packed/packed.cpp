@@ -1,6 +1,7 @@
 #include "libraries/packed/packed.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,11 +22,23 @@ constexpr int64_t kSlice = 4 * kTermsOfBlock;
 constexpr int64_t kSlicesAtOnce = 3;         // one is copied, one multiplied, one perhaps not done
 constexpr int64_t kRoom = int64_t{8} << 20;  // for copies of several matrices of a batch
 constexpr int64_t kBytesAcross = int64_t{1} << 20;  // of panels that a thread goes over
+constexpr int64_t kColumnsAcross = 2048;            // where they lie in a cache that cores share
 constexpr int64_t kLeastAcross = 4, kCopied = 4;    // panels
 constexpr int64_t kPartsOfAThread = 24;
 constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
 constexpr double kBytesOfBWorthAThread = 1 << 18;
 constexpr int64_t kBytesOfBNearby = 1 << 20;  // of a cache that each core has
+
+// Whether each core has a cache for such panels. Where it has none, and they come from further off
+// anyhow, the fewer runs of panels there are, the fewer copies are made of the rows of a.
+bool has_near_cache() {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes <= 0 || bytes >= kBytesAcross;
+#else
+  return true;
+#endif
+}
 
 int64_t parts(int64_t count, int64_t of) { return (count + of - 1) / of; }
 
@@ -206,10 +219,11 @@ class Plan : public HostPlan {
 
   int64_t bytes_of_room() const { return room_ * static_cast<int64_t>(sizeof(T)); }
   int64_t terms_of(int64_t slice) const { return std::min(kSlice, desc_.k - slice * kSlice); }
-  // Panels that a thread goes over at a time, of so many: about as many as a cache has room for.
+  // Panels that a thread goes over at a time, of so many.
   int64_t panels_across(int64_t threads) const {
-    constexpr int64_t kBytes = kBytesAcross / (kSlice * static_cast<int64_t>(sizeof(T)));
-    int64_t across = parts(column_panels_, std::max<int64_t>(kBytes / kernels_.columns, 1));
+    constexpr int64_t kNear = kBytesAcross / (kSlice * static_cast<int64_t>(sizeof(T)));
+    const int64_t columns = has_near_cache() ? kNear : kColumnsAcross;
+    int64_t across = parts(column_panels_, std::max<int64_t>(columns / kernels_.columns, 1));
     if (threads > 1 && row_panels_ * across < threads * kPartsOfAThread)
       across = std::clamp<int64_t>(column_panels_ / kLeastAcross, across, across * threads);
     return parts(column_panels_, across);

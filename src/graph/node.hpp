@@ -64,7 +64,7 @@ enum class Kind : uint8_t {
 enum class NodeState : uint8_t { Lazy, Ready, Failed };
 
 struct Input {
-  Input() noexcept {}
+  Input() noexcept {}  // NOLINT(modernize-use-equals-default): as View's
   Input(NodeRef node, View view) : node(std::move(node)), view(std::move(view)) {}
 
   NodeRef node;

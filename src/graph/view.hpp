@@ -15,8 +15,8 @@ namespace hologram::graph {
 using Strides = InlineVector<int64_t, kMaxRank>;
 
 struct View {
-  // As they are made of nothing, an aggregate would be filled with zeros first.
-  View() noexcept {}
+  // Not a default one, for which `View()` would be filled with zeros first.
+  View() noexcept {}  // NOLINT(modernize-use-equals-default)
   View(Shape shape, Strides strides, int64_t offset)
       : shape(std::move(shape)), strides(std::move(strides)), offset(offset) {}
 

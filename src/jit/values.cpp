@@ -292,7 +292,7 @@ void Compiler::varying(uint32_t at) {
 // One vector; none if that is left to a kernel.
 std::optional<BaseReg> Compiler::compute(uint32_t at, uint32_t k, uint32_t dies) {
   const Inst& i = inst(at);
-  if (const auto limited_one = limited(i, k)) return limited_one;
+  if (auto by_one = limited(i, k)) return by_one;
   const size_t n = program::arity(i);
   for (size_t j = 0; j < n; j++)
     if (absorbed(analysis_.definition[i.args[j]])) return with_absorbed(i, j, k);

@@ -60,22 +60,10 @@ bool X86::jump_if_nan(DType type, std::span<const Operand> in, Label to) {
   for (size_t k = 0; k < in.size(); k += 2) {
     const BaseReg nan = avx512_ ? vector(DType::Bool) : BaseReg(of(type));
     cc_.emit(compare, nan, any(type, in[k]), in[std::min(k + 1, in.size() - 1)], kUnordered);
-    if (k == 0) {
-      all = nan;
-    } else if (avx512_) {
-      cc_.emit(width == 16 ? I::kIdKorw : I::kIdKorb, all, all, nan);
-    } else {
-      bitwise(Op::Or, all.as<Vec>(), all.as<Vec>(), nan);
-    }
+    if (k == 0) all = nan;
+    else add_doubt(all, nan);
   }
-  if (avx512_) {
-    cc_.emit(width == 16 ? I::kIdKortestw : I::kIdKortestb, all, all);
-  } else {
-    const Gp bits = cc_.newGpq();
-    cc_.vmovmskps(bits.r32(), all.as<Vec>());
-    cc_.test(gp32(bits), gp32(bits));
-  }
-  cc_.jnz(to);
+  jump_if_doubt(type, all, to);
   return true;
 }
 

@@ -22,6 +22,17 @@ Address Compiler::run_address(uint32_t slot, BaseReg index) {
   return {sum, {}, 0, element};
 }
 
+// The first lane's, of 64 bits. If all lanes take part and theirs are proved to lie inside, it is not
+// below 0, and what computes 32 bits leaves zeros above them.
+BaseReg Compiler::index_of(const Inst& i) {
+  const uint32_t index = i.args[0];
+  const Op op = definition(index).op;
+  const bool computed = op == Op::Add || op == Op::Sub || op == Op::Mul;
+  const bool zeros_above = masks_.empty() && i.proved && form(index) == Form::Affine && computed &&
+                           size_of(type(index)) == 4;
+  return zeros_above ? values_[index].scalar : extended(index);
+}
+
 bool Compiler::neighbours(uint32_t index) const {
   return form(index) == Form::Affine && analysis_.steps[index] == 1;
 }
@@ -155,7 +166,7 @@ void Compiler::load_neighbours(uint32_t at) {
   const DType stored = module_.buffers[i.slot].type;
   Value& v = values_[i.id];
   v.later = {};
-  const BaseReg index = extended(i.args[0]);
+  const BaseReg index = index_of(i);
   const auto address = [this, first = run_address(i.slot, index)](uint32_t k) {
     Address at = first;
     at.bytes = static_cast<int32_t>(k * target_.width * at.element);
@@ -296,7 +307,7 @@ void Compiler::store_past_caches(uint32_t slot, const Address& first,
 
 void Compiler::store_neighbours(const Inst& i) {
   const DType stored = module_.buffers[i.slot].type;
-  const BaseReg index = extended(i.args[0]);
+  const BaseReg index = index_of(i);
   const auto address = [&, first = run_address(i.slot, index)](uint32_t k) {
     Address at = first;
     at.bytes = static_cast<int32_t>(k * target_.width * at.element);

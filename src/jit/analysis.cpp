@@ -277,7 +277,7 @@ class Analyser {
     const bool neighbours =
         inst.op == Op::Load && form(inst.args[0]) == Form::Affine && out_.steps[inst.args[0]] == 1;
     if (out_.loop[at] == kNone || !is_float(inst.type) || form(inst.id) != Form::Varying ||
-        (!sums && !neighbours) || use.count != 1 || use.in_loop ||
+        (!sums && !neighbours) || use.first != use.last || use.in_loop ||
         out_.around[use.first] != out_.around[at])
       return kNone;
     const bool is_set = insts_[use.first].op == Op::Set;

@@ -120,6 +120,7 @@ class Compiler {
                    BaseReg first = BaseReg());
   bool splits(uint32_t at) const;
   void split_branch(uint32_t at);
+  void find_limits_in_all_lanes(uint32_t loop);
   uint32_t rounds(uint32_t at);
   void check_rounds(const Inst& i);
   void declare(const Inst& i);
@@ -188,6 +189,7 @@ class Compiler {
   bool calculates_long(const Region& r) const;
   void store_any(const Inst& i);
   Address run_address(uint32_t slot, BaseReg index);
+  BaseReg index_of(const Inst& i);
   bool neighbours(uint32_t index) const;
   bool stays_in_memory(uint32_t at) const;
   BaseReg inside(const Inst& i, uint32_t k);  // lanes that take part and whose index is inside
@@ -213,6 +215,8 @@ class Compiler {
   std::set<uint32_t> outer_;  // variables that stand in memory while the inner loops run
   std::map<uint32_t, Target::Divisor> divisors_;       // by value: what many numbers are divided by
   std::map<std::pair<uint32_t, Op>, Operand> limits_;  // by value: what mends extremes by it
+  // By If of the loop at hand: the highest first index with which all lanes take part.
+  std::map<uint32_t, BaseReg> limits_in_all_lanes_;
   std::optional<Gathering> gathering_;                 // of the loop at hand
   std::vector<BaseReg> data_, lengths_;                // of buffers
   Tested tested_;

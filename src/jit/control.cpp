@@ -142,6 +142,20 @@ void Compiler::emit_masked(const std::vector<BaseReg>& masks, uint32_t begin, ui
   level_ = outer_level;
 }
 
+// Up to where the lanes of the branches of a loop all take part is known before it, if the bound
+// is.
+void Compiler::find_limits_in_all_lanes(uint32_t loop) {
+  for (uint32_t at = loop + 1; at < analysis_.close[loop]; at++) {
+    if (inst(at).op != Op::If || analysis_.around[at] != loop || !splits(at)) continue;
+    const Inst& condition = definition(inst(at).args[0]);
+    if (condition.from != DType::I32 || analysis_.definition[condition.args[1]] > loop) continue;
+    const BaseReg last = target_.scalar();
+    target_.scalar_op(Op::Sub, DType::I64, last, extended(condition.args[1]),
+                      asmjit::imm(lanes()));
+    limits_in_all_lanes_[at] = last;
+  }
+}
+
 // Three times: for a chunk whose lanes all take part, for one of which the first do, and for what
 // is neither or may reach outside a buffer.
 void Compiler::split_branch(uint32_t at) {
@@ -151,13 +165,24 @@ void Compiler::split_branch(uint32_t at) {
   const uint32_t then_end = otherwise == kNone ? close : otherwise;
   const Label some = label(), any = label(), end = label();
   const bool wide = condition.from == DType::I64;
-  const BaseReg first = extended(condition.args[0]), bound = extended(condition.args[1]);
+  const BaseReg first = extended(condition.args[0]);
+  BaseReg bound;
   const BaseReg left = target_.scalar();
-  // As far as the bound at least: then the index of no lane wraps around.
-  if (wide) target_.jump_if(Cond::GreaterEqual, first, bound, true, some);
-  target_.scalar_op(Op::Sub, DType::I64, left, bound, first);
-  target_.jump_if(wide ? Cond::Below : Cond::Less, left, asmjit::imm(lanes()), true, some);
+  const auto measure = [&] {
+    bound = extended(condition.args[1]);
+    // As far as the bound at least: then the index of no lane wraps around.
+    if (wide) target_.jump_if(Cond::GreaterEqual, first, bound, true, some);
+    target_.scalar_op(Op::Sub, DType::I64, left, bound, first);
+  };
+  const auto known = limits_in_all_lanes_.find(at);
+  if (known != limits_in_all_lanes_.end()) {
+    target_.jump_if(Cond::Greater, first, known->second, true, some);
+  } else {
+    measure();
+    target_.jump_if(wide ? Cond::Below : Cond::Less, left, asmjit::imm(lanes()), true, some);
+  }
   const Tested outer = tested_;
+  tested_.first[condition.args[0]] = first;
   test_accesses(at + 1, then_end, BaseReg(), some);
   bail_ = some;
   bail_from_ = at;
@@ -169,6 +194,7 @@ void Compiler::split_branch(uint32_t at) {
   target_.seldom(some, end);
   bind(some);
   if (otherwise == kNone && close - at <= kVeryShort) {
+    if (known != limits_in_all_lanes_.end()) measure();
     const BaseReg most = target_.scalar();
     target_.set(most, (wide ? INT64_MAX : INT32_MAX) - int64_t{lanes()});
     target_.jump_if(Cond::Greater, first, most, true, any);
@@ -223,10 +249,11 @@ uint32_t Compiler::rounds(uint32_t at) {
   };
   if (form(i.id) == Form::Affine) check_rounds(i);
   const Label done = label(), round = label(), refuel = label(), again = label();
-  const BaseReg counter = first_of(i.args[0]), left = first_of(i.args[1]);
-  target_.jump_if(counts_unsigned ? Cond::AboveEqual : Cond::GreaterEqual, counter, left, true,
+  const BaseReg counter = first_of(i.args[0]), end = first_of(i.args[1]);
+  target_.jump_if(counts_unsigned ? Cond::AboveEqual : Cond::GreaterEqual, counter, end, true,
                   done);
-  target_.scalar_op(Op::Sub, DType::I64, left, left, counter);
+  const bool narrow = size_of(t) < 8;
+  if (!narrow) target_.scalar_op(Op::Sub, DType::I64, end, end, counter);  // what is left
   Value& v = values_[i.id];
   v.scalar = counter;
   BaseReg as_vector;
@@ -234,25 +261,30 @@ uint32_t Compiler::rounds(uint32_t at) {
     as_vector = target_.vector(t);
     v.vectors[0] = as_vector;
   }
+  const auto outer = limits_in_all_lanes_;
+  find_limits_in_all_lanes(at);
   bind(round);
   if (analysis_.as_vector[i.id]) target_.broadcast(t, as_vector, counter);
   emit(at + 1, close);
+  limits_in_all_lanes_ = outer;
   target_.count_down(fuel_, refuel);
   bind(again);
   refuel_.emplace_back(refuel, again);
   const auto step = static_cast<int64_t>(i.imm);
-  if (step <= INT32_MAX) {
-    target_.jump_if(Cond::BelowEqual, left, asmjit::imm(step), true, done);
-    target_.scalar_op(Op::Sub, DType::I64, left, left, asmjit::imm(step));
-    target_.scalar_op(Op::Add, DType::I64, counter, counter, asmjit::imm(step));
-  } else {
-    const BaseReg by = target_.scalar();
-    target_.set(by, step);
-    target_.jump_if(Cond::BelowEqual, left, by, true, done);
-    target_.scalar_op(Op::Sub, DType::I64, left, left, by);
-    target_.scalar_op(Op::Add, DType::I64, counter, counter, by);
+  Operand by = asmjit::imm(step);
+  if (step > INT32_MAX) {
+    by = target_.scalar();
+    target_.set(by.as<BaseReg>(), step);
   }
-  target_.jump(round);
+  if (narrow) {
+    target_.scalar_op(Op::Add, DType::I64, counter, counter, by);
+    target_.jump_if(Cond::Less, counter, end, true, round);
+  } else {
+    target_.jump_if(Cond::BelowEqual, end, by, true, done);
+    target_.scalar_op(Op::Sub, DType::I64, end, end, by);
+    target_.scalar_op(Op::Add, DType::I64, counter, counter, by);
+    target_.jump(round);
+  }
   bind(done);
   return close + 1;
 }

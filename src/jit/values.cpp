@@ -297,7 +297,11 @@ std::optional<BaseReg> Compiler::compute(uint32_t at, uint32_t k, uint32_t dies)
   for (size_t j = 0; j < n; j++)
     if (absorbed(analysis_.definition[i.args[j]])) return with_absorbed(i, j, k);
   std::array<Operand, 3> in;
-  for (size_t j = 0; j < n; j++) in[j] = operand(i.args[j], k);
+  for (size_t j = 0; j < n; j++) {
+    const auto known = std::find(i.args.begin(), i.args.begin() + j, i.args[j]);
+    const auto same = static_cast<size_t>(known - i.args.begin());
+    in[j] = same < j ? in[same] : operand(i.args[j], k);
+  }
   if ((i.op == Op::Shl || i.op == Op::Shr) && is_constant(i.args[1]))
     in[1] = asmjit::imm(static_cast<int64_t>(definition(i.args[1]).imm));
   if (i.op == Op::Select) in[0] = target_.in_register(DType::Bool, in[0]);

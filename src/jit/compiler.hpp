@@ -106,6 +106,7 @@ class Compiler {
   std::vector<Region> regions() const;
   bool follows_reduce(uint32_t at, uint32_t first) const;
   void keep_lanes(const Inst& reduce, uint32_t number);
+  Operand lanes_of_group(const Inst& reduce, uint32_t number, uint32_t k);
   void reduce(const Inst& i, uint32_t number);
 
   // control.cpp
@@ -236,7 +237,7 @@ class Compiler {
   BaseReg rows_y_;
   BaseReg row_, y_, z_;
   BaseReg x_;  // the first lane of the chunk: in the grid, or in its workgroup
-  // Lanes that the reductions of a region combine, if a chunk has them all.
+  // Of each reduction of a region: the lanes that its last chunk has in registers.
   std::vector<std::vector<Operand>> kept_;
   BaseReg group_, group_start_;  // grouped: the workgroup, its first lane
   BaseReg fuel_, cached_;

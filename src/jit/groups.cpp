@@ -1,4 +1,5 @@
 // Workgroups whose lanes work together: the regions between their reductions, and those.
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <utility>
@@ -137,16 +138,29 @@ bool Compiler::follows_reduce(uint32_t at, uint32_t first) const {
 
 // ---- Reductions of a workgroup ------------------------------------------------------------------
 
+// The last chunk of a workgroup leaves its lanes in their registers.
 void Compiler::keep_lanes(const Inst& reduce, uint32_t number) {
-  if (lanes() == module_.workgroup[0]) {
-    auto& kept = kept_.emplace_back();
-    for (uint32_t k = 0; k < unroll_; k++) kept.push_back(operand(reduce.args[0], k));
-    return;
-  }
+  auto& kept = kept_.emplace_back();
+  for (uint32_t k = 0; k < unroll_; k++) kept.push_back(operand(reduce.args[0], k));
+  if (lanes() == module_.workgroup[0]) return;
   const BaseReg at = target_.row(kGroupRow + number);
   target_.address_of(at, {at, x_, 0, static_cast<uint8_t>(size_of(reduce.type))});
   for (uint32_t k = 0; k < unroll_; k++)
-    target_.to_row(reduce.type, at, k * target_.width, operand(reduce.args[0], k));
+    target_.to_row(reduce.type, at, k * target_.width, kept[k]);
+  const auto is_register = [](const Operand& lane) { return lane.isReg(); };
+  if (!std::all_of(kept.begin(), kept.end(), is_register)) kept.clear();
+}
+
+// A vector of the lanes that a workgroup combines.
+Operand Compiler::lanes_of_group(const Inst& reduce, uint32_t number, uint32_t k) {
+  const std::vector<Operand>& kept = kept_[number];
+  const uint32_t before = module_.workgroup[0] / target_.width - static_cast<uint32_t>(kept.size());
+  if (k >= before) return kept[k - before];
+  const BaseReg row = target_.row(kGroupRow + number);
+  const auto element = static_cast<uint8_t>(size_of(reduce.type));
+  const auto bytes = static_cast<int32_t>(k * target_.width * element);
+  if (auto there = target_.in_memory(reduce.type, {row, {}, bytes, element})) return *there;
+  return target_.from_row(reduce.type, row, k * target_.width);
 }
 
 // The tree of the language: lanes half a workgroup apart first.
@@ -155,27 +169,29 @@ void Compiler::reduce(const Inst& i, uint32_t number) {
   if (i.type == DType::Bool || i.aux >= std::size(kCombineOps))
     throw Refused{"it combines bools over a workgroup"};
   const Op op = kCombineOps[i.aux];
-  std::vector<Operand> lanes;
-  if (kept_.empty()) {
-    const BaseReg row = target_.row(kGroupRow + number);
-    for (uint32_t k = 0; k < n; k++)
-      lanes.push_back(target_.from_row(i.type, row, k * target_.width));
-  } else {
-    lanes = kept_[number];
-  }
+  std::vector<Operand> lanes;  // each where it is used, or before if all are looked at first
+  const auto lane = [&](uint32_t k) {
+    return lanes.empty() ? lanes_of_group(i, number, k) : lanes[k];
+  };
   const BaseReg result = target_.vector(i.type);
   const auto tree = [&](const auto& combine) {
-    std::vector<Operand> v = lanes;
-    for (size_t half = v.size() / 2; half >= 1; half /= 2)
-      for (size_t k = 0; k < half; k++) v[k] = combine(v[k], v[k + half]);
+    // Vector k of `left` that are left: of few registers, as one branch comes after the other.
+    const auto vector = [&](const auto& self, uint32_t k, uint32_t left) -> Operand {
+      if (left == n) return lane(k);
+      const Operand a = self(self, k, 2 * left);
+      return combine(a, self(self, k + left, 2 * left));
+    };
+    Operand v = vector(vector, 0, 1);
     const auto element = static_cast<uint32_t>(size_of(i.type));
     for (uint32_t half = target_.width * element / 2; half >= element; half /= 2)
-      v[0] = combine(v[0], target_.upper_half(i.type, target_.in_register(i.type, v[0]), half));
-    target_.copy_vector(i.type, result, v[0]);
+      v = combine(v, target_.upper_half(i.type, target_.in_register(i.type, v), half));
+    target_.copy_vector(i.type, result, v);
   };
   const Label done = label(), careful = label();
   // NaN is rare, and to look out for it at every step takes more than half of the time.
   const bool extreme = is_float(i.type) && (op == Op::Min || op == Op::Max);
+  if (extreme)
+    for (uint32_t k = 0; k < n; k++) lanes.push_back(lanes_of_group(i, number, k));
   if (extreme && target_.jump_if_nan(i.type, lanes, careful)) {
     tree([&](const Operand& a, const Operand& b) {
       return target_.extreme_of_numbers(op, i.type, a, b);

@@ -7,6 +7,8 @@ namespace hologram::jit {
 
 namespace {
 
+constexpr int32_t kLinesAhead = 16;  // of loads and stores that follow each other
+
 // Where an index below 0 is no index either, one comparison of unsigned numbers tells all.
 DType unsigned_of(DType index) { return size_of(index) == 8 ? DType::U64 : DType::U32; }
 
@@ -22,8 +24,8 @@ Address Compiler::run_address(uint32_t slot, BaseReg index) {
   return {sum, {}, 0, element};
 }
 
-// The first lane's, of 64 bits. If all lanes take part and theirs are proved to lie inside, it is not
-// below 0, and what computes 32 bits leaves zeros above them.
+// The first lane's, of 64 bits. If all lanes take part and theirs are proved to lie inside, it is
+// not below 0, and what computes 32 bits leaves zeros above them.
 BaseReg Compiler::index_of(const Inst& i) {
   const uint32_t index = i.args[0];
   const Op op = definition(index).op;
@@ -173,7 +175,8 @@ void Compiler::load_neighbours(uint32_t at) {
     return at;
   };
   const bool all_inside = masks_.empty() && inside_or_bail(i, index);
-  if (all_inside && announces_loads_) announce(address(0), unroll_ * target_.width, false);
+  if (all_inside && lines_ahead_ > 0)
+    announce(address(0), unroll_ * target_.width, lines_ahead_, false);
   if (all_inside && stays_in_memory(at)) {
     bool all = true;
     for (uint32_t k = 0; k < unroll_ && all; k++) {
@@ -253,32 +256,38 @@ bool Compiler::store_uniform(const Inst& i) {
 }
 
 // Lines that this chunk is so far ahead of.
-void Compiler::announce(const Address& first, uint32_t elements, bool stores) {
-  constexpr int32_t kLine = 64, kAhead = 16 * kLine;
+void Compiler::announce(const Address& first, uint32_t elements, int32_t lines_ahead, bool stores) {
+  constexpr int32_t kLine = 64;
   const auto bytes = static_cast<int32_t>(elements * first.element);
   for (int32_t at = 0; at < bytes; at += kLine) {
     Address line = first;
-    line.bytes += kAhead + at;
+    line.bytes += lines_ahead * kLine + at;
     if (stores) target_.announce_store(line);
-    else target_.announce_load(line);
+    else target_.announce_load(line, lines_ahead > kLinesAhead);
   }
 }
 
 // A processor looks for loads that may begin only so many instructions ahead; where each is
 // followed by long calculations, that is not far enough for memory, and where it is not, as in
-// sums, more instructions would only be in the way.
-bool Compiler::calculates_long(const Region& r) const {
+// sums, more instructions would only be in the way. Of rows that a workgroup reads several times,
+// what is calculated between the first time and the last is when the next row can come.
+int32_t Compiler::lines_ahead_of(const Region& r) const {
   constexpr uint32_t kFunction = 8, kLong = 2;
+  constexpr int32_t kOfNextRow = 64;
   uint32_t work = 0, loads = 0;
+  bool loops = false;
   for (uint32_t at = r.begin; at < r.end; at++) {
     const Inst& i = inst(at);
-    if (i.op == Op::For) return false;
+    loops = loops || i.op == Op::For;
     if (i.id == kNone || form(i.id) != Form::Varying) continue;
     if (i.op == Op::Load) loads++;
     else if (program::info(i.op).category == program::Category::Function) work += kFunction;
     else if (program::is_pure(i.op)) work++;
   }
-  return work >= kLong * loads;
+  if (work < kLong * loads) return 0;
+  if (!loops) return kLinesAhead;
+  const bool between = analysis_.grouped && r.begin > 0 && r.end < module_.body.insts.size();
+  return between && work >= kFunction ? kOfNextRow : 0;
 }
 
 // The vectors of a chunk, and on to `done`, where a launch writes more than caches hold. A buffer
@@ -330,7 +339,7 @@ void Compiler::store_neighbours(const Inst& i) {
     store_past_caches(i.slot, address(0), {values.data(), unroll_}, end);
     // A processor that is to write a line without having it stops when a few of them are on their
     // way, and stores that follow each other closely get there at once.
-    announce(address(0), unroll_ * target_.width, true);
+    announce(address(0), unroll_ * target_.width, kLinesAhead, true);
     for (uint32_t k = 0; k < unroll_; k++) target_.store_run(stored, address(k), values[k], {});
   } else {
     for (uint32_t k = 0; k < unroll_; k++) store_masked(stored, address(k), i, k);

@@ -223,7 +223,7 @@ void Compiler::region(const Region& r) {
   // Of a workgroup nothing is left over.
   while (analysis_.grouped && unroll_ > 1 && group_lanes_ % lanes() != 0) unroll_ /= 2;
   find_outer(r);
-  announces_loads_ = calculates_long(r);
+  lines_ahead_ = lines_ahead_of(r);
   chunks(r, guard_of(r));
 }
 

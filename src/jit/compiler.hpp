@@ -183,11 +183,11 @@ class Compiler {
   bool is_stored_once(const Inst& i) const;
   bool store_uniform(const Inst& i);
   void store_neighbours(const Inst& i);
-  void announce(const Address& first, uint32_t elements, bool stores);
+  void announce(const Address& first, uint32_t elements, int32_t lines_ahead, bool stores);
   void store_past_caches(uint32_t slot, const Address& first, std::span<const Operand> values,
                          Label done);
   void store_masked(DType stored, const Address& to, const Inst& i, uint32_t k);
-  bool calculates_long(const Region& r) const;
+  int32_t lines_ahead_of(const Region& r) const;
   void store_any(const Inst& i);
   Address run_address(uint32_t slot, BaseReg index);
   BaseReg index_of(const Inst& i);
@@ -207,7 +207,7 @@ class Compiler {
 
   std::vector<bool> hoisted_;  // by instruction: computed before the chunks
   uint32_t unroll_ = 1;
-  bool announces_loads_ = false;
+  int32_t lines_ahead_ = 0;     // of loads; 0: they are not announced
   uint32_t group_lanes_ = 0;    // of a workgroup, that the region at hand needs
   std::vector<BaseReg> masks_;  // of the lanes that take part, a vector each; empty: all
   BaseReg masked_first_;        // how many, if those are the first ones
@@ -218,8 +218,8 @@ class Compiler {
   std::map<std::pair<uint32_t, Op>, Operand> limits_;  // by value: what mends extremes by it
   // By If of the loop at hand: the highest first index with which all lanes take part.
   std::map<uint32_t, BaseReg> limits_in_all_lanes_;
-  std::optional<Gathering> gathering_;                 // of the loop at hand
-  std::vector<BaseReg> data_, lengths_;                // of buffers
+  std::optional<Gathering> gathering_;   // of the loop at hand
+  std::vector<BaseReg> data_, lengths_;  // of buffers
   Tested tested_;
   std::map<uint32_t, Tuple> tuples_;  // by the instruction of the first load
   struct Last {

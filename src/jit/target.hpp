@@ -185,7 +185,7 @@ class Target {
   virtual void store_past_caches(DType /*stored*/, const Address& /*to*/,
                                  const Operand& /*value*/) {}
   // The line there will be read or written soon; it need not be in any buffer.
-  virtual void announce_load(const Address& /*from*/) {}
+  virtual void announce_load(const Address& /*from*/, bool /*far*/) {}
   virtual void announce_store(const Address& /*to*/) {}
   // Elements at base[index], each index an i32 or i64 lane.
   virtual BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,

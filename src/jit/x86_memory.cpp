@@ -203,8 +203,8 @@ void X86::store_past_caches(DType stored, const Address& to, const Operand& valu
   fences_ = true;
 }
 
-void X86::announce_load(const Address& from) {
-  if (wants_announcements()) cc_.prefetcht0(memory(from, 64));
+void X86::announce_load(const Address& from, bool far) {
+  if (far || wants_announcements()) cc_.prefetcht0(memory(from, 64));
 }
 
 void X86::announce_store(const Address& to) {

@@ -287,7 +287,7 @@ int32_t Compiler::lines_ahead_of(const Region& r) const {
   if (work < kLong * loads) return 0;
   if (!loops) return kLinesAhead;
   const bool between = analysis_.grouped && r.begin > 0 && r.end < module_.body.insts.size();
-  return between && work >= kFunction ? kOfNextRow : 0;
+  return between ? kOfNextRow : 0;
 }
 
 // The vectors of a chunk, and on to `done`, where a launch writes more than caches hold. A buffer

@@ -86,7 +86,7 @@ void bit_cases(Suite& suite) {
     const auto make = [&](const Executor& executor) {
       Generator generator(seed_of(row.name, dtype, "bits"));
       if (values.empty())
-        for (size_t k = 0; k < row.arity(); k++)
+        for (size_t k = 0; k < row.arity; k++)
           values.push_back(operand_values(
               row, *oracle, k, row.rule == graph::Rule::Choice && k == 0 ? DType::Bool : dtype,
               kLarge.shape, generator));

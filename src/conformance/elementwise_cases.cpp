@@ -56,7 +56,7 @@ class Comparison {
         arithmetic_(arithmetic),
         dtype_(dtype),
         to_(result_dtype(row, dtype)) {
-    for (size_t k = 0; k < row.attribute_count(); k++) attributes_[k] = row.attributes[k].otherwise;
+    for (size_t k = 0; k < row.attribute_count; k++) attributes_[k] = row.attributes[k].otherwise;
     found_.bound = bound_of(row, to_, arithmetic);
   }
 
@@ -194,11 +194,11 @@ Finding try_one(const Suite& suite, const ElementwiseOp& row, const Oracle& orac
   Comparison comparison(row, oracle, dtype, suite.arithmetic());
   std::vector<Array> values;
   std::vector<Operand> operands;
-  for (size_t k = 0; k < row.arity(); k++) {
+  for (size_t k = 0; k < row.arity; k++) {
     const DType t = comparison.operand_dtype(k);
     values.push_back(
         every ? every_value(t)
-              : operand_values(row, oracle, k, t, stored_shape(layout, k, row.arity()), generator));
+              : operand_values(row, oracle, k, t, stored_shape(layout, k, row.arity), generator));
     operands.emplace_back(laid_out(layout, values.back(), suite.ways().plain));
   }
   return comparison.run(layout, values, tensor::apply(row, operands).array());
@@ -223,7 +223,7 @@ void elementwise_cases(Suite& suite) {
         });
       };
       for (const Layout& layout : layouts()) attempt(layout, false);
-      if (is_float(dtype) && size_of(dtype) == 2 && row.arity() == 1)
+      if (is_float(dtype) && size_of(dtype) == 2 && row.arity == 1)
         attempt({"all values", Arrangement::Dense, {65536}}, true);
     }
   }

@@ -97,7 +97,7 @@ Array operand_values(const graph::ElementwiseOp& row, const Oracle& oracle, size
   }
   const size_t many = is_float(dtype) ? limits.size() : kWholeLimits;
   size_t crossed = many, turn = 1;
-  for (size_t k = 1; k < row.arity(); k++) crossed *= many;
+  for (size_t k = 1; k < row.arity; k++) crossed *= many;
   for (size_t k = 0; k < operand; k++) turn *= many;
   for (size_t i = 0; i < array.size(); i++) {
     const bool at_limits = i < crossed && i < array.size() / 2 + many;

@@ -118,12 +118,12 @@ Value Call::run() const {
   const graph::ElementwiseOp& op = *callable_.elementwise;
   std::vector<Operand> operands;
   bool numbers = true;
-  for (size_t i = 0; i < op.arity(); i++) {
+  for (size_t i = 0; i < op.arity; i++) {
     operands.push_back(operand(i));
     numbers &= operands.back().is_number();
   }
   std::vector<double> attributes;
-  for (size_t k = 0; k < op.attribute_count(); k++) attributes.push_back(real(op.arity() + k));
+  for (size_t k = 0; k < op.attribute_count; k++) attributes.push_back(real(op.arity + k));
   if (numbers) return fold(op, operands, attributes);
   return tensor::apply(op, operands, attributes);
 }

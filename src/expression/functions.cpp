@@ -173,7 +173,7 @@ const Function kTable[] = {
 // "x, low, high" and the attributes with what they are otherwise.
 std::string parameters_of(const graph::ElementwiseOp& op) {
   std::string text(op.parameters);
-  for (size_t k = 0; k < op.attribute_count(); k++)
+  for (size_t k = 0; k < op.attribute_count; k++)
     text += fmt::format(", {}={}", op.attributes[k].name, op.attributes[k].otherwise);
   return text;
 }

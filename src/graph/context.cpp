@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/log.hpp"
 #include "core/messages.hpp"
 #include "graph/codegen.hpp"
@@ -65,6 +67,7 @@ class Context::Locked {
 };
 
 Context::Context(Executor::State& state) : state_(state) {
+  if (const uint64_t memory = device().total_memory; memory > 0) most_bytes_ = memory;
   if (config().autotuning_ms > 0 || !config().autotuning_cache_file.empty())
     tuner_ = std::make_unique<Tuner>(*this);
 }
@@ -130,8 +133,9 @@ void Context::compute_lazy(std::span<Node* const> roots, const Node* has_memory)
 
 Plan* Context::known_plan(uint64_t hash) {
   const auto found = plans_.find(hash);
-  return found != plans_.end() && found->second.words == structure_.words() ? &found->second
-                                                                            : nullptr;
+  const bool known =
+      found != plans_.end() && std::ranges::equal(found->second.words, structure_.words());
+  return known ? &found->second : nullptr;
 }
 
 // Whatever was computed is there: that there is no memory to remember how is no failure.
@@ -139,7 +143,7 @@ void Context::keep(uint64_t hash, Plan plan) noexcept {
   const size_t words = structure_.words().size();
   if (words > kMostPlanWords / 16) return;
   try {
-    plan.words = structure_.words();
+    plan.words.assign(structure_.words().begin(), structure_.words().end());
     if (plans_.size() >= kMostPlans || plan_words_ + words > kMostPlanWords) {
       plans_.clear();
       plan_words_ = 0;

@@ -15,7 +15,7 @@ namespace {
 // The part of the memory from where the view begins.
 hal::Binding from(const Input& input) {
   hal::Binding where = input.node->result.where;
-  const uint64_t skipped = static_cast<uint64_t>(input.view.offset) * size_of(input.node->dtype);
+  const uint64_t skipped = static_cast<uint64_t>(input.view().offset) * size_of(input.node->dtype);
   where.offset += skipped;
   where.size -= skipped;
   return where;
@@ -28,7 +28,7 @@ class ConvolutionWork : public Work {
 
   void run(Context& context, const Node& node, const Storage& result) const override {
     hal::ConvDesc desc = desc_;
-    const View &x = node.inputs[0].view, &w = node.inputs[1].view;
+    const View x = node.inputs[0].view(), w = node.inputs[1].view();
     std::copy_n(x.strides.begin(), 4, desc.x_strides.begin());
     std::copy_n(w.strides.begin(), 4, desc.w_strides.begin());
     if (!by_library(context, desc, node, result)) by_program(context, desc, node, result);
@@ -84,9 +84,10 @@ class ConvolutionWork : public Work {
       return fresh.where;
     }
     if (node.packed == nullptr || node.packed->packing != packing ||
-        node.packed->view != weights.view) {
+        node.packed->view != weights.view()) {
       fresh = context.at_once([&] { return make(packing); });
-      node.packed = std::make_unique<const Packed>(Packed{std::move(packing), weights.view, fresh});
+      node.packed =
+          std::make_unique<const Packed>(Packed{std::move(packing), weights.view(), fresh});
     }
     context.hold(node.packed->result);
     return node.packed->result.where;
@@ -103,7 +104,7 @@ class ConvolutionWork : public Work {
 
   static Storage ordered(Context& context, const hal::ConvDesc& desc,
                          const std::array<int64_t, 4>& strides, const Input& weights) {
-    const WeightOrder order = weight_order(desc, strides, weights.view.offset);
+    const WeightOrder order = weight_order(desc, strides, weights.view().offset);
     Storage made = context.allocate(order.bytes);
     const hal::Binding operands[] = {weights.node->result.where, made.where};
     context.launch(context.kept("order", order.key, [&] { return order_program(order.key); }),
@@ -113,8 +114,8 @@ class ConvolutionWork : public Work {
 
   static void by_program(Context& context, const hal::ConvDesc& desc, const Node& node,
                          const Storage& result) {
-    const libraries::ConvLaunch launch =
-        libraries::convolution_launch(desc, node.inputs[0].view.offset, node.inputs[1].view.offset);
+    const libraries::ConvLaunch launch = libraries::convolution_launch(
+        desc, node.inputs[0].view().offset, node.inputs[1].view().offset);
     const hal::Binding operands[] = {node.inputs[0].node->result.where,
                                      node.inputs[1].node->result.where, result.where};
     context.launch(context.kept("convolution", launch.key,

@@ -226,17 +226,6 @@ const ElementwiseOp kTable[] = {
 
 }  // namespace
 
-size_t ElementwiseOp::arity() const {
-  if (parameters.empty()) return 0;
-  return 1 + static_cast<size_t>(std::count(parameters.begin(), parameters.end(), ','));
-}
-
-size_t ElementwiseOp::attribute_count() const {
-  size_t count = 0;
-  while (count < attributes.size() && !attributes[count].name.empty()) count++;
-  return count;
-}
-
 std::span<const ElementwiseOp> elementwise_table() { return kTable; }
 
 const ElementwiseOp* find_elementwise(std::string_view name) {

@@ -63,6 +63,12 @@ struct AttributeInfo {
   double otherwise = 0;
 };
 
+constexpr size_t names_in(std::string_view list) {
+  size_t count = list.empty() ? 0 : 1;
+  for (const char c : list) count += c == ',' ? 1 : 0;
+  return count;
+}
+
 struct ElementwiseOp {
   std::string_view name;
   Group group;
@@ -77,9 +83,9 @@ struct ElementwiseOp {
   std::array<AttributeInfo, 2> attributes = {};
   bool indexed = false;   // the expression reads `number`
   bool absolute = false;  // the error is measured against the larger of result and operand
-
-  size_t arity() const;
-  size_t attribute_count() const;
+  // These follow from what stands above.
+  size_t arity = names_in(parameters);
+  size_t attribute_count = attributes[0].name.empty() ? 0 : attributes[1].name.empty() ? 1 : 2;
 };
 
 std::span<const ElementwiseOp> elementwise_table();

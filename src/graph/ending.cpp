@@ -19,8 +19,8 @@ const ElementwiseOp& add() {
 
 // All of the input, as it lies in memory.
 bool is_whole(const Input& input) {
-  return is_dense(input.view) &&
-         element_count(input.view.shape) == element_count(input.node->shape);
+  const View view = input.view();
+  return is_dense(view) && element_count(view.shape) == element_count(input.node->shape);
 }
 
 bool is_lazy(const Node& node) {
@@ -33,7 +33,7 @@ bool is_product(const Input& input) {
 
 // One number a column of the product, side by side.
 bool is_bias(const Input& input, const Node& product) {
-  const View& view = input.view;
+  const View view = input.view();
   if (input.node.get() == &product || input.node->dtype != product.dtype || view.shape.empty() ||
       view.shape.back() != product.shape.back())
     return false;

@@ -103,7 +103,8 @@ class IndexWork : public Work {
 
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Input &x = node.inputs[0], &positions = node.inputs[1];
-    const int64_t count = positions.view.shape[1];
+    const View of_x = x.view(), of_positions = positions.view();
+    const int64_t count = of_positions.shape[1];
     Box box{{node.shape[0], scatter_ ? 1 : count, node.shape[2]}};
     const int64_t most =
         std::max(element_count(x.node->shape),
@@ -122,9 +123,9 @@ class IndexWork : public Work {
     });
 
     std::vector<uint64_t> scalars;
-    for (const int64_t n : {box.lengths[0], box.lengths[1], box.lengths[2], x.view.shape[1], count,
-                            positions.view.strides[0], positions.view.strides[1],
-                            positions.view.strides[2], positions.view.offset})
+    for (const int64_t n : {box.lengths[0], box.lengths[1], box.lengths[2], of_x.shape[1], count,
+                            of_positions.strides[0], of_positions.strides[1],
+                            of_positions.strides[2], of_positions.offset})
       scalars.push_back(index_bits(key.index, n));
     const Storage wrong = context.allocate(sizeof(uint32_t));
     context.fill(wrong, 0);
@@ -134,7 +135,7 @@ class IndexWork : public Work {
                                      result.where};
     if (count > 0) context.launch(program, box.grid(), bindings, scalars);
 
-    context.check(wrong, [operation = operation_, length = x.view.shape[1]] {
+    context.check(wrong, [operation = operation_, length = of_x.shape[1]] {
       return core::error(Text::PositionRange, operation, length);
     });
   }

@@ -31,7 +31,11 @@ struct OfThread {
   uint32_t spares = 0;
   Spare* spare = nullptr;
 };
-thread_local OfThread t_own;
+#if defined(__linux__)
+// Few bytes, which a library that is opened late finds room for: no call for each access.
+[[gnu::tls_model("initial-exec")]]
+#endif
+constinit thread_local OfThread t_own;
 
 struct Ends {
   bool begun = false;
@@ -51,6 +55,17 @@ void keep(OfThread& own, void* memory) noexcept {
 }
 
 }  // namespace
+
+View Input::view() const { return whole_ ? dense_view(node->shape) : view_; }
+
+const View* Input::part() const {
+  if (whole_) return nullptr;
+  if (view_.offset != 0 || view_.shape != node->shape) return &view_;
+  int64_t step = 1;
+  for (size_t k = view_.shape.size(); k-- > 0; step *= view_.shape[k])
+    if (view_.strides[k] != step) return &view_;
+  return nullptr;
+}
 
 void free(Node* last) noexcept {
   OfThread& own = t_own;

@@ -63,12 +63,22 @@ enum class Kind : uint8_t {
 
 enum class NodeState : uint8_t { Lazy, Ready, Failed };
 
-struct Input {
-  Input() noexcept {}  // NOLINT(modernize-use-equals-default): as View's
-  Input(NodeRef node, View view) : node(std::move(node)), view(std::move(view)) {}
+// Most are all of a result as it lies in memory: those need no view of their own.
+class Input {
+ public:
+  explicit Input(NodeRef node) noexcept : node(std::move(node)), whole_(true) {}
+  Input(NodeRef node, View&& view) noexcept : node(std::move(node)), view_(std::move(view)) {}
+
+  // Of the node's result, in the coordinates that the consumer walks.
+  View view() const;
+  // The same, or null if it is all of the result as it lies in memory.
+  const View* part() const;
 
   NodeRef node;
-  View view;  // of the node's result, in the coordinates that the consumer walks
+
+ private:
+  bool whole_ = false;
+  View view_;  // unless it is whole
 };
 
 // A number that goes into a kernel as an argument.

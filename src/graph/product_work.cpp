@@ -105,13 +105,13 @@ class ProductWork : public Work {
   static uint32_t alignment_of(const Input& input) {
     if (input.node->result.where.buffer != nullptr) return hal::alignment_of(from(input));
     const uint64_t least =
-        static_cast<uint64_t>(input.view.offset) * size_of(input.node->dtype) | kPooled;
+        static_cast<uint64_t>(input.view().offset) * size_of(input.node->dtype) | kPooled;
     return static_cast<uint32_t>(least & (~least + 1));
   }
 
   // Nothing if libraries cannot read the matrices.
   static std::optional<hal::GemmDesc> desc_of(const Node& node, const Alignments& alignments) {
-    const View &a = node.inputs[0].view, &b = node.inputs[1].view;
+    const View a = node.inputs[0].view(), b = node.inputs[1].view();
     const auto as = stored(a), bs = stored(b);
     if (!as || !bs || a.strides[0] < 0 || b.strides[0] < 0) return {};
     hal::GemmDesc desc;
@@ -243,14 +243,15 @@ class ProductWork : public Work {
   // The part of the memory from where the view begins.
   static hal::Binding from(const Input& input) {
     hal::Binding where = input.node->result.where;
-    const uint64_t skipped = static_cast<uint64_t>(input.view.offset) * size_of(input.node->dtype);
+    const uint64_t skipped =
+        static_cast<uint64_t>(input.view().offset) * size_of(input.node->dtype);
     where.offset += skipped;
     where.size -= skipped;
     return where;
   }
 
   static libraries::ProductMatrix matrix(const Input& input) {
-    const View& v = input.view;
+    const View v = input.view();
     return {input.node->dtype, v.offset, v.strides[1], v.strides[2], v.strides[0]};
   }
 
@@ -262,7 +263,7 @@ class ProductWork : public Work {
     product.accumulate = libraries::product_accumulator(node.dtype);
     product.m = node.shape[1];
     product.n = node.shape[2];
-    product.k = node.inputs[0].view.shape[2];
+    product.k = node.inputs[0].view().shape[2];
     product.batch = node.shape[0];
     const bool many_threads = hints_of(context.device()).many_threads;
     libraries::ProductLaunch launch = libraries::product_launch(product, many_threads);

@@ -119,7 +119,7 @@ class Scheduler {
     if (!node->work->may_end(*ending) || !options_.library->has_epilogues()) return false;
     draft.opaque = node;
     const size_t index = uses.list.front().draft;
-    for (const Input& input : node->inputs) use(input.node.get(), index, input.view);
+    for (const Input& input : node->inputs) use(input.node.get(), index, input.view());
     return true;
   }
 
@@ -152,7 +152,7 @@ class Scheduler {
     if (uses.list.front().view != whole || draft.roots.front().way.shape.size() != kept.size() ||
         draft.roots.front().to.shape.size() != kept.size())
       return false;
-    draft.domain = node->inputs[0].view.shape;
+    draft.domain = node->inputs[0].view().shape;
     draft.row_axes = node->reduced;
     draft.chunk = node->chunk;
     draft.gathers = true;
@@ -165,7 +165,8 @@ class Scheduler {
     if (node->kind == Kind::Opaque) {
       Draft& draft = drafts_.emplace_back();
       draft.opaque = node;
-      for (const Input& input : node->inputs) use(input.node.get(), drafts_.size() - 1, input.view);
+      for (const Input& input : node->inputs)
+        use(input.node.get(), drafts_.size() - 1, input.view());
       return;
     }
     if (node->kind == Kind::Assemble) {
@@ -173,15 +174,15 @@ class Scheduler {
         Draft& draft = drafts_.emplace_back();
         draft.domain = node->parts[i].shape;
         draft.roots.push_back(
-            {node->inputs[i].node.get(), node->inputs[i].view, node, node->parts[i]});
-        use(node->inputs[i].node.get(), drafts_.size() - 1, node->inputs[i].view);
+            {node->inputs[i].node.get(), node->inputs[i].view(), node, node->parts[i]});
+        use(node->inputs[i].node.get(), drafts_.size() - 1, node->inputs[i].view());
       }
       return;
     }
     Draft& draft = drafts_.emplace_back();
     const View whole = dense_view(node->shape);
     if (node->kind == Kind::Reduce) {
-      draft.domain = node->inputs[0].view.shape;
+      draft.domain = node->inputs[0].view().shape;
       draft.row_axes = node->reduced;
       draft.chunk = node->chunk;
     } else {
@@ -291,7 +292,7 @@ class Scheduler {
   }
 
   static Shape reduced_shape(const Node& node) {
-    const Shape& shape = node.inputs[0].view.shape;
+    const Shape shape = node.inputs[0].view().shape;
     return Shape(shape.end() - node.reduced, shape.end());
   }
   static bool ends_with(const Shape& shape, const Shape& end) {

@@ -27,16 +27,6 @@ bool is_held(const Node& node) {
   return node.references.load(std::memory_order_acquire) > 1;
 }
 
-bool is_whole(const View& view, const Node& node) {
-  if (view.offset != 0 || view.shape != node.shape) return false;
-  int64_t step = 1;
-  for (size_t k = view.shape.size(); k-- > 0;) {
-    if (view.strides[k] != step) return false;
-    step *= view.shape[k];
-  }
-  return true;
-}
-
 }  // namespace
 
 Structure::Places::Places(const std::vector<Node*>& nodes) : nodes_(nodes) {
@@ -64,8 +54,9 @@ bool Structure::walk(std::span<Node* const> roots, bool tracing) {
     roots_.push_back(root);
     known = known && walk_from(root, tracing);
   }
-  for (const Node* root : roots_) words_.push_back(root->slot);
-  words_.push_back(roots_.size());
+  words_.make_room(roots_.size() + 1);
+  for (const Node* root : roots_) words_.write(root->slot);
+  words_.write(roots_.size());
   return known;
 }
 
@@ -106,18 +97,20 @@ void Structure::add(Node* node) {
 }
 
 void Structure::describe(const Shape& shape) {
-  for (const int64_t n : shape) words_.push_back(static_cast<uint64_t>(n));
+  for (const int64_t n : shape) words_.write(static_cast<uint64_t>(n));
 }
 
 void Structure::describe(const View& view) {
-  words_.push_back(view.shape.size());
+  words_.make_room(2 + 2 * view.shape.size());
+  words_.write(view.shape.size());
   describe(view.shape);
-  for (const int64_t s : view.strides) words_.push_back(static_cast<uint64_t>(s));
-  words_.push_back(static_cast<uint64_t>(view.offset));
+  for (const int64_t s : view.strides) words_.write(static_cast<uint64_t>(s));
+  words_.write(static_cast<uint64_t>(view.offset));
 }
 
 void Structure::describe_given(const Node& node) {
-  words_.push_back(kGiven | node.shape.size() << 8 | static_cast<uint64_t>(node.dtype));
+  words_.make_room(1 + node.shape.size());
+  words_.write(kGiven | node.shape.size() << 8 | static_cast<uint64_t>(node.dtype));
   describe(node.shape);
 }
 
@@ -125,21 +118,31 @@ void Structure::describe_given(const Node& node) {
 // holds it where that matters; not the numbers that are arguments of a kernel, nor what an opaque
 // node does.
 void Structure::describe(const Node& node) {
-  words_.push_back(static_cast<uint64_t>(node.kind) | static_cast<uint64_t>(node.dtype) << 8 |
-                   static_cast<uint64_t>(node.combine) << 16 |
-                   static_cast<uint64_t>(node.reduced) << 24 | uint64_t{node.shape.size()} << 32 |
-                   uint64_t{node.attributes.size()} << 40 | (is_held(node) ? kHeld : 0));
-  words_.push_back(node.inputs.size() | uint64_t{node.parts.size()} << 32);
+  words_.make_room(3 + node.shape.size() + node.attributes.size());
+  words_.write(static_cast<uint64_t>(node.kind) | static_cast<uint64_t>(node.dtype) << 8 |
+               static_cast<uint64_t>(node.combine) << 16 |
+               static_cast<uint64_t>(node.reduced) << 24 | uint64_t{node.shape.size()} << 32 |
+               uint64_t{node.attributes.size()} << 40 | (is_held(node) ? kHeld : 0));
+  words_.write(node.inputs.size() | uint64_t{node.parts.size()} << 32);
   describe(node.shape);
-  if (node.kind == Kind::Elementwise) words_.push_back(reinterpret_cast<uintptr_t>(node.op));
-  if (node.kind == Kind::Reduce) words_.push_back(static_cast<uint64_t>(node.chunk));
-  for (const Attribute& a : node.attributes) words_.push_back(static_cast<uint64_t>(a.type));
+  if (node.kind == Kind::Elementwise) words_.write(reinterpret_cast<uintptr_t>(node.op));
+  if (node.kind == Kind::Reduce) words_.write(static_cast<uint64_t>(node.chunk));
+  for (const Attribute& a : node.attributes) words_.write(static_cast<uint64_t>(a.type));
   for (const Input& input : node.inputs) {
-    const bool whole = is_whole(input.view, *input.node);
-    words_.push_back((whole ? kWhole : 0) | input.node->slot);
-    if (!whole) describe(input.view);
+    const View* const part = input.part();
+    words_.make_room(1);
+    words_.write((part == nullptr ? kWhole : 0) | input.node->slot);
+    if (part != nullptr) describe(*part);
   }
   for (const View& part : node.parts) describe(part);
+}
+
+void Words::grow(size_t more) {
+  const size_t capacity = std::max(2 * capacity_, size_ + more);
+  auto words = std::make_unique_for_overwrite<uint64_t[]>(capacity);
+  std::copy_n(words_.get(), size_, words.get());
+  words_ = std::move(words);
+  capacity_ = capacity;
 }
 
 uint64_t Structure::hash() const {

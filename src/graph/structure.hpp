@@ -3,12 +3,31 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "graph/node.hpp"
 
 namespace hologram::graph {
+
+// Words that are written one by one into room for so many that was asked for before.
+class Words {
+ public:
+  void clear() { size_ = 0; }
+  void make_room(size_t more) {
+    if (size_ + more > capacity_) grow(more);
+  }
+  void write(uint64_t word) { words_[size_++] = word; }
+  const uint64_t* data() const { return words_.get(); }
+  size_t size() const { return size_; }
+
+ private:
+  void grow(size_t more);
+
+  std::unique_ptr<uint64_t[]> words_;
+  size_t size_ = 0, capacity_ = 0;
+};
 
 // Kept from graph to graph, so that its memory is.
 class Structure {
@@ -23,7 +42,7 @@ class Structure {
   const std::vector<Node*>& nodes() const { return nodes_; }
   const std::vector<Node*>& roots() const { return roots_; }  // the lazy ones
 
-  const std::vector<uint64_t>& words() const { return words_; }
+  std::span<const uint64_t> words() const { return {words_.data(), words_.size()}; }
   uint64_t hash() const;
 
   // While one lives, the slots of the nodes are their places.
@@ -51,7 +70,7 @@ class Structure {
   void describe(const View& view);
 
   std::vector<Node*> nodes_, roots_;
-  std::vector<uint64_t> words_;
+  Words words_;
   std::vector<Stop> path_;
 };
 

@@ -45,23 +45,23 @@ View padded(View view, const Shape& domain) {
 
 std::optional<View> through(const Draft& draft, const Node& node, const Input& input,
                             const View& way) {
-  if (node.kind != Kind::Reduce) return composed(input.view, way);
-  if (node.chunk != 0) return input.view;
+  const View view = input.view();
+  if (node.kind != Kind::Reduce) return composed(view, way);
+  if (node.chunk != 0) return view;
   // The outer axes lead to the node's element, the row to what it is made of.
   const size_t outer = draft.domain.size() - draft.row_axes;
-  const size_t kept = input.view.shape.size() - node.reduced;
-  const View inner{
-      node.shape,
-      Strides(input.view.strides.begin(), input.view.strides.begin() + static_cast<int64_t>(kept)),
-      input.view.offset};
+  const size_t kept = view.shape.size() - node.reduced;
+  const View inner{node.shape,
+                   Strides(view.strides.begin(), view.strides.begin() + static_cast<int64_t>(kept)),
+                   view.offset};
   const View outside{
       Shape(way.shape.begin(), way.shape.begin() + static_cast<int64_t>(outer)),
       Strides(way.strides.begin(), way.strides.begin() + static_cast<int64_t>(outer)), way.offset};
   auto result = composed(inner, outside);
   if (!result) return result;
-  for (size_t k = kept; k < input.view.shape.size(); k++) {
-    result->shape.push_back(input.view.shape[k]);
-    result->strides.push_back(input.view.strides[k]);
+  for (size_t k = kept; k < view.shape.size(); k++) {
+    result->shape.push_back(view.shape[k]);
+    result->strides.push_back(view.strides[k]);
   }
   return result;
 }

@@ -14,16 +14,11 @@ Strides dense_strides(const Shape& shape) {
   return strides;
 }
 
-View dense_view(const Shape& shape) { return {shape, dense_strides(shape), 0}; }
-
-void set_dense(View& view) {
-  view.strides.resize(view.shape.size());
-  view.offset = 0;
-  int64_t step = 1;
-  for (size_t k = view.shape.size(); k-- > 0;) {
-    view.strides[k] = step;
-    step *= view.shape[k];
-  }
+View dense_view(const Shape& shape) {
+  View view;
+  view.shape = shape;
+  view.strides = dense_strides(shape);
+  return view;
 }
 
 bool is_dense(const View& view) {
@@ -59,10 +54,14 @@ View permuted(const View& view, std::span<const int> axes) {
 }
 
 View expanded(const View& view, const Shape& shape) {
-  View out{shape, Strides(shape.size(), 0), view.offset};
+  View out;
+  out.shape = shape;
+  out.offset = view.offset;
   const size_t added = shape.size() - view.shape.size();
-  for (size_t k = 0; k < view.shape.size(); k++)
-    if (view.shape[k] == shape[added + k]) out.strides[added + k] = view.strides[k];
+  for (size_t k = 0; k < shape.size(); k++) {
+    const bool same = k >= added && view.shape[k - added] == shape[k];
+    out.strides.push_back(same ? view.strides[k - added] : 0);
+  }
   return out;
 }
 

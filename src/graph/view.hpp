@@ -29,7 +29,6 @@ struct View {
 // Row-major strides. Those of axes of length 1 are what they would be for any length.
 Strides dense_strides(const Shape& shape);
 View dense_view(const Shape& shape);
-void set_dense(View& view);  // of its shape
 
 // Whether the view is all of a dense result of this shape, in its order.
 bool is_dense(const View& view);

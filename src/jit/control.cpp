@@ -150,8 +150,7 @@ void Compiler::find_limits_in_all_lanes(uint32_t loop) {
     const Inst& condition = definition(inst(at).args[0]);
     if (condition.from != DType::I32 || analysis_.definition[condition.args[1]] > loop) continue;
     const BaseReg last = target_.scalar();
-    target_.scalar_op(Op::Sub, DType::I64, last, extended(condition.args[1]),
-                      asmjit::imm(lanes()));
+    target_.scalar_op(Op::Sub, DType::I64, last, extended(condition.args[1]), asmjit::imm(lanes()));
     limits_in_all_lanes_[at] = last;
   }
 }

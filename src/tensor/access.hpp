@@ -11,9 +11,16 @@ struct TensorAccess {
   static Tensor make(NodeRef node, View view);
   static NodeRef node(const Tensor& tensor);
   // The same, held by the tensor alone.
-  static Node& look(const Tensor& tensor);
+  static Node& look(const Tensor& tensor) {
+    if (tensor.node_ == nullptr) throw_no_tensor();
+    return *tensor.node_;
+  }
   static View view(const Tensor& tensor);
-  static void look_through(const Tensor& tensor, View& view);  // the same, in its place
+  // Whether that is all of the node's result as it lies in memory.
+  static bool is_whole(const Tensor& tensor) { return tensor.view_ == nullptr; }
+
+ private:
+  [[noreturn]] static void throw_no_tensor();
 };
 
 }  // namespace hologram::graph
@@ -24,7 +31,7 @@ using Access = graph::TensorAccess;
 
 // The node as an input to others: all of the tensor, in its own coordinates.
 graph::Input input_of(const Tensor& tensor);
-graph::Context& context_of(const Tensor& tensor);
+inline graph::Context& context_of(const Tensor& tensor) { return *Access::look(tensor).context; }
 
 // Takes the node, once it is complete, into the graph; evaluates where that has grown long.
 Tensor finish(std::unique_ptr<graph::Node> node);

@@ -126,16 +126,18 @@ Attribute attribute_of(DType dtype, const Operand& number) {
                                      : attribute_of(dtype, number.integer());
 }
 
-Input input_of(const Tensor& tensor) { return {Access::node(tensor), Access::view(tensor)}; }
-
-Context& context_of(const Tensor& tensor) { return *Access::look(tensor).context; }
+Input input_of(const Tensor& tensor) {
+  if (Access::is_whole(tensor)) return Input(Access::node(tensor));
+  return {Access::node(tensor), Access::view(tensor)};
+}
 
 Tensor finish(std::unique_ptr<Node> node) {
-  count_of(node->shape);
-  const DeviceInfo& device = node->context->device();
-  if (device.total_memory > 0 && graph::bytes_of(*node) > device.total_memory)
-    throw core::error(Text::TensorTooLarge, to_string(node->shape), name_of(node->dtype),
-                      graph::bytes_of(*node), device.total_memory, device.name);
+  const uint64_t bytes = static_cast<uint64_t>(count_of(node->shape)) * size_of(node->dtype);
+  if (bytes > node->context->most_bytes()) {
+    const DeviceInfo& device = node->context->device();
+    throw core::error(Text::TensorTooLarge, to_string(node->shape), name_of(node->dtype), bytes,
+                      device.total_memory, device.name);
+  }
   for (const Input& input : node->inputs)
     if (input.node->state.load(std::memory_order_acquire) == NodeState::Lazy) {
       node->depth = std::max(node->depth, input.node->depth + 1);
@@ -184,7 +186,7 @@ Tensor dense(const Tensor& tensor) {
   if (graph::is_dense(view) && tensor.size() == graph::element_count(node->shape)) return tensor;
   auto copy = std::make_unique<Node>(Kind::Elementwise, *node->context, node->dtype, view.shape);
   copy->op = &graph::source::kCopy;
-  copy->inputs.push_back({node, view});
+  copy->inputs.emplace_back(node, View(view));
   return finish(std::move(copy));
 }
 
@@ -243,10 +245,14 @@ bool are_apart(const Tensors& tensors) {
 
 // Another input: the tensor's elements, repeated to this shape.
 void add_input(Node& node, const Tensor& tensor, const Shape& shape) {
-  Input& input = node.inputs.emplace_back();
-  input.node = Access::node(tensor);
-  Access::look_through(tensor, input.view);
-  if (input.view.shape != shape) input.view = graph::expanded(input.view, shape);
+  const bool repeats = tensor.shape() != shape;
+  if (!repeats && Access::is_whole(tensor)) {
+    node.inputs.emplace_back(Access::node(tensor));
+    return;
+  }
+  node.inputs.emplace_back(Access::node(tensor), repeats
+                                                     ? graph::expanded(Access::view(tensor), shape)
+                                                     : Access::view(tensor));
 }
 
 }  // namespace
@@ -260,8 +266,8 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand> operands,
 
 Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
              std::span<const double> attributes) {
-  if (operands.size() != op.arity())
-    throw core::error(Text::OperandArguments, op.name, op.arity(), operands.size(), op.parameters);
+  if (operands.size() != op.arity)
+    throw core::error(Text::OperandArguments, op.name, op.arity, operands.size(), op.parameters);
   // What is promoted together; the rest keeps its dtype.
   std::span<const Operand* const> equal = operands;
   if (op.rule == Rule::Choice) equal = operands.subspan(1);
@@ -314,7 +320,7 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
   auto node = std::make_unique<Node>(Kind::Elementwise, context,
                                      op.rule == Rule::Test ? DType::Bool : dtype, std::move(shape));
   node->op = &op;
-  for (size_t k = 0; k < op.attribute_count(); k++)
+  for (size_t k = 0; k < op.attribute_count; k++)
     node->attributes.push_back(
         attribute_of(dtype, k < attributes.size() ? attributes[k] : op.attributes[k].otherwise));
   node->inputs.reserve(inputs.size());
@@ -363,9 +369,7 @@ Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const in
   node->combine = combine;
   node->reduced = static_cast<uint8_t>(axes.size());
   node->chunk = cut ? piece : 0;
-  Input& input = node->inputs.emplace_back();
-  input.node = Access::node(tensor);
-  input.view = std::move(through);
+  node->inputs.emplace_back(Access::node(tensor), std::move(through));
   const Tensor result = finish(std::move(node));
   constexpr int kPieces[] = {0};
   return cut ? reduce(result, combine, kPieces) : result;

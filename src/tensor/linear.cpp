@@ -19,10 +19,10 @@ namespace {
 // Batch, row, column; the batch as one axis, which may repeat a matrix.
 graph::Input as_three_axes(const Tensor& t, const Shape& batch) {
   if (t.rank() == 2 && batch.empty()) {
-    graph::Input matrix = tensor::input_of(t);
-    matrix.view.shape.insert(matrix.view.shape.begin(), 1);
-    matrix.view.strides.insert(matrix.view.strides.begin(), 0);
-    return matrix;
+    graph::View view = tensor::Access::view(t);
+    view.shape.insert(view.shape.begin(), 1);
+    view.strides.insert(view.strides.begin(), 0);
+    return {tensor::Access::node(t), std::move(view)};
   }
   Shape shape = batch;
   shape.insert(shape.end(), t.shape().end() - 2, t.shape().end());
@@ -41,10 +41,10 @@ graph::Input for_libraries(graph::Input matrix) {
   graph::Context& context = *matrix.node->context;
   const bool fine =
       !is_float(matrix.node->dtype) || !graph::hints_of(context.device()).many_threads ||
-      context.executor().device->library() == nullptr || graph::is_for_libraries(matrix.view);
+      context.executor().device->library() == nullptr || graph::is_for_libraries(matrix.view());
   if (fine) return matrix;
   return tensor::input_of(
-      tensor::dense(tensor::Access::make(std::move(matrix.node), std::move(matrix.view))));
+      tensor::dense(tensor::Access::make(std::move(matrix.node), matrix.view())));
 }
 
 // A matrix times a vector reads every element once: sums of rows by a kernel of our own are as fast
@@ -60,22 +60,23 @@ Tensor sums_of_rows(const Tensor& matrix, bool turn_matrix, const Tensor& vector
   static const graph::ElementwiseOp& mul = graph::elementwise("mul");
   const DType dtype = matrix.dtype(), wide = compute_type(dtype);
   const tensor::Converted wide_matrix(matrix, wide), wide_vector(vector, wide);
-  const auto input = [](const Tensor& t, bool turn) {
-    graph::Input of = tensor::input_of(t);
+  const auto turned = [](const Tensor& t, bool turn) {
+    graph::View view = tensor::Access::view(t);
     if (turn)
-      for (auto* list : {&of.view.shape, &of.view.strides})
-        std::swap(list->end()[-1], list->end()[-2]);
-    return of;
+      for (auto* list : {&view.shape, &view.strides}) std::swap(list->end()[-1], list->end()[-2]);
+    return view;
   };
-  graph::Input rows = input(*wide_matrix, turn_matrix), same = input(*wide_vector, turn_vector);
-  const Shape shape = tensor::broadcast_shape("matmul", rows.view.shape, same.view.shape);
+  graph::View rows = turned(*wide_matrix, turn_matrix), same = turned(*wide_vector, turn_vector);
+  const Shape shape = tensor::broadcast_shape("matmul", rows.shape, same.shape);
   auto product = std::make_unique<graph::Node>(graph::Kind::Elementwise, tensor::context_of(matrix),
                                                wide, shape);
   product->op = &mul;
-  for (graph::Input* each : {&rows, &same}) {
-    if (each->view.shape != shape) each->view = graph::expanded(each->view, shape);
-    product->inputs.push_back(std::move(*each));
-  }
+  const auto add_input = [&](const Tensor& t, graph::View& view) {
+    if (view.shape != shape) view = graph::expanded(view, shape);
+    product->inputs.emplace_back(tensor::Access::node(t), std::move(view));
+  };
+  add_input(*wide_matrix, rows);
+  add_input(*wide_vector, same);
   const int last[] = {static_cast<int>(shape.size()) - 1};
   return tensor::cast_to(
       tensor::reduce(tensor::finish(std::move(product)), program::Combine::Add, last), dtype);
@@ -106,7 +107,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                right = for_libraries(as_three_axes(y, shape));
   auto product = std::make_unique<graph::Node>(
       graph::Kind::Opaque, tensor::context_of(x), dtype,
-      Shape{left.view.shape[0], left.view.shape[1], right.view.shape[2]});
+      Shape{left.view().shape[0], left.view().shape[1], right.view().shape[2]});
   product->work = graph::product_work();
   product->inputs.push_back(std::move(left));
   product->inputs.push_back(std::move(right));

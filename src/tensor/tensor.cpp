@@ -75,23 +75,10 @@ Tensor TensorAccess::make(NodeRef node, View view) {
   return t;
 }
 NodeRef TensorAccess::node(const Tensor& tensor) { return NodeRef(&look(tensor)); }
-Node& TensorAccess::look(const Tensor& tensor) {
-  if (tensor.node_ == nullptr) throw core::error(Text::NoTensor);
-  return *tensor.node_;
-}
 View TensorAccess::view(const Tensor& tensor) {
-  View view;
-  look_through(tensor, view);
-  return view;
+  return tensor.view_ ? *tensor.view_ : dense_view(look(tensor).shape);
 }
-void TensorAccess::look_through(const Tensor& tensor, View& view) {
-  if (tensor.view_) {
-    view = *tensor.view_;
-    return;
-  }
-  view.shape = look(tensor).shape;
-  set_dense(view);
-}
+void TensorAccess::throw_no_tensor() { throw core::error(Text::NoTensor); }
 
 }  // namespace graph
 

@@ -29,7 +29,7 @@ std::string declaration(const ElementwiseOp& op) {
 
 std::string attributes(const ElementwiseOp& op, bool values) {
   std::string list;
-  for (size_t k = 0; k < op.attribute_count(); k++) {
+  for (size_t k = 0; k < op.attribute_count; k++) {
     list += fmt::format(", double {}", op.attributes[k].name);
     if (values) list += fmt::format(" = {}", op.attributes[k].otherwise);
   }
@@ -101,7 +101,7 @@ std::string elementwise_source() {
   size_t row = 0;
   for (const ElementwiseOp& op : elementwise_table()) {
     std::string names;
-    for (size_t k = 0; k < op.attribute_count(); k++)
+    for (size_t k = 0; k < op.attribute_count; k++)
       names += fmt::format("{}{}", k ? ", " : "", op.attributes[k].name);
     std::string addresses;  // "&a, &b"
     for (const char c : op.parameters) {
@@ -112,7 +112,7 @@ std::string elementwise_source() {
     print(text,
           "Tensor {}({}{}) {{ return tensor::apply(graph::elementwise_table()[{}], "
           "std::array<const Operand*, {}>{{{}}}{}); }}\n",
-          op.name, declaration(op), attributes(op, false), row++, op.arity(), addresses, values);
+          op.name, declaration(op), attributes(op, false), row++, op.arity, addresses, values);
   }
   print(text, "// clang-format on\n\n}}  // namespace hologram::ops\n");
   return text;

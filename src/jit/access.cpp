@@ -28,11 +28,24 @@ Address Compiler::run_address(uint32_t slot, BaseReg index) {
 // not below 0, and what computes 32 bits leaves zeros above them.
 BaseReg Compiler::index_of(const Inst& i) {
   const uint32_t index = i.args[0];
-  const Op op = definition(index).op;
-  const bool computed = op == Op::Add || op == Op::Sub || op == Op::Mul;
-  const bool zeros_above = masks_.empty() && i.proved && form(index) == Form::Affine && computed &&
-                           size_of(type(index)) == 4;
-  return zeros_above ? values_[index].scalar : extended(index);
+  const bool is_there = masks_.empty() && i.proved && form(index) == Form::Affine &&
+                        size_of(type(index)) == 4 && has_zeros_above(index);
+  return is_there ? values_[index].scalar : extended(index);
+}
+
+// Whether the register of the first lane's value, if that is not below 0, is that of 64 bits.
+bool Compiler::has_zeros_above(uint32_t value) const {
+  const Inst& i = definition(value);
+  switch (i.op) {
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul: return true;
+    case Op::LaneId: return true;
+    case Op::GlobalId: return x_is_guarded_;
+    case Op::Cast:
+    case Op::Bitcast: return size_of(i.from) == 4 && has_zeros_above(i.args[0]);
+    default: return false;
+  }
 }
 
 bool Compiler::neighbours(uint32_t index) const {
@@ -300,9 +313,9 @@ void Compiler::store_past_caches(uint32_t slot, const Address& first,
   const auto& insts = module_.body.insts;
   if (bytes == 0 || std::any_of(insts.begin(), insts.end(), is_read)) return;
   const Label cached = label();
+  target_.jump_if(Cond::NotEqual, cached_, asmjit::imm(0), true, cached);
   const BaseReg odd = target_.scalar();
   target_.address_of(odd, first);
-  target_.scalar_op(Op::Or, DType::U64, odd, odd, cached_);
   target_.scalar_op(Op::And, DType::U64, odd, odd, asmjit::imm(bytes - 1));
   target_.jump_if(Cond::NotEqual, odd, asmjit::imm(0), true, cached);
   Address at = first;

@@ -271,6 +271,7 @@ constexpr uint32_t kManySideBySide = 8, kPartsOfChunk = 4;
 void Compiler::chunks(const Region& r, const Guard& guard) {
   const BaseReg frame = target_.argument(), end = target_.scalar(), last = target_.scalar();
   x_ = target_.scalar();
+  x_is_guarded_ = guard.at != kNone && size_of(type(guard.bound)) == 4;
   if (analysis_.grouped) {
     target_.set(x_, 0);
     target_.set(end, group_lanes_);

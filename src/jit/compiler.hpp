@@ -191,6 +191,7 @@ class Compiler {
   void store_any(const Inst& i);
   Address run_address(uint32_t slot, BaseReg index);
   BaseReg index_of(const Inst& i);
+  bool has_zeros_above(uint32_t value) const;
   bool neighbours(uint32_t index) const;
   bool stays_in_memory(uint32_t at) const;
   BaseReg inside(const Inst& i, uint32_t k);  // lanes that take part and whose index is inside
@@ -236,7 +237,8 @@ class Compiler {
   Label bail_;  // where a chunk is done again with masks, if an index turns out to be outside
   BaseReg rows_y_;
   BaseReg row_, y_, z_;
-  BaseReg x_;  // the first lane of the chunk: in the grid, or in its workgroup
+  bool x_is_guarded_ = false;  // by a bound of 32 bits
+  BaseReg x_;                  // the first lane of the chunk: in the grid, or in its workgroup
   // Of each reduction of a region: the lanes that its last chunk has in registers.
   std::vector<std::vector<Operand>> kept_;
   BaseReg group_, group_start_;  // grouped: the workgroup, its first lane

@@ -215,11 +215,11 @@ void WeightPacking::run(std::span<const hal::Binding> operands, hal::Binding wor
   for (const Order& order : orders_) {
     const auto reorder = library_.reorder(from, order.user->weights());
     const Scratch scratch(reorder->scratchpad());
-    const Caller::Operand all_of_it[] = {
-        {kSource, from.get(), dense},
-        {kResult, order.user->weights(), packed + order.offset},
-        {kScratchpad, reorder->scratchpad_layout(), scratch.data()}};
-    Caller(library_).run(*reorder, all_of_it);
+    const Operand all_of_it[] = {{kSource, from.get(), dense},
+                                 {kResult, order.user->weights(), packed + order.offset},
+                                 {kScratchpad, reorder->scratchpad_layout(), scratch.data()}};
+    const OneThread held = library_.alone();
+    reorder->run(all_of_it);
   }
 }
 
@@ -302,7 +302,7 @@ void ConvolutionPlan::run(std::span<const hal::Binding> operands, hal::Binding w
   const auto grain = static_cast<uint64_t>(std::max(1.0, kFlopsWorthAThread / work));
   threads.run(static_cast<uint64_t>(desc_.batch * tiles), grain, [&](uint64_t begin, uint64_t end) {
     const Scratch scratch(parts.scratchpad);
-    Caller caller(library_);
+    const OneThread held = library_.alone();
     for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); i++) {
       const Tile& tile = parts.tiles[static_cast<size_t>(i % tiles)];
       const int64_t image = i / tiles;
@@ -312,12 +312,12 @@ void ConvolutionPlan::run(std::span<const hal::Binding> operands, hal::Binding w
         continue;
       }
       const Primitive& primitive = *parts.primitives[tile.primitive];
-      const Caller::Operand all[] = {
+      const Operand all[] = {
           {kSource, primitive.source(), x + image * x_strides[0] + tile.input * x_row},
           {kWeights, primitive.weights(), w + parts.weights_at[tile.primitive]},
           {kResult, primitive.result(), to},
           {kScratchpad, primitive.scratchpad_layout(), scratch.data()}};
-      caller.run(primitive, all);
+      primitive.run(all);
     }
   });
   if (copies_d_) narrow(d, desc_.d, d_data, count_of(d_.lengths), threads);

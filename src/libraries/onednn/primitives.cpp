@@ -144,37 +144,60 @@ const LayoutObject* Primitive::layout(int which) const {
 
 uint64_t Primitive::scratchpad() const { return library_.bytes(scratchpad_layout()); }
 
-Caller::Caller(const Library& library) : library_(library), alone_(library.alone()) {
-  Library::check(library.call().stream_create(&stream_, library.engine(), kInOrder), "stream");
+void Primitive::run(std::span<const Operand> operands) const {
+  std::unique_ptr<Arguments> own;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!spare_.empty()) {
+      own = std::move(spare_.back());
+      spare_.pop_back();
+    }
+  }
+  if (own == nullptr) own = std::make_unique<Arguments>(library_, operands);
+  own->run(primitive_, operands);
+  const std::lock_guard lock(mutex_);
+  spare_.push_back(std::move(own));
 }
 
-Caller::~Caller() { library_.call().stream_destroy(stream_); }
-
-void Caller::run(const Primitive& primitive, std::span<const Operand> operands) {
-  const Functions& call = library_.call();
-  struct Memories {
-    explicit Memories(const Functions& call) : call(call) {}
-    ~Memories() {
-      for (size_t i = 0; i < count; i++) call.memory_destroy(arguments[i].memory);
+Arguments::Arguments(const Library& library, std::span<const Operand> operands)
+    : library_(library) {
+  const Functions& call = library.call();
+  try {
+    Library::check(call.stream_create(&stream_, library.engine(), kInOrder), "stream");
+    for (const Operand& o : operands) {
+      Argument& argument = arguments_.at(count_);
+      argument.which = o.which;
+      // What is read only is not written by the library.
+      Library::check(call.memory_create(&argument.memory, o.layout, library.engine(),
+                                        const_cast<void*>(o.data)),
+                     "memory");
+      data_[count_++] = o.data;
     }
-    Memories(const Memories&) = delete;
-    Memories& operator=(const Memories&) = delete;
-    const Functions& call;
-    std::array<Argument, 4> arguments = {};
-    size_t count = 0;
-  } all(call);
-  for (const Operand& o : operands) {
-    Argument& argument = all.arguments.at(all.count);
-    argument.which = o.which;
-    // What is read only is not written by the library.
-    Library::check(call.memory_create(&argument.memory, o.layout, library_.engine(),
-                                      const_cast<void*>(o.data)),
-                   "memory");
-    all.count++;
+  } catch (...) {
+    destroy();
+    throw;
   }
-  Library::check(call.primitive_execute(primitive.get(), stream_, static_cast<int>(all.count),
-                                        all.arguments.data()),
-                 "primitive");
+}
+
+Arguments::~Arguments() { destroy(); }
+
+void Arguments::destroy() {
+  const Functions& call = library_.call();
+  for (size_t i = 0; i < count_; i++) call.memory_destroy(arguments_[i].memory);
+  if (stream_ != nullptr) call.stream_destroy(stream_);
+}
+
+void Arguments::run(const PrimitiveObject* primitive, std::span<const Operand> operands) {
+  const Functions& call = library_.call();
+  for (size_t i = 0; i < count_; i++) {
+    const void* const data = operands[i].data;
+    if (data == data_[i]) continue;
+    Library::check(call.memory_set(arguments_[i].memory, const_cast<void*>(data)), "memory");
+    data_[i] = data;
+  }
+  Library::check(
+      call.primitive_execute(primitive, stream_, static_cast<int>(count_), arguments_.data()),
+      "primitive");
 }
 
 }  // namespace hologram::libraries::onednn

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/dynamic_library.hpp"
 #include "hal/hal.hpp"
@@ -40,6 +42,32 @@ struct ConvolutionShape {
   int64_t row_end = 0, column_end = 0;  // zeros behind the input
 };
 
+struct Operand {
+  int which;
+  const LayoutObject* layout;
+  const void* data;
+};
+
+// Objects of the library for what one thread runs a primitive on.
+class Arguments {
+ public:
+  Arguments(const Library& library, std::span<const Operand> operands);
+  ~Arguments();
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  void run(const PrimitiveObject* primitive, std::span<const Operand> operands);  // others, as many
+
+ private:
+  void destroy();
+
+  static constexpr size_t kMost = 4;
+  const Library& library_;
+  StreamObject* stream_ = nullptr;
+  size_t count_ = 0;
+  std::array<Argument, kMost> arguments_ = {};
+  std::array<const void*, kMost> data_ = {};
+};
+
 // Thread-safe.
 class Primitive {
  public:
@@ -54,7 +82,8 @@ class Primitive {
   const LayoutObject* result() const { return layout(kAskResult); }
   const LayoutObject* scratchpad_layout() const { return layout(kAskScratchpad); }
   uint64_t scratchpad() const;  // bytes
-  const PrimitiveObject* get() const { return primitive_; }
+  // On the calling thread, which is `Library::alone`. Always operands of the same layouts.
+  void run(std::span<const Operand> operands) const;
 
  private:
   const LayoutObject* layout(int which) const;
@@ -62,6 +91,9 @@ class Primitive {
   const Library& library_;
   DescriptionObject* description_;
   PrimitiveObject* primitive_ = nullptr;
+  // What to make takes as long as a small convolution: of runs that have ended.
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Arguments>> spare_;
 };
 
 // What was opened, as far as primitives go. Lives as long as the process.
@@ -92,27 +124,6 @@ class Library {
   OmpSetNumThreads* set_threads_ = nullptr;
   EngineObject* engine_ = nullptr;
   AttributesObject* attributes_ = nullptr;  // scratchpads are ours
-};
-
-// Runs primitives on the calling thread.
-class Caller {
- public:
-  explicit Caller(const Library& library);
-  ~Caller();
-  Caller(const Caller&) = delete;
-  Caller& operator=(const Caller&) = delete;
-
-  struct Operand {
-    int which;
-    const LayoutObject* layout;
-    const void* data;
-  };
-  void run(const Primitive& primitive, std::span<const Operand> operands);
-
- private:
-  const Library& library_;
-  OneThread alone_;
-  StreamObject* stream_ = nullptr;
 };
 
 }  // namespace hologram::libraries::onednn

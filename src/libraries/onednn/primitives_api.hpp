@@ -61,6 +61,7 @@ inline constexpr int kMostDimensions = 12;
   ROW(int, layout_equal, dnnl_memory_desc_equal, (const LayoutObject* a, const LayoutObject* b))   \
   ROW(Status, memory_create, dnnl_memory_create,                                                   \
       (MemoryObject * *memory, const LayoutObject* layout, EngineObject* engine, void* data))      \
+  ROW(Status, memory_set, dnnl_memory_set_data_handle, (MemoryObject * memory, void* data))        \
   ROW(Status, memory_destroy, dnnl_memory_destroy, (MemoryObject * memory))
 
 #define HOLOGRAM_ONEDNN_2(ROW)                                                            \

@@ -1,7 +1,5 @@
 #include "tensor/images.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/messages.hpp"
@@ -16,9 +14,9 @@ namespace {
 constexpr int64_t kMost = int64_t{1} << 30;  // of a stride, a dilation, a padding
 
 // One axis, with `before` and `behind` around it.
-ConvAxis axis_of(const char* operation, const char* name, ConvAxis a, int64_t before,
-                 int64_t behind, bool same) {
-  check_number(operation, fmt::format("kernel's {}", name), a.kernel, 1);
+ConvAxis axis_of(const char* operation, const char* name, const char* of_kernel, ConvAxis a,
+                 int64_t before, int64_t behind, bool same) {
+  check_number(operation, of_kernel, a.kernel, 1);
   const int64_t reach = (a.kernel - 1) * a.dilation + 1;  // of the kernel
   if (same) {
     a.output = (a.input + a.stride - 1) / a.stride;
@@ -61,8 +59,10 @@ std::pair<ConvAxis, ConvAxis> image_axes(const char* operation, const Tensor& im
               .kernel = kernel.width,
               .stride = stride.width,
               .dilation = dilation.width};
-  return {axis_of(operation, "height", rows, padding.top, padding.bottom, padding.is_same),
-          axis_of(operation, "width", columns, padding.left, padding.right, padding.is_same)};
+  return {axis_of(operation, "height", "kernel's height", rows, padding.top, padding.bottom,
+                  padding.is_same),
+          axis_of(operation, "width", "kernel's width", columns, padding.left, padding.right,
+                  padding.is_same)};
 }
 
 }  // namespace hologram::tensor

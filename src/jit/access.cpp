@@ -39,7 +39,7 @@ bool Compiler::has_zeros_above(uint32_t value) const {
   switch (i.op) {
     case Op::Add:
     case Op::Sub:
-    case Op::Mul: return true;
+    case Op::Mul:
     case Op::LaneId: return true;
     case Op::GlobalId: return x_is_guarded_;
     case Op::Cast:

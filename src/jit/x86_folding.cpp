@@ -26,6 +26,30 @@ bool commutes(asmjit::InstId id) {
 
 }  // namespace
 
+void fold_general(InstNode& node, FindSpilled find) {
+  constexpr asmjit::InstId kFromMemory[] = {I::kIdMov, I::kIdAdd, I::kIdCmp, I::kIdMovsxd,
+                                            I::kIdSub, I::kIdOr,  I::kIdAnd, I::kIdImul};
+  constexpr asmjit::InstId kToMemory[] = {I::kIdMov, I::kIdAdd, I::kIdCmp};
+  const auto is_one_of = [&node](const auto& all) {
+    return std::find(std::begin(all), std::end(all), node.id()) != std::end(all);
+  };
+  const auto is_general = [&node](uint32_t k) {
+    const Operand& o = node.op(k);
+    return o.isReg() && o.as<BaseReg>().isGp() && o.as<BaseReg>().size() >= 4;
+  };
+  if (node.opCount() != 2 || !is_one_of(kFromMemory) || !is_general(0)) return;
+  if (!is_general(1) && (!node.op(1).isImm() || node.id() == I::kIdMov)) return;
+  const std::optional<Spilled> to = find(node.op(0));
+  const std::optional<Spilled> from = is_general(1) ? find(node.op(1)) : std::nullopt;
+  if (to.has_value() == from.has_value()) return;
+  const uint32_t k = from ? 1 : 0, size = node.op(k).as<BaseReg>().size();
+  // Where 4 bytes are written, the others become 0 in a register only.
+  if (!from && (!is_one_of(kToMemory) || size != 8)) return;
+  asmjit::x86::Mem where = (from ? *from : *to).where;
+  where.setSize(size);
+  node.setOp(k, where);
+}
+
 uint32_t fold_vectors(InstNode& node, FindSpilled find) {
   const auto operands = std::span(node.operands(), node.opCount());
   const auto spilled = [&](const Operand& o) -> std::optional<Spilled> {

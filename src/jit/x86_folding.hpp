@@ -1,4 +1,4 @@
-// Operands in memory for vectors that stand on the stack.
+// Operands in memory for registers that stand on the stack.
 #pragma once
 
 #include <asmjit/x86.h>
@@ -15,7 +15,10 @@ struct Spilled {
   asmjit::x86::Mem where;  // of no size yet
 };
 // None of a register that does not stand on the stack.
-using FindSpilled = core::FunctionRef<std::optional<Spilled>(const asmjit::Operand& vector)>;
+using FindSpilled = core::FunctionRef<std::optional<Spilled>(const asmjit::Operand& of)>;
+
+// Has an instruction take one general register from the stack, or write one there.
+void fold_general(asmjit::InstNode& node, FindSpilled find);
 
 // Has an instruction take one vector from the stack, or a move write one there, where that can be.
 // Gives the register, if it is on the stack, that the instruction only writes, so that it need not

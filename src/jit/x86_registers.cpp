@@ -368,12 +368,12 @@ class Registers {
         there.addOffset(m.offset());
         m = there;
       }
-    if (in_memory(node)) return;
-    const uint32_t only_written =
-        fold_vectors(node, [this](const Operand& o) -> std::optional<Spilled> {
-          if (!is_virtual(o.id()) || life(o.id()).slot == kNowhere) return {};
-          return Spilled{code_.virtRegById(o.id())->virtSize(), on_stack(life(o.id()).slot, 0)};
-        });
+    const auto spilled = [this](const Operand& o) -> std::optional<Spilled> {
+      if (!is_virtual(o.id()) || life(o.id()).slot == kNowhere) return {};
+      return Spilled{code_.virtRegById(o.id())->virtSize(), on_stack(life(o.id()).slot, 0)};
+    };
+    fold_general(node, spilled);
+    const uint32_t only_written = fold_vectors(node, spilled);
     std::array<std::vector<const Life*>, kGroups> here;
     code_.setCursor(node.prev());
     each_register(node, [&](uint32_t id, uint32_t group) {
@@ -403,39 +403,6 @@ class Registers {
 
   uint32_t brought_to(uint32_t group, uint32_t k) const {
     return all_[group][all_[group].size() - brought_[group] + k];
-  }
-
-  // What has no register as an operand in memory, where the instruction takes one.
-  bool in_memory(InstNode& node) const {
-    constexpr asmjit::InstId kFromMemory[] = {I::kIdMov, I::kIdAdd, I::kIdCmp, I::kIdMovsxd,
-                                              I::kIdSub, I::kIdOr,  I::kIdAnd, I::kIdImul};
-    constexpr asmjit::InstId kToMemory[] = {I::kIdMov, I::kIdAdd, I::kIdCmp};
-    const auto is_one_of = [&node](const auto& all) {
-      return std::find(std::begin(all), std::end(all), node.id()) != std::end(all);
-    };
-    if (node.opCount() != 2 || !is_one_of(kFromMemory)) return false;
-    const auto life_of = [&](uint32_t k) -> const Life* {
-      const Operand& o = node.op(k);
-      const bool general = o.isReg() && o.as<BaseReg>().isGp() && o.as<BaseReg>().size() >= 4;
-      return general && is_virtual(o.id()) ? &life(o.id()) : nullptr;
-    };
-    const Life *to = life_of(0), *from = life_of(1);
-    if (to == nullptr) return false;
-    if (from == nullptr && (!node.op(1).isImm() || node.id() == I::kIdMov)) return false;
-    const bool from_memory = from != nullptr && from->slot != kNowhere;
-    if (from_memory == (to->slot != kNowhere)) return false;
-    // Where 4 bytes are written, the others become 0 in a register only.
-    const auto size = [&node](uint32_t k) { return node.op(k).as<BaseReg>().size(); };
-    if (!from_memory && (!is_one_of(kToMemory) || size(0) != 8)) return false;
-    const auto put = [&node](uint32_t k, uint32_t place) { node.op(k).as<BaseReg>().setId(place); };
-    if (from_memory) {
-      put(0, to->place);
-      node.setOp(1, on_stack(from->slot, size(1)));
-    } else {
-      node.setOp(0, on_stack(to->slot, 8));
-      if (from != nullptr) put(1, from->place);
-    }
-    return true;
   }
 
   // The function's address and its arguments go by way of the stack, as they may stand in each

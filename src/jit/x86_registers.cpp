@@ -393,12 +393,26 @@ class Registers {
       code_.removeNode(&node);
       return;
     }
+    if (moves_nothing(node)) {
+      code_.removeNode(&node);
+      return;
+    }
     if (node.opCount() == 0 || !node.op(0).isReg()) return;
     const auto group = static_cast<uint32_t>(node.op(0).as<BaseReg>().group());
     code_.setCursor(&node);
     for (uint32_t k = 0; k < here[group].size(); k++)
       if (node.op(0).id() == brought_to(group, k))
         save(group, brought_to(group, k), here[group][k]->slot);
+  }
+
+  // Of a value that has got the register of what it is a copy of. To move a part of a register is
+  // more than that: the rest becomes 0.
+  bool moves_nothing(const InstNode& node) const {
+    if ((node.id() != I::kIdMov && node.id() != I::kIdVmovaps) || node.hasExtraReg()) return false;
+    const Operand &to = node.op(0), &from = node.op(1);
+    if (!to.isReg() || !from.isReg() || to.signature() != from.signature()) return false;
+    const uint32_t whole = to.as<BaseReg>().isGp() ? 8 : vector_bytes_;
+    return to.id() == from.id() && to.as<BaseReg>().size() == whole;
   }
 
   uint32_t brought_to(uint32_t group, uint32_t k) const {

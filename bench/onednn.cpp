@@ -109,10 +109,10 @@ void prepare(Prepared& p, const Library& library, const Shape& shape, const floa
   p.weights = std::make_unique<float[]>(library.bytes(p.primitive->weights()) / sizeof(float));
   p.scratch = std::make_unique<float[]>(
       std::max(reorder->scratchpad(), p.primitive->scratchpad()) / sizeof(float) + 1);
-  const Caller::Operand operands[] = {{kSource, from.get(), w},
-                                      {kResult, p.primitive->weights(), p.weights.get()},
-                                      {kScratchpad, reorder->scratchpad_layout(), p.scratch.get()}};
-  Caller(library).run(*reorder, operands);
+  const Operand operands[] = {{kSource, from.get(), w},
+                              {kResult, p.primitive->weights(), p.weights.get()},
+                              {kScratchpad, reorder->scratchpad_layout(), p.scratch.get()}};
+  reorder->run(operands);
 }
 
 template <const Shape& shape>
@@ -128,12 +128,11 @@ void convolution_loop(const float* const* in, float* out, size_t, size_t threads
     p.side = side;
     p.threads = threads;
   }
-  const Caller::Operand operands[] = {
-      {kSource, p.primitive->source(), in[0]},
-      {kWeights, p.primitive->weights(), p.weights.get()},
-      {kResult, p.primitive->result(), out},
-      {kScratchpad, p.primitive->scratchpad_layout(), p.scratch.get()}};
-  Caller(*opened.library).run(*p.primitive, operands);
+  const Operand operands[] = {{kSource, p.primitive->source(), in[0]},
+                              {kWeights, p.primitive->weights(), p.weights.get()},
+                              {kResult, p.primitive->result(), out},
+                              {kScratchpad, p.primitive->scratchpad_layout(), p.scratch.get()}};
+  p.primitive->run(operands);
 }
 
 Loop where_there(Loop loop, bool there) { return there ? loop : nullptr; }

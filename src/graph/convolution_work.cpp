@@ -12,15 +12,6 @@
 namespace hologram::graph {
 namespace {
 
-// The part of the memory from where the view begins.
-hal::Binding from(const Input& input) {
-  hal::Binding where = input.node->result.where;
-  const uint64_t skipped = static_cast<uint64_t>(input.view().offset) * size_of(input.node->dtype);
-  where.offset += skipped;
-  where.size -= skipped;
-  return where;
-}
-
 class ConvolutionWork : public Work {
  public:
   explicit ConvolutionWork(const hal::ConvDesc& desc) : desc_(desc) {}
@@ -41,11 +32,11 @@ class ConvolutionWork : public Work {
     if (library == nullptr) return false;
     const Input& weights = node.inputs[1];
     const bool orders = library->wants_dense_images() && !lie_by_output(desc);
-    const hal::Binding x = from(node.inputs[0]);
+    const hal::Binding x = node.inputs[0].where();
     hal::ConvDesc asked = desc;
     if (orders) asked.w_strides = strides_by_output(desc);
     asked.alignment_x = hal::alignment_of(x);
-    asked.alignment_w = orders ? 256 : hal::alignment_of(from(weights));
+    asked.alignment_w = orders ? 256 : hal::alignment_of(weights.where());
     auto planned = library->plan(asked);
     if (const auto* refusal = std::get_if<hal::Refusal>(&planned)) {
       if (refusal->missed) context.fall_back("conv2d", refusal->reason);
@@ -63,7 +54,7 @@ class ConvolutionWork : public Work {
                      return packing == nullptr ? ordered(context, asked, desc.w_strides, weights)
                                                : packed(context, packing, weights);
                    })
-            : from(weights);
+            : weights.where();
     const hal::Binding operands[] = {x, w, result.where};
     const uint64_t outputs = result.where.size / size_of(desc.d);
     context.call(plan, operands, workspace.where,
@@ -97,14 +88,14 @@ class ConvolutionWork : public Work {
                         const Input& weights) {
     Storage made = context.allocate(packing->packed_bytes());
     const Storage workspace = context.allocate(packing->workspace());
-    const hal::Binding operands[] = {from(weights), made.where};
+    const hal::Binding operands[] = {weights.where(), made.where};
     context.call(packing, operands, workspace.where);
     return made;
   }
 
   static Storage ordered(Context& context, const hal::ConvDesc& desc,
                          const std::array<int64_t, 4>& strides, const Input& weights) {
-    const WeightOrder order = weight_order(desc, strides, weights.view().offset);
+    const WeightOrder order = weight_order(desc, strides, weights.offset());
     Storage made = context.allocate(order.bytes);
     const hal::Binding operands[] = {weights.node->result.where, made.where};
     context.launch(context.kept("order", order.key, [&] { return order_program(order.key); }),
@@ -114,8 +105,8 @@ class ConvolutionWork : public Work {
 
   static void by_program(Context& context, const hal::ConvDesc& desc, const Node& node,
                          const Storage& result) {
-    const libraries::ConvLaunch launch = libraries::convolution_launch(
-        desc, node.inputs[0].view().offset, node.inputs[1].view().offset);
+    const libraries::ConvLaunch launch =
+        libraries::convolution_launch(desc, node.inputs[0].offset(), node.inputs[1].offset());
     const hal::Binding operands[] = {node.inputs[0].node->result.where,
                                      node.inputs[1].node->result.where, result.where};
     context.launch(context.kept("convolution", launch.key,

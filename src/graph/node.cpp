@@ -67,6 +67,14 @@ const View* Input::part() const {
   return nullptr;
 }
 
+hal::Binding Input::where() const {
+  hal::Binding from = node->result.where;
+  const uint64_t skipped = static_cast<uint64_t>(offset()) * size_of(node->dtype);
+  from.offset += skipped;
+  from.size -= skipped;
+  return from;
+}
+
 void free(Node* last) noexcept {
   OfThread& own = t_own;
   last->next_waiting = std::exchange(own.waiting, last);

@@ -73,6 +73,8 @@ class Input {
   View view() const;
   // The same, or null if it is all of the result as it lies in memory.
   const View* part() const;
+  int64_t offset() const { return whole_ ? 0 : view_.offset; }  // of the view
+  hal::Binding where() const;  // the memory of the result, from where the view begins
 
   NodeRef node;
 

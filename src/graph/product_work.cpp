@@ -95,7 +95,7 @@ class ProductWork : public Work {
   static constexpr uint32_t kOfBias = 16;
 
   static Operands operands_of(const Node& node, const hal::Binding& result) {
-    return {from(node.inputs[0]), from(node.inputs[1]), result};
+    return {node.inputs[0].where(), node.inputs[1].where(), result};
   }
   static Alignments alignments_of(const Operands& operands) {
     return {hal::alignment_of(operands[0]), hal::alignment_of(operands[1]),
@@ -103,9 +103,9 @@ class ProductWork : public Work {
   }
   // Also of what has no memory yet.
   static uint32_t alignment_of(const Input& input) {
-    if (input.node->result.where.buffer != nullptr) return hal::alignment_of(from(input));
+    if (input.node->result.where.buffer != nullptr) return hal::alignment_of(input.where());
     const uint64_t least =
-        static_cast<uint64_t>(input.view().offset) * size_of(input.node->dtype) | kPooled;
+        static_cast<uint64_t>(input.offset()) * size_of(input.node->dtype) | kPooled;
     return static_cast<uint32_t>(least & (~least + 1));
   }
 
@@ -146,7 +146,7 @@ class ProductWork : public Work {
 
   static hal::Binding bias_of(const Ending& ending) {
     if (ending.bias == nullptr) return {};
-    hal::Binding where = from(*ending.bias);
+    hal::Binding where = ending.bias->where();
     where.size = static_cast<uint64_t>(ending.product->shape[2]) * size_of(ending.product->dtype);
     return where;
   }
@@ -238,16 +238,6 @@ class ProductWork : public Work {
     };
     const double steps = 4 + std::sqrt(static_cast<double>(desc.k));
     return steps * epsilon(desc.accumulate) + epsilon(desc.d);
-  }
-
-  // The part of the memory from where the view begins.
-  static hal::Binding from(const Input& input) {
-    hal::Binding where = input.node->result.where;
-    const uint64_t skipped =
-        static_cast<uint64_t>(input.view().offset) * size_of(input.node->dtype);
-    where.offset += skipped;
-    where.size -= skipped;
-    return where;
   }
 
   static libraries::ProductMatrix matrix(const Input& input) {

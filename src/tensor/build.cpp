@@ -245,14 +245,8 @@ bool are_apart(const Tensors& tensors) {
 
 // Another input: the tensor's elements, repeated to this shape.
 void add_input(Node& node, const Tensor& tensor, const Shape& shape) {
-  const bool repeats = tensor.shape() != shape;
-  if (!repeats && Access::is_whole(tensor)) {
-    node.inputs.emplace_back(Access::node(tensor));
-    return;
-  }
-  node.inputs.emplace_back(Access::node(tensor), repeats
-                                                     ? graph::expanded(Access::view(tensor), shape)
-                                                     : Access::view(tensor));
+  if (tensor.shape() == shape) node.inputs.push_back(input_of(tensor));
+  else node.inputs.emplace_back(Access::node(tensor), graph::expanded(Access::view(tensor), shape));
 }
 
 }  // namespace

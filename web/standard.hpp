@@ -5,6 +5,8 @@
 #include <atomic>
 #include <compare>
 #include <concepts>
+#include <cstddef>
+#include <memory>
 #include <type_traits>
 #include <version>
 
@@ -80,6 +82,13 @@ class atomic_ref {
  private:
   T* object_;
 };
+#endif
+
+#ifndef __cpp_lib_smart_ptr_for_overwrite
+template <class T>
+requires(is_unbounded_array_v<T>) unique_ptr<T> make_unique_for_overwrite(size_t count) {
+  return unique_ptr<T>(new remove_extent_t<T>[count]);
+}
 #endif
 
 }  // namespace std

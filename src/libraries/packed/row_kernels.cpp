@@ -2,6 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "libraries/packed/row_kernels.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -62,14 +63,26 @@ HWY_INLINE V part(Mask some, const float* a, const float* x) {
   return kProducts ? hn::Mul(v, hn::MaskedLoad(some, kTag, x)) : v;
 }
 
+// Of constants from the beginning, so that what they number can stay in registers.
+template <class Body, int... kNumbers>
+HWY_INLINE void each(std::integer_sequence<int, kNumbers...> /*numbers*/, const Body& body) {
+  (body(std::integral_constant<int, kNumbers>()), ...);
+}
+template <int kCount, class Body>
+HWY_INLINE void each(const Body& body) {
+  each(std::make_integer_sequence<int, kCount>(), body);
+}
+
 // The tree of a group: lanes half of it apart first.
-template <int kVectors>
-HWY_INLINE float tree(V (&sums)[kVectors]) {
-#pragma GCC unroll 5
-  for (int half = kVectors / 2; half >= 1; half /= 2)
-#pragma GCC unroll 16
-    for (int v = 0; v < half; v++) sums[v] = hn::Add(sums[v], sums[v + half]);
-  return root(sums[0]);
+template <int kVectors, int kAll>
+HWY_INLINE float tree(V (&sums)[kAll]) {
+  if constexpr (kVectors == 1) {
+    return root(sums[0]);
+  } else {
+    constexpr int kHalf = kVectors / 2;
+    each<kHalf>([&](auto v) HWY_ATTR { sums[v] = hn::Add(sums[v], sums[v + kHalf]); });
+    return tree<kHalf>(sums);
+  }
 }
 
 // Adds what is left behind the last whole turn of the lanes.
@@ -227,89 +240,90 @@ void by_few(const float* a, int64_t step, const float* x, int64_t step_x, int64_
 
 #if HWY_TARGET == HWY_AVX3
 
-// With one vector, two rows go side by side.
+// With one vector. An access of two lines takes twice as long, so rows are read from the beginning
+// of a line on. Lanes whose elements begin further on make the same sums, turned by as many, and
+// the tree is the same for all of them.
 
-// Of so many rows side by side, which share what is read of the vector. Of the first vector, `skip`
-// lanes are left out; there, x has zeros.
-template <int kVectors, int kRows, bool kBegin, bool kSkips>
-HWY_INLINE void add(const float* a, int64_t step, const float* x, int64_t skip, V (*sums)[kRows]) {
-  const auto rest = hn::Not(hn::FirstN(kTag, static_cast<size_t>(skip)));
-#pragma GCC unroll 32
-  for (int v = 0; v < kVectors; v++) {
-    const V y = hn::LoadU(kTag, x + v * kWidth);
-#pragma GCC unroll 2
-    for (int r = 0; r < kRows; r++) {
-      const float* const from = a + r * step + v * kWidth;
-      const V of_row = kSkips && v == 0 ? hn::MaskedLoad(rest, kTag, from) : hn::LoadU(kTag, from);
-      const V product = hn::Mul(of_row, y);
-      sums[v][r] = kBegin ? product : hn::Add(product, sums[v][r]);
+constexpr int64_t kMostWays = kWidth;
+using Mask = hn::Mask<Tag>;
+
+// How rows that begin at the same place of a line are read.
+struct Way {
+  int64_t skip;    // elements of the line before the row
+  const float* x;  // what the first lane of a row's first line is multiplied with
+  Mask first, last_but_one, last;
+};
+
+// Elements before the row in its line of memory.
+int64_t before(const float* row) {
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(row) / sizeof(float) % kWidth);
+}
+
+// The lanes of a vector that begins at `at` which hold elements `begin` to `end` - 1.
+Mask lanes_within(int64_t at, int64_t begin, int64_t end) {
+  const auto up_to = [&](int64_t to) {
+    return hn::FirstN(kTag, static_cast<size_t>(std::clamp<int64_t>(to - at, 0, kWidth)));
+  };
+  return hn::AndNot(up_to(begin), up_to(end));
+}
+
+// The matrix is announced so far ahead: memory is further away than a cache is. What is read stays
+// in the order in which it lies, which is what the processor foresees.
+template <bool kFar>
+HWY_INLINE V announced_term(const float* a, const float* x) {
+  hwy::Prefetch(a + (kFar ? 4096 : 1024));
+  HWY_FENCE;
+  return term<true>(a, x);
+}
+
+// Whole turns of the lanes; of the first vector, only those lanes.
+template <bool kFar, int kVectors>
+HWY_INLINE void add_turns(const float* a, const float* x, Mask first, int64_t turns,
+                          V (&sums)[kVectors]) {
+  sums[0] = part<true>(first, a, x);
+  each<kVectors - 1>([&](auto v) HWY_ATTR {
+    constexpr int k = v + 1;
+    sums[k] = announced_term<kFar>(a + k * kWidth, x + k * kWidth);
+  });
+  for (int64_t t = 1; t < turns; t++) {
+    a += kVectors * kWidth, x += kVectors * kWidth;
+    each<kVectors>([&](auto v) HWY_ATTR {
+      sums[v] = hn::Add(announced_term<kFar>(a + v * kWidth, x + v * kWidth), sums[v]);
+    });
+  }
+}
+
+// Rows of so many whole turns of the lanes, then `kTail` vectors, of which the last two may be
+// parts.
+template <bool kFar, int kTail>
+void rows_by_few(const float* a, int64_t step, const Way* ways, int64_t many, int64_t rows,
+                 int64_t turns, float* y) {
+  for (int64_t r = 0, w = 0; r < rows; r++, w = w + 1 == many ? 0 : w + 1, a += step) {
+    const Way& way = ways[w];
+    const float *const from = a - way.skip, *const tail = from + turns * kFewLanes,
+                       *const of_x = way.x + turns * kFewLanes;
+    V sums[kFew];
+    if (turns > 0) {
+      add_turns<kFar>(from, way.x, way.first, turns, sums);
+    } else {
+      sums[0] = part<true>(way.first, from, way.x);
+      each<kFew - 1>([&](auto v) HWY_ATTR { sums[v + 1] = hn::Zero(kTag); });
     }
+    each<kTail>([&](auto v) HWY_ATTR {
+      if (v == 0 && turns == 0) return;
+      const float *const f = tail + v * kWidth, *const g = of_x + v * kWidth;
+      const V more = v == kTail - 1   ? part<true>(way.last, f, g)
+                     : v == kTail - 2 ? part<true>(way.last_but_one, f, g)
+                                      : announced_term<kFar>(f, g);
+      sums[v % kFew] = hn::Add(more, sums[v % kFew]);
+    });
+    y[r] = tree<kFew>(sums);
   }
 }
 
-template <int kVectors, int kRows>
-HWY_INLINE void clear(V (*sums)[kRows]) {
-#pragma GCC unroll 32
-  for (int v = 0; v < kVectors; v++)
-#pragma GCC unroll 2
-    for (int r = 0; r < kRows; r++) sums[v][r] = hn::Zero(kTag);
-}
-
-// As many elements; of the other lanes, 0 times 0.
-template <int kRows>
-HWY_INLINE void add_some(const float* a, int64_t step, const float* x, int64_t elements, V* sums) {
-  const auto some = hn::FirstN(kTag, static_cast<size_t>(elements));
-  const V y = hn::MaskedLoad(some, kTag, x);
-#pragma GCC unroll 2
-  for (int r = 0; r < kRows; r++)
-    sums[r] = hn::Add(hn::Mul(hn::MaskedLoad(some, kTag, a + r * step), y), sums[r]);
-}
-
-// The tree of a group: lanes half of it apart first.
-template <int kVectors, int kRows>
-HWY_INLINE void tree(V (*sums)[kRows], float* y, int64_t apart) {
-  if constexpr (kVectors > 1) {
-    constexpr int kHalf = kVectors / 2;
-#pragma GCC unroll 8
-    for (int v = 0; v < kHalf; v++)
-#pragma GCC unroll 2
-      for (int r = 0; r < kRows; r++) sums[v][r] = hn::Add(sums[v][r], sums[v + kHalf][r]);
-    return tree<kHalf, kRows>(sums, y, apart);
-  } else {
-#pragma GCC unroll 2
-    for (int r = 0; r < kRows; r++) y[r * apart] = root(sums[0][r]);
-  }
-}
-
-// Rows side by side, `apart` in y: their elements `skip` to `length` - 1. They are as many as all
-// lanes take some times, then some for `kTail` vectors.
-template <int kRows, int kTail>
-HWY_INLINE void few(const float* a, int64_t step, const float* x, int64_t skip, int64_t length,
-                    float* y, int64_t apart) {
-  constexpr int64_t kLast = (kTail - 1) * kWidth;
-  const float* const end = a + (length - 1) / kFewLanes * kFewLanes;
-  const int64_t left = length - (end - a) - kLast;
-  V sums[kFew][kRows];
-  if (a < end) {
-    add<kFew, kRows, true, true>(a, step, x, skip, sums);
-    for (a += kFewLanes, x += kFewLanes; a < end; a += kFewLanes, x += kFewLanes)
-      add<kFew, kRows, false, false>(a, step, x, 0, sums);
-    add<kTail - 1, kRows, false, false>(a, step, x, 0, sums);
-  } else {
-    clear<kFew, kRows>(sums);
-    add<kTail - 1, kRows, false, true>(a, step, x, skip, sums);
-  }
-  add_some<kRows>(a + kLast, step, x + kLast, left, sums[kTail - 1]);
-  tree<kFew, kRows>(sums, y, apart);
-}
-
-template <int kTail>
-void rows_by_few(const float* a, int64_t step, const float* x, int64_t rows, int64_t skip,
-                 int64_t length, float* y, int64_t apart) {
-  int64_t r = 0;
-  for (; r + 2 <= rows; r += 2)
-    few<2, kTail>(a + r * step, step, x, skip, length, y + r * apart, apart);
-  if (r < rows) few<1, kTail>(a + r * step, step, x, skip, length, y + r * apart, apart);
+template <bool kFar, int... kTails>
+constexpr auto for_tails(std::integer_sequence<int, kTails...>) {
+  return std::array{&rows_by_few<kFar, kTails + 2>...};
 }
 
 HWY_INLINE void copy(const float* from, int64_t count, float* to) {
@@ -318,47 +332,78 @@ HWY_INLINE void copy(const float* from, int64_t count, float* to) {
   for (; i < count; i++) to[i] = from[i];
 }
 
-// Elements before the row in its line of memory.
-int64_t before(const float* row) {
-  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(row) / sizeof(float) % kWidth);
-}
-
-// An access of two lines takes twice as long. Lanes whose elements begin further on make the same
-// sums, turned by as many, and the tree is the same for all of them: so rows are read from the
-// beginning of a line on, and the vector lies in as many ways as rows begin in, if those are few.
+// The vector lies in as many ways as rows begin in, if there is room for that.
+template <bool kFar>
 void by_vector(const float* a, int64_t step, const float* x, int64_t rows, int64_t length,
                float* y) {
-  static constexpr decltype(&rows_by_few<1>) kTails[] = {
-      &rows_by_few<1>, &rows_by_few<2>, &rows_by_few<3>, &rows_by_few<4>,
-      &rows_by_few<5>, &rows_by_few<6>, &rows_by_few<7>, &rows_by_few<8>};
-  static_assert(std::size(kTails) == kFew);
-  constexpr int64_t kMostWays = 2, kRowsWorthACopy = 4;
-  HWY_ALIGN float copies[kMostWays * (kRun * kFewLanes + 2 * kWidth)];
-  int64_t ways = kWidth / std::gcd(step, kWidth);
-  const int64_t room = (length + 2 * kWidth - 1) / kWidth * kWidth;
-  const bool turned = ways <= kMostWays && rows >= kRowsWorthACopy * ways;
-  if (!turned) ways = 1;
-  const int64_t together = ways == 1 ? rows : 8;
-  const auto skip = [&](int64_t row) { return turned ? before(a + row * step) : 0; };
-  for (int64_t w = 0; w < ways; w++) {
-    float* const to = copies + w * room;
+  static constexpr auto kAll = for_tails<kFar>(std::make_integer_sequence<int, kFew>());
+  constexpr int64_t kRowsWorthACopy = 4;
+  HWY_ALIGN float copies[2 * (kRun * kFewLanes + 2 * kWidth)];
+  const int64_t many = std::min(rows, kWidth / std::gcd(step, kWidth));
+  int64_t longest = 0;
+  for (int64_t w = 0; w < many; w++) longest = std::max(longest, before(a + w * step) + length);
+  const int64_t vectors = std::max<int64_t>((longest + kWidth - 1) / kWidth, 2);
+  const bool copied = rows >= kRowsWorthACopy * many &&
+                      many * vectors * kWidth <= static_cast<int64_t>(std::size(copies));
+  Way ways[kMostWays];
+  for (int64_t w = 0; w < many; w++) {
+    const int64_t skip = before(a + w * step), end = skip + length;
+    const auto lanes = [&](int64_t vector) { return lanes_within(vector * kWidth, skip, end); };
+    ways[w] = {skip, x - skip, lanes(0), lanes(vectors - 2), lanes(vectors - 1)};
+    if (!copied) continue;
+    float* const to = copies + w * vectors * kWidth;
     hn::Store(hn::Zero(kTag), kTag, to);
-    hn::Store(hn::Zero(kTag), kTag, to + room - 2 * kWidth);
-    hn::Store(hn::Zero(kTag), kTag, to + room - kWidth);
-    copy(x, length, to + skip(w));
+    hn::Store(hn::Zero(kTag), kTag, to + (vectors - 2) * kWidth);
+    hn::Store(hn::Zero(kTag), kTag, to + (vectors - 1) * kWidth);
+    copy(x, length, to + skip);
+    ways[w].x = to;
   }
-  for (int64_t block = 0; block < rows; block += together * ways)
-    for (int64_t w = 0; w < std::min(ways, rows - block); w++) {
-      const int64_t row = block + w, left_out = skip(row), all = left_out + length;
-      const int64_t some = std::min(together, (rows - row + ways - 1) / ways);
-      kTails[(all - 1) % kFewLanes / kWidth](a + row * step - left_out, ways * step,
-                                             copies + w * room, some, left_out, all, y + row, ways);
-    }
+  const int64_t turns = (vectors - 2) / kFew;
+  kAll[static_cast<size_t>(vectors - 2 - turns * kFew)](a, step, ways, many, rows, turns, y);
 }
 
+// A run of many lanes of a row, `skip` elements of whose first line are not its own.
+template <bool kFar>
+HWY_INLINE void turned_run(const float* a, const float* x, int64_t skip, int64_t length,
+                           float* totals) {
+  const int64_t end = skip + length, turns = end / kManyLanes;
+  a -= skip, x -= skip;
+  const Mask first = lanes_within(0, skip, end);
+  V sums[kMany];
+  int64_t done = turns * kManyLanes;
+  if (turns > 0) {
+    add_turns<kFar>(a, x, first, turns, sums);
+  } else {
+    sums[0] = part<true>(first, a, x);
+    each<kMany - 1>([&](auto v) HWY_ATTR { sums[v + 1] = hn::Zero(kTag); });
+    done = kWidth;
+  }
+  each<kMany>([&](auto v) HWY_ATTR { hn::Store(sums[v], kTag, totals + v * kWidth); });
+  float* const to = totals + done % kManyLanes;
+  if (done < end) add_rest<true>(a + done, x + done, end - done, to);
+}
+
+template <bool kFar>
+void many_products(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
+                   int64_t length, float* y) {
+  if (step_x != 0) return by_many<true>(a, step, x, step_x, rows, length, y);
+  constexpr int64_t kElements = kRun * kManyLanes;
+  HWY_ALIGN float totals[kManyLanes], more[kManyLanes];
+  for (int64_t r = 0; r < rows; r++, a += step) {
+    const int64_t skip = before(a);
+    turned_run<kFar>(a, x, skip, std::min(kElements, length), totals);
+    for (int64_t at = kElements; at < length; at += kElements) {
+      turned_run<kFar>(a + at, x + at, skip, std::min(kElements, length - at), more);
+      add_lanes<kManyLanes>(more, totals);
+    }
+    y[r] = tree_of<kManyLanes>(totals);
+  }
+}
+
+template <bool kFar>
 void few_products(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
                   int64_t length, float* y) {
-  if (step_x == 0) by_vector(a, step, x, rows, length, y);
+  if (step_x == 0) by_vector<kFar>(a, step, x, rows, length, y);
   else by_few<true>(a, step, x, step_x, rows, length, y);
 }
 
@@ -383,8 +428,8 @@ const RowKernels* all() {
   static constexpr RowKernels kAll = {&by_few<false>,  few_products,   &far_products<kFewLanes>,
                                       &by_many<false>, &by_many<true>, &far_products<kManyLanes>};
 #else
-  static constexpr RowKernels kAll = {&by_few<false>,  few_products,   few_products,
-                                      &by_many<false>, &by_many<true>, &by_many<true>};
+  static constexpr RowKernels kAll = {&by_few<false>,  &few_products<false>,  &few_products<true>,
+                                      &by_many<false>, &many_products<false>, &many_products<true>};
 #endif
   return &kAll;
 }

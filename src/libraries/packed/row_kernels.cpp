@@ -51,8 +51,14 @@ HWY_INLINE float root(V all) {
 #endif
 }
 
-template <bool kProducts>
+// What is read may be announced, so many elements ahead, which helps processors with AVX-512. It
+// stays in the order in which it lies then, which is what they foresee.
+template <bool kProducts, int64_t kAhead = 0>
 HWY_INLINE V term(const float* a, const float* x) {
+  if constexpr (kAhead > 0) {
+    hwy::Prefetch(a + kAhead);
+    if constexpr (kProducts) HWY_FENCE;
+  }
   const V v = hn::LoadU(kTag, a);
   return kProducts ? hn::Mul(v, hn::LoadU(kTag, x)) : v;
 }
@@ -101,17 +107,18 @@ HWY_INLINE void add_rest(const float* a, const float* x, int64_t left, float* to
 // A run of many lanes. Memory is read from one end to the other, even where there are not as many
 // registers as vectors of lanes: a sum on the stack takes less time than to come back for what was
 // left out.
-template <bool kProducts>
+template <bool kProducts, int64_t kAhead>
 HWY_INLINE void run(const float* a, const float* x, int64_t length, float* totals) {
   const int64_t full = length / kManyLanes * kManyLanes;
   V sums[kMany];
   if (full > 0) {
 #pragma GCC unroll 32
-    for (int v = 0; v < kMany; v++) sums[v] = term<kProducts>(a + v * kWidth, x + v * kWidth);
+    for (int v = 0; v < kMany; v++)
+      sums[v] = term<kProducts, kAhead>(a + v * kWidth, x + v * kWidth);
     for (int64_t i = kManyLanes; i < full; i += kManyLanes)
 #pragma GCC unroll 32
       for (int v = 0; v < kMany; v++)
-        sums[v] = hn::Add(term<kProducts>(a + i + v * kWidth, x + i + v * kWidth), sums[v]);
+        sums[v] = hn::Add(term<kProducts, kAhead>(a + i + v * kWidth, x + i + v * kWidth), sums[v]);
   } else {
 #pragma GCC unroll 32
     for (auto& sum : sums) sum = hn::Zero(kTag);
@@ -138,13 +145,13 @@ HWY_INLINE float tree_of(const float* totals) {
   return tree<kHalf>(sums);
 }
 
-template <bool kProducts>
+template <bool kProducts, int64_t kAhead>
 HWY_INLINE float row_of_many(const float* a, const float* x, int64_t length) {
   constexpr int64_t kElements = kRun * kManyLanes;
   HWY_ALIGN float totals[kManyLanes], more[kManyLanes];
-  run<kProducts>(a, x, std::min(kElements, length), totals);
+  run<kProducts, kAhead>(a, x, std::min(kElements, length), totals);
   for (int64_t first = kElements; first < length; first += kElements) {
-    run<kProducts>(a + first, x + first, std::min(kElements, length - first), more);
+    run<kProducts, kAhead>(a + first, x + first, std::min(kElements, length - first), more);
     add_lanes<kManyLanes>(more, totals);
   }
   return tree_of<kManyLanes>(totals);
@@ -189,16 +196,16 @@ HWY_INLINE void rows_beside(const float* a, int64_t step, const float* x, int64_
 
 #endif
 
-template <bool kProducts>
+template <bool kProducts, int64_t kAhead = 0>
 void by_many(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
              int64_t length, float* y) {
   for (int64_t r = 0; r < rows; r++)
-    y[r] = row_of_many<kProducts>(a + r * step, x + r * step_x, length);
+    y[r] = row_of_many<kProducts, kAhead>(a + r * step, x + r * step_x, length);
 }
 
 // Shorter rows stay in registers to the end: all lanes have as many elements, then some have one
 // more, in kTail vectors, of which the last may be a part.
-template <bool kProducts, int kTail>
+template <bool kProducts, int64_t kAhead, int kTail>
 void with_tail(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
                int64_t length, float* y) {
   constexpr int64_t kLast = (kTail - 1) * kWidth;
@@ -208,11 +215,13 @@ void with_tail(const float* a, int64_t step, const float* x, int64_t step_x, int
     V sums[kFew];
     if (full > 0) {
 #pragma GCC unroll 32
-      for (int v = 0; v < kFew; v++) sums[v] = term<kProducts>(a + v * kWidth, x + v * kWidth);
+      for (int v = 0; v < kFew; v++)
+        sums[v] = term<kProducts, kAhead>(a + v * kWidth, x + v * kWidth);
       for (int64_t i = kFewLanes; i < full; i += kFewLanes)
 #pragma GCC unroll 32
         for (int v = 0; v < kFew; v++)
-          sums[v] = hn::Add(term<kProducts>(a + i + v * kWidth, x + i + v * kWidth), sums[v]);
+          sums[v] =
+              hn::Add(term<kProducts, kAhead>(a + i + v * kWidth, x + i + v * kWidth), sums[v]);
     } else {
 #pragma GCC unroll 32
       for (auto& sum : sums) sum = hn::Zero(kTag);
@@ -220,21 +229,22 @@ void with_tail(const float* a, int64_t step, const float* x, int64_t step_x, int
     const float *const from = a + full, *const of_x = x + full;
 #pragma GCC unroll 16
     for (int v = 0; v < kTail - 1; v++)
-      sums[v] = hn::Add(term<kProducts>(from + v * kWidth, of_x + v * kWidth), sums[v]);
+      sums[v] = hn::Add(term<kProducts, kAhead>(from + v * kWidth, of_x + v * kWidth), sums[v]);
     sums[kTail - 1] = hn::Add(part<kProducts>(some, from + kLast, of_x + kLast), sums[kTail - 1]);
     y[r] = tree<kFew>(sums);
   }
 }
 
-template <bool kProducts, int... kTails>
+template <bool kProducts, int64_t kAhead, int... kTails>
 constexpr auto with_tails(std::integer_sequence<int, kTails...>) {
-  return std::array{&with_tail<kProducts, kTails + 1>...};
+  return std::array{&with_tail<kProducts, kAhead, kTails + 1>...};
 }
 
-template <bool kProducts>
+template <bool kProducts, int64_t kAhead = 0>
 void by_few(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
             int64_t length, float* y) {
-  static constexpr auto kAll = with_tails<kProducts>(std::make_integer_sequence<int, kFew>());
+  static constexpr auto kAll =
+      with_tails<kProducts, kAhead>(std::make_integer_sequence<int, kFew>());
   kAll[static_cast<size_t>((length - 1) % kFewLanes / kWidth)](a, step, x, step_x, rows, length, y);
 }
 
@@ -267,35 +277,26 @@ Mask lanes_within(int64_t at, int64_t begin, int64_t end) {
   return hn::AndNot(up_to(begin), up_to(end));
 }
 
-// The matrix is announced so far ahead: memory is further away than a cache is. What is read stays
-// in the order in which it lies, which is what the processor foresees.
-template <bool kFar>
-HWY_INLINE V announced_term(const float* a, const float* x) {
-  hwy::Prefetch(a + (kFar ? 4096 : 1024));
-  HWY_FENCE;
-  return term<true>(a, x);
-}
-
 // Whole turns of the lanes; of the first vector, only those lanes.
-template <bool kFar, int kVectors>
+template <int64_t kAhead, int kVectors>
 HWY_INLINE void add_turns(const float* a, const float* x, Mask first, int64_t turns,
                           V (&sums)[kVectors]) {
   sums[0] = part<true>(first, a, x);
   each<kVectors - 1>([&](auto v) HWY_ATTR {
     constexpr int k = v + 1;
-    sums[k] = announced_term<kFar>(a + k * kWidth, x + k * kWidth);
+    sums[k] = term<true, kAhead>(a + k * kWidth, x + k * kWidth);
   });
   for (int64_t t = 1; t < turns; t++) {
     a += kVectors * kWidth, x += kVectors * kWidth;
     each<kVectors>([&](auto v) HWY_ATTR {
-      sums[v] = hn::Add(announced_term<kFar>(a + v * kWidth, x + v * kWidth), sums[v]);
+      sums[v] = hn::Add(term<true, kAhead>(a + v * kWidth, x + v * kWidth), sums[v]);
     });
   }
 }
 
 // Rows of so many whole turns of the lanes, then `kTail` vectors, of which the last two may be
 // parts.
-template <bool kFar, int kTail>
+template <int64_t kAhead, int kTail>
 void rows_by_few(const float* a, int64_t step, const Way* ways, int64_t many, int64_t rows,
                  int64_t turns, float* y) {
   for (int64_t r = 0, w = 0; r < rows; r++, w = w + 1 == many ? 0 : w + 1, a += step) {
@@ -304,7 +305,7 @@ void rows_by_few(const float* a, int64_t step, const Way* ways, int64_t many, in
                        *const of_x = way.x + turns * kFewLanes;
     V sums[kFew];
     if (turns > 0) {
-      add_turns<kFar>(from, way.x, way.first, turns, sums);
+      add_turns<kAhead>(from, way.x, way.first, turns, sums);
     } else {
       sums[0] = part<true>(way.first, from, way.x);
       each<kFew - 1>([&](auto v) HWY_ATTR { sums[v + 1] = hn::Zero(kTag); });
@@ -314,16 +315,16 @@ void rows_by_few(const float* a, int64_t step, const Way* ways, int64_t many, in
       const float *const f = tail + v * kWidth, *const g = of_x + v * kWidth;
       const V more = v == kTail - 1   ? part<true>(way.last, f, g)
                      : v == kTail - 2 ? part<true>(way.last_but_one, f, g)
-                                      : announced_term<kFar>(f, g);
+                                      : term<true, kAhead>(f, g);
       sums[v % kFew] = hn::Add(more, sums[v % kFew]);
     });
     y[r] = tree<kFew>(sums);
   }
 }
 
-template <bool kFar, int... kTails>
+template <int64_t kAhead, int... kTails>
 constexpr auto for_tails(std::integer_sequence<int, kTails...>) {
-  return std::array{&rows_by_few<kFar, kTails + 2>...};
+  return std::array{&rows_by_few<kAhead, kTails + 2>...};
 }
 
 HWY_INLINE void copy(const float* from, int64_t count, float* to) {
@@ -333,10 +334,10 @@ HWY_INLINE void copy(const float* from, int64_t count, float* to) {
 }
 
 // The vector lies in as many ways as rows begin in, if there is room for that.
-template <bool kFar>
-void by_vector(const float* a, int64_t step, const float* x, int64_t rows, int64_t length,
-               float* y) {
-  static constexpr auto kAll = for_tails<kFar>(std::make_integer_sequence<int, kFew>());
+template <int64_t kAhead>
+void by_vector_of_few(const float* a, int64_t step, const float* x, int64_t /*step_x*/,
+                      int64_t rows, int64_t length, float* y) {
+  static constexpr auto kAll = for_tails<kAhead>(std::make_integer_sequence<int, kFew>());
   constexpr int64_t kRowsWorthACopy = 4;
   HWY_ALIGN float copies[2 * (kRun * kFewLanes + 2 * kWidth)];
   const int64_t many = std::min(rows, kWidth / std::gcd(step, kWidth));
@@ -363,7 +364,7 @@ void by_vector(const float* a, int64_t step, const float* x, int64_t rows, int64
 }
 
 // A run of many lanes of a row, `skip` elements of whose first line are not its own.
-template <bool kFar>
+template <int64_t kAhead>
 HWY_INLINE void turned_run(const float* a, const float* x, int64_t skip, int64_t length,
                            float* totals) {
   const int64_t end = skip + length, turns = end / kManyLanes;
@@ -372,7 +373,7 @@ HWY_INLINE void turned_run(const float* a, const float* x, int64_t skip, int64_t
   V sums[kMany];
   int64_t done = turns * kManyLanes;
   if (turns > 0) {
-    add_turns<kFar>(a, x, first, turns, sums);
+    add_turns<kAhead>(a, x, first, turns, sums);
   } else {
     sums[0] = part<true>(first, a, x);
     each<kMany - 1>([&](auto v) HWY_ATTR { sums[v + 1] = hn::Zero(kTag); });
@@ -383,33 +384,23 @@ HWY_INLINE void turned_run(const float* a, const float* x, int64_t skip, int64_t
   if (done < end) add_rest<true>(a + done, x + done, end - done, to);
 }
 
-template <bool kFar>
-void many_products(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
-                   int64_t length, float* y) {
-  if (step_x != 0) return by_many<true>(a, step, x, step_x, rows, length, y);
+template <int64_t kAhead>
+void by_vector_of_many(const float* a, int64_t step, const float* x, int64_t /*step_x*/,
+                       int64_t rows, int64_t length, float* y) {
   constexpr int64_t kElements = kRun * kManyLanes;
   HWY_ALIGN float totals[kManyLanes], more[kManyLanes];
   for (int64_t r = 0; r < rows; r++, a += step) {
     const int64_t skip = before(a);
-    turned_run<kFar>(a, x, skip, std::min(kElements, length), totals);
+    turned_run<kAhead>(a, x, skip, std::min(kElements, length), totals);
     for (int64_t at = kElements; at < length; at += kElements) {
-      turned_run<kFar>(a + at, x + at, skip, std::min(kElements, length - at), more);
+      turned_run<kAhead>(a + at, x + at, skip, std::min(kElements, length - at), more);
       add_lanes<kManyLanes>(more, totals);
     }
     y[r] = tree_of<kManyLanes>(totals);
   }
 }
 
-template <bool kFar>
-void few_products(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
-                  int64_t length, float* y) {
-  if (step_x == 0) by_vector<kFar>(a, step, x, rows, length, y);
-  else by_few<true>(a, step, x, step_x, rows, length, y);
-}
-
 #else
-
-constexpr Rows* few_products = &by_few<true>;
 
 template <int64_t kLanes>
 void far_products(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
@@ -425,11 +416,23 @@ void far_products(const float* a, int64_t step, const float* x, int64_t step_x, 
 
 const RowKernels* all() {
 #if HWY_TARGET == HWY_AVX2
-  static constexpr RowKernels kAll = {&by_few<false>,  few_products,   &far_products<kFewLanes>,
-                                      &by_many<false>, &by_many<true>, &far_products<kManyLanes>};
+  static constexpr RowKernels kAll = {
+      {{&by_few<false>, &by_few<false>},
+       {&by_few<true>, &by_few<true>},
+       {&by_few<true>, &far_products<kFewLanes>}},
+      {{&by_many<false>, &by_many<false>},
+       {&by_many<true>, &by_many<true>},
+       {&by_many<true>, &far_products<kManyLanes>}},
+  };
 #else
-  static constexpr RowKernels kAll = {&by_few<false>,  &few_products<false>,  &few_products<true>,
-                                      &by_many<false>, &many_products<false>, &many_products<true>};
+  static constexpr RowKernels kAll = {
+      {{&by_few<false>, &by_few<false, 2048>},
+       {&by_few<true>, &by_few<true>},
+       {&by_vector_of_few<1024>, &by_vector_of_few<4096>}},
+      {{&by_many<false, 1024>, &by_many<false>},
+       {&by_many<true>, &by_many<true>},
+       {&by_vector_of_many<1024>, &by_vector_of_many<4096>}},
+  };
 #endif
   return &kAll;
 }

@@ -18,11 +18,12 @@ constexpr int64_t kElementsOfFarMatrix = 1 << 22;
 
 Rows* kernel_of(const hal::RowsDesc& desc) {
   const RowKernels& all = *row_kernels();
-  const bool few = desc.lanes == kFewLanes;
-  if (!desc.products) return few ? all.few_sums : all.many_sums;
-  if (desc.step_x == 0 && desc.batch * desc.rows * desc.length >= kElementsOfFarMatrix)
-    return few ? all.few_far_products : all.many_far_products;
-  return few ? all.few_products : all.many_products;
+  const RowKernels::Lanes& lanes = desc.lanes == kFewLanes ? all.few : all.many;
+  const RowKernels::Reach& reach = !desc.products     ? lanes.sums
+                                   : desc.step_x == 0 ? lanes.by_vector
+                                                      : lanes.products;
+  const bool far = desc.batch * desc.rows * desc.length >= kElementsOfFarMatrix;
+  return far ? reach.far : reach.near;
 }
 
 class SumsOfRows : public HostPlan {

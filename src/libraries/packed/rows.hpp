@@ -12,11 +12,15 @@ namespace hologram::libraries::packed {
 using Rows = void(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
                   int64_t length, float* y);
 
-// By so many lanes, for the best vector instructions of this processor; of a matrix that no cache
-// holds, with one vector.
+// For the best vector instructions of this processor, by so many lanes.
 struct RowKernels {
-  Rows *few_sums, *few_products, *few_far_products;
-  Rows *many_sums, *many_products, *many_far_products;
+  struct Reach {
+    Rows *near, *far;  // of what a cache may hold; of what none does
+  };
+  struct Lanes {
+    Reach sums, products, by_vector;  // by_vector: the same x for all rows, `step_x` is 0
+  };
+  Lanes few, many;
 };
 inline constexpr int64_t kFewLanes = 128, kManyLanes = 256;
 inline constexpr int64_t kRun = 16;  // elements that a lane adds up in one go

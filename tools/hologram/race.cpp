@@ -11,7 +11,7 @@ namespace hologram::tool {
 namespace {
 
 // Worker threads stay a while with whom they worked for last, and so do caches.
-constexpr auto kHandOver = std::chrono::milliseconds(2);
+constexpr auto kHandOver = std::chrono::milliseconds(10);
 constexpr double kWarm = 1e-2;  // seconds: programs that are run often are compiled
 constexpr double kLong = 3e-2;  // seconds: what was in caches before does not count
 constexpr int kMostTimes = 100'000;

@@ -3,6 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "libraries/packed/kernels.cpp"
 #include <hwy/foreach_target.h>
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -36,10 +37,13 @@ constexpr int64_t kStripe = (16384 >> (kHeight - 1)) / sizeof(T);
 
 // A slice of terms for kHeight rows of d, kWide columns wide, block after block.
 template <class T, int64_t kHeight>
-void rectangle(const T* a, const T* b, int64_t terms, bool add, T* d, int64_t ldd) {
+void rectangle(const T* a, const T* b, int64_t term, int64_t terms, bool add, T* d, int64_t ldd) {
   constexpr Tag<T> tag;
-  constexpr int64_t term = kWide<T>;
   HWY_ALIGN T totals[kHeight * kWide<T>];
+#pragma GCC unroll 14
+  for (int64_t r = 0; r < kHeight; r++)
+#pragma GCC unroll 2
+    for (int64_t v = 0; v < kVectors; v++) hwy::Prefetch(d + r * ldd + v * kLanes<T>);
   for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
     const int64_t end = std::min(first + kTermsOfBlock, terms);
     hn::Vec<Tag<T>> sums[kHeight][kVectors];
@@ -85,14 +89,10 @@ HWY_INLINE hn::Vec<D> load_blocks(D tag, const T* from, int64_t apart) {
   }
 }
 
-// Of four rows and those behind them, as many as a vector has lanes, four neighbours each: as four
-// rows of so many neighbours. Of f64, two.
-template <class T>
-HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
+// Squares of 128 bits in each block of vectors, their rows and columns exchanged.
+template <class T, class In>
+HWY_INLINE void turn_squares(const In& in, T* to, int64_t to_row) {
   constexpr Tag<T> tag;
-  constexpr int64_t kSquare = 16 / sizeof(T);
-  const auto in = [&](int64_t r)
-                      HWY_ATTR { return load_blocks(tag, from + r * row, kSquare * row); };
   const auto out = [&](int64_t r, auto v) HWY_ATTR { hn::StoreU(v, tag, to + r * to_row); };
   if constexpr (sizeof(T) == 8) {
     const auto x = in(0), y = in(1);
@@ -108,6 +108,55 @@ HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
     out(3, hn::InterleaveUpper(tag, xz2, yw2));
   }
 }
+
+// Of four rows and those behind them, as many as a vector has lanes, four neighbours each: as four
+// rows of so many neighbours. Of f64, two.
+template <class T>
+HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
+  constexpr int64_t kSquare = 16 / sizeof(T);
+  turn_squares(
+      [&](int64_t r) HWY_ATTR { return load_blocks(Tag<T>(), from + r * row, kSquare * row); }, to,
+      to_row);
+}
+
+#if HWY_TARGET == HWY_AVX3
+
+// The blocks of four vectors, exchanged in the same way.
+HWY_INLINE void turn_blocks(hn::Vec<Tag<float>> (&v)[4]) {
+  const __m512 low0 = _mm512_shuffle_f32x4(v[0].raw, v[1].raw, 0x44);
+  const __m512 low1 = _mm512_shuffle_f32x4(v[2].raw, v[3].raw, 0x44);
+  const __m512 high0 = _mm512_shuffle_f32x4(v[0].raw, v[1].raw, 0xEE);
+  const __m512 high1 = _mm512_shuffle_f32x4(v[2].raw, v[3].raw, 0xEE);
+  v[0].raw = _mm512_shuffle_f32x4(low0, low1, 0x88);
+  v[1].raw = _mm512_shuffle_f32x4(low0, low1, 0xDD);
+  v[2].raw = _mm512_shuffle_f32x4(high0, high1, 0x88);
+  v[3].raw = _mm512_shuffle_f32x4(high0, high1, 0xDD);
+}
+
+// As many rows as a vector has lanes, and as many neighbours: each is read at once, since rows that
+// are a power of two apart drive each other out of the nearest cache.
+template <class T>
+HWY_INLINE void turn_lines(const T* from, int64_t row, T* to, int64_t to_row) {
+  constexpr int64_t kSquare = 16 / sizeof(T);
+  const hn::Repartition<float, Tag<T>> as_floats;
+  hn::Vec<Tag<float>> blocks[kSquare][4];
+#pragma GCC unroll 4
+  for (int64_t r = 0; r < kSquare; r++) {
+#pragma GCC unroll 4
+    for (int64_t b = 0; b < 4; b++) {
+      const T* const at = from + (r + kSquare * b) * row;
+      hwy::Prefetch(at + 2 * kLanes<T>);
+      blocks[r][b] = hn::BitCast(as_floats, hn::LoadU(Tag<T>(), at));
+    }
+    turn_blocks(blocks[r]);
+  }
+#pragma GCC unroll 4
+  for (int64_t b = 0; b < 4; b++)
+    turn_squares([&](int64_t r) HWY_ATTR { return hn::BitCast(Tag<T>(), blocks[r][b]); },
+                 to + b * kSquare * to_row, to_row);
+}
+
+#endif
 
 // A few vectors: a call would take longer.
 template <class T>
@@ -134,9 +183,15 @@ void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_
   }
   constexpr int64_t kSquare = 16 / sizeof(T);
   const int64_t down = rows - rows % kSquare, across = columns - columns % kLanes<T>;
-  for (int64_t j = 0; j < across; j += kLanes<T>)
-    for (int64_t i = 0; i < down; i += kSquare)
+  for (int64_t j = 0; j < across; j += kLanes<T>) {
+    int64_t i = 0;
+#if HWY_TARGET == HWY_AVX3
+    for (; i + kLanes<T> <= down; i += kLanes<T>)
+      turn_lines(from + j * from_row + i, from_row, to + i * to_row + j, to_row);
+#endif
+    for (; i < down; i += kSquare)
       turn(from + j * from_row + i, from_row, to + i * to_row + j, to_row);
+  }
   for (int64_t j = 0; j < columns; j++)
     for (int64_t i = j < across ? down : 0; i < rows; i++)
       to[i * to_row + j] = from[j * from_row + i];
@@ -234,8 +289,8 @@ void multiply_rows(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_
 }
 
 template <class T>
-void multiply(const T* a, const T* b, int64_t terms, int64_t rows, int64_t columns, bool add, T* d,
-              int64_t ldd) {
+void multiply(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
+              bool add, T* d, int64_t ldd) {
   struct Height {
     int64_t rows;
     decltype(&rectangle<T, 1>) run;
@@ -246,7 +301,7 @@ void multiply(const T* a, const T* b, int64_t terms, int64_t rows, int64_t colum
   static_assert(kRowsApart <= kMostApart);
   HWY_ALIGN T edge[kRows * kWide<T>];
   for (int64_t column = 0; column < columns; column += kWide<T>) {
-    const T* const y = b + column * terms;
+    const T* const y = b.first + column / kWide<T> * b.apart;
     const int64_t there = std::min(kWide<T>, columns - column);
     const Height* height = kHeights;
     for (int64_t row = 0; row < rows; row += height->rows) {
@@ -254,12 +309,12 @@ void multiply(const T* a, const T* b, int64_t terms, int64_t rows, int64_t colum
       const T* const x = a + row;
       T* const to = d + row * ldd + column;
       if (there == kWide<T>) {
-        height->run(x, y, terms, add, to, ldd);
+        height->run(x, y, b.term, terms, add, to, ldd);
         continue;
       }
       for (int64_t r = 0; r < height->rows && add; r++)
         copy_row(to + r * ldd, there, edge + r * kWide<T>);
-      height->run(x, y, terms, add, edge, kWide<T>);
+      height->run(x, y, b.term, terms, add, edge, kWide<T>);
       for (int64_t r = 0; r < height->rows; r++) copy_row(edge + r * kWide<T>, there, to + r * ldd);
     }
   }

@@ -27,6 +27,7 @@ constexpr int64_t kLeastAcross = 4, kCopied = 4;    // panels
 constexpr int64_t kPartsOfAThread = 24;
 constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
 constexpr double kBytesOfBWorthAThread = 1 << 18;
+constexpr int64_t kBytesOfBInPlace = 1 << 19;  // that a copy does not pay for
 constexpr int64_t kBytesOfBNearby = 1 << 20;  // of a cache that each core has
 
 // Whether each core has a cache for such panels. Where it has none, and they come from further off
@@ -168,6 +169,8 @@ class Plan : public HostPlan {
         slices_(parts(desc.k, kSlice)),
         row_panels_(parts(desc.m, kernels_.rows)),
         column_panels_(parts(desc.n, kernels_.columns)),
+        copies_b_(desc.transpose_b || desc.n % kernels_.columns != 0 ||
+                  desc.k * desc.ldb * static_cast<int64_t>(sizeof(T)) > kBytesOfBInPlace),
         room_(column_panels_ * kernels_.columns *
               std::min(kSlice, parts(desc.k, kTermsOfBlock) * kTermsOfBlock)),
         rooms_(std::max(std::min(slices_, kSlicesAtOnce),
@@ -284,6 +287,7 @@ class Plan : public HostPlan {
   }
 
   void copy_columns(const Matrices& x, int64_t slice, int64_t panel, int64_t count, T* room) const {
+    if (!copies_b_) return;
     const GemmDesc& g = desc_;
     const int64_t wide = kernels_.columns, first = slice * kSlice, terms = terms_of(slice);
     for (int64_t column = panel * wide; column < (panel + count) * wide; column += wide) {
@@ -303,14 +307,18 @@ class Plan : public HostPlan {
     alignas(64) T a[kSlice * kMostApart];
     kernels_.copy(g.transpose_a ? x.a + first * g.lda + row : x.a + row * g.lda + first, g.lda,
                   !g.transpose_a, terms, std::min(kernels_.apart, g.m - row), a, kernels_.apart);
-    kernels_.multiply(a, room + column * terms, terms, std::min(kernels_.rows, g.m - row),
-                      std::min(count * kernels_.columns, g.n - column), slice > 0,
-                      x.d + row * g.ldd + column, g.ldd);
+    const int64_t wide = kernels_.columns;
+    const Panels<T> b = copies_b_ ? Panels<T>{room + column * terms, wide, wide * terms}
+                                  : Panels<T>{x.b + first * g.ldb + column, g.ldb, wide};
+    kernels_.multiply(a, b, terms, std::min(kernels_.rows, g.m - row),
+                      std::min(count * wide, g.n - column), slice > 0, x.d + row * g.ldd + column,
+                      g.ldd);
   }
 
   const Kernels<T>& kernels_;
   const GemmDesc desc_;
   const int64_t slices_, row_panels_, column_panels_;
+  const bool copies_b_;  // into room
   const int64_t room_;   // elements of the panels of a slice of b
   const int64_t rooms_;  // slices that are there at a time, of one matrix or of several
 };

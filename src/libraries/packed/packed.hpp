@@ -3,7 +3,8 @@
 // last, of sums of kTermsOfBlock terms, each a chain of fused multiply-adds.
 //
 // A slice of terms of both matrices is copied first, by panels: rows as many as a rectangle of d is
-// high, columns as many as it is wide. Then the rectangles are computed, each in registers.
+// high, columns as many as it is wide. Then the rectangles are computed, each in registers. A small
+// matrix b is read where it lies.
 #pragma once
 
 #include "libraries/accumulation.hpp"
@@ -15,6 +16,14 @@ namespace hologram::libraries::packed {
 inline constexpr int64_t kMostApart = 16;
 inline constexpr int64_t kFewRows = 3;  // that read the other matrix where it lies
 
+// Terms of as many columns of b as a rectangle has: a term of one panel lies so many elements behind
+// the one before, the first of the next panel so many behind the first of this.
+template <class T>
+struct Panels {
+  const T* first;
+  int64_t term, apart;
+};
+
 // For one type and the best vector instructions of this processor.
 template <class T>
 struct Kernels {
@@ -25,10 +34,10 @@ struct Kernels {
   // from[j * ld + i].
   void (*copy)(const T* from, int64_t ld, bool transposed, int64_t rows, int64_t columns, T* to,
                int64_t ld_to);
-  // Adds so many terms to a rectangle's height of rows of d, or sets them. b's panels are as long;
-  // that of the last columns has something behind them.
-  void (*multiply)(const T* a, const T* b, int64_t terms, int64_t rows, int64_t columns, bool add,
-                   T* d, int64_t ldd);
+  // Adds so many terms to a rectangle's height of rows of d, or sets them. b's panel of the last
+  // columns has something behind them.
+  void (*multiply)(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
+                   bool add, T* d, int64_t ldd);
   // All terms of up to kFewRows rows of d: a and b as they lie, a's elements so far apart.
   void (*multiply_rows)(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb,
                         int64_t terms, int64_t rows, int64_t columns, T* d, int64_t ldd);

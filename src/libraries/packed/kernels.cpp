@@ -2,8 +2,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "libraries/packed/kernels.cpp"
-#include <hwy/foreach_target.h>
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -114,9 +114,9 @@ HWY_INLINE void turn_squares(const In& in, T* to, int64_t to_row) {
 template <class T>
 HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
   constexpr int64_t kSquare = 16 / sizeof(T);
-  turn_squares(
-      [&](int64_t r) HWY_ATTR { return load_blocks(Tag<T>(), from + r * row, kSquare * row); }, to,
-      to_row);
+  turn_squares([&](int64_t r)
+                   HWY_ATTR { return load_blocks(Tag<T>(), from + r * row, kSquare * row); },
+               to, to_row);
 }
 
 #if HWY_TARGET == HWY_AVX3

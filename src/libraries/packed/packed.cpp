@@ -28,7 +28,7 @@ constexpr int64_t kPartsOfAThread = 24;
 constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
 constexpr double kBytesOfBWorthAThread = 1 << 18;
 constexpr int64_t kBytesOfBInPlace = 1 << 19;  // that a copy does not pay for
-constexpr int64_t kBytesOfBNearby = 1 << 20;  // of a cache that each core has
+constexpr int64_t kBytesOfBNearby = 1 << 20;   // of a cache that each core has
 
 // Whether each core has a cache for such panels. Where it has none, and they come from further off
 // anyhow, the fewer runs of panels there are, the fewer copies are made of the rows of a.
@@ -158,8 +158,9 @@ class Share {
 };
 
 // The terms of d are taken by slices. Of a slice, all columns of b are copied by panels into the
-// workspace; then rectangles of d, so wide that the panels of b stay in a cache, have theirs added,
-// for which a thread copies the rows of a that it needs.
+// workspace; then rectangles of d, so wide that the panels of b stay in a cache, have theirs added.
+// Rows of a that several rectangles have in common are copied into it, too; others by who needs
+// them.
 template <class T>
 class Plan : public HostPlan {
  public:
@@ -171,8 +172,9 @@ class Plan : public HostPlan {
         column_panels_(parts(desc.n, kernels_.columns)),
         copies_b_(desc.transpose_b || desc.n % kernels_.columns != 0 ||
                   desc.k * desc.ldb * static_cast<int64_t>(sizeof(T)) > kBytesOfBInPlace),
-        room_(column_panels_ * kernels_.columns *
-              std::min(kSlice, parts(desc.k, kTermsOfBlock) * kTermsOfBlock)),
+        copies_a_(column_panels_ > 0 && column_panels_ > panels_across(1)),
+        room_of_b_(column_panels_ * kernels_.columns * longest_slice()),
+        room_(room_of_b_ + (copies_a_ ? row_panels_ * kernels_.apart * longest_slice() : 0)),
         rooms_(std::max(std::min(slices_, kSlicesAtOnce),
                         std::min(desc.batch, kRoom / std::max<int64_t>(bytes_of_room(), 1)))) {}
 
@@ -222,6 +224,9 @@ class Plan : public HostPlan {
 
   int64_t bytes_of_room() const { return room_ * static_cast<int64_t>(sizeof(T)); }
   int64_t terms_of(int64_t slice) const { return std::min(kSlice, desc_.k - slice * kSlice); }
+  int64_t longest_slice() const {
+    return std::min(kSlice, parts(desc_.k, kTermsOfBlock) * kTermsOfBlock);
+  }
   // Panels that a thread goes over at a time, of so many.
   int64_t panels_across(int64_t threads) const {
     constexpr int64_t kNear = kBytesAcross / (kSlice * static_cast<int64_t>(sizeof(T)));
@@ -243,6 +248,8 @@ class Plan : public HostPlan {
     const int64_t across = panels_across(1);
     for (int64_t slice = 0; slice < slices_; slice++) {
       copy_columns(x, slice, 0, column_panels_, room);
+      for (int64_t row = 0; row < row_panels_ && copies_a_; row++)
+        copy_rows(x, slice, row, room_of_rows(room, row));
       for (int64_t panel = 0; panel < column_panels_; panel += across)
         for (int64_t row = 0; row < row_panels_; row++)
           multiply(x, slice, row, panel, std::min(across, column_panels_ - panel), room);
@@ -253,7 +260,8 @@ class Plan : public HostPlan {
   // last ones of a slice.
   void by_several(const Matrices& x, T* rooms, core::Threads& threads, int count) const {
     const int64_t across = panels_across(count), copied = std::min<int64_t>(across, kCopied);
-    const int64_t copies = parts(column_panels_, copied);
+    const int64_t copies_of_b = parts(column_panels_, copied);
+    const int64_t copies = copies_of_b + (copies_a_ ? row_panels_ : 0);
     const int64_t products = parts(column_panels_, across) * row_panels_;
     std::deque<Share> copying, multiplying;
     for (int64_t slice = 0; slice < slices_; slice++) {
@@ -267,6 +275,10 @@ class Plan : public HostPlan {
     const auto copy = [&](int64_t worker, int64_t slice) {
       of(copying, slice).work(worker, [&](int64_t i) {
         if (slice >= rooms_) of(multiplying, slice - rooms_).wait();
+        if (i >= copies_of_b) {
+          const int64_t row = i - copies_of_b;
+          return copy_rows(x, slice, row, room_of_rows(room(slice), row));
+        }
         copy_columns(x, slice, i * copied, std::min(copied, column_panels_ - i * copied),
                      room(slice));
       });
@@ -299,15 +311,26 @@ class Plan : public HostPlan {
     }
   }
 
-  void multiply(const Matrices& x, int64_t slice, int64_t row_panel, int64_t panel, int64_t count,
-                const T* room) const {
+  void copy_rows(const Matrices& x, int64_t slice, int64_t row_panel, T* to) const {
     const GemmDesc& g = desc_;
-    const int64_t first = slice * kSlice, terms = terms_of(slice);
-    const int64_t row = row_panel * kernels_.rows, column = panel * kernels_.columns;
-    alignas(64) T a[kSlice * kMostApart];
+    const int64_t first = slice * kSlice, row = row_panel * kernels_.rows;
     kernels_.copy(g.transpose_a ? x.a + first * g.lda + row : x.a + row * g.lda + first, g.lda,
-                  !g.transpose_a, terms, std::min(kernels_.apart, g.m - row), a, kernels_.apart);
-    const int64_t wide = kernels_.columns;
+                  !g.transpose_a, terms_of(slice), std::min(kernels_.apart, g.m - row), to,
+                  kernels_.apart);
+  }
+
+  T* room_of_rows(T* room, int64_t row_panel) const {
+    return room + room_of_b_ + row_panel * kernels_.apart * longest_slice();
+  }
+
+  void multiply(const Matrices& x, int64_t slice, int64_t row_panel, int64_t panel, int64_t count,
+                T* room) const {
+    const GemmDesc& g = desc_;
+    const int64_t first = slice * kSlice, terms = terms_of(slice), wide = kernels_.columns;
+    const int64_t row = row_panel * kernels_.rows, column = panel * wide;
+    alignas(64) T copy[kSlice * kMostApart];
+    T* const a = copies_a_ ? room_of_rows(room, row_panel) : copy;
+    if (!copies_a_) copy_rows(x, slice, row_panel, a);
     const Panels<T> b = copies_b_ ? Panels<T>{room + column * terms, wide, wide * terms}
                                   : Panels<T>{x.b + first * g.ldb + column, g.ldb, wide};
     kernels_.multiply(a, b, terms, std::min(kernels_.rows, g.m - row),
@@ -318,9 +341,9 @@ class Plan : public HostPlan {
   const Kernels<T>& kernels_;
   const GemmDesc desc_;
   const int64_t slices_, row_panels_, column_panels_;
-  const bool copies_b_;  // into room
-  const int64_t room_;   // elements of the panels of a slice of b
-  const int64_t rooms_;  // slices that are there at a time, of one matrix or of several
+  const bool copies_b_, copies_a_;  // into room; rows of a that are used once need none
+  const int64_t room_of_b_, room_;  // elements of the panels of a slice; with those of a
+  const int64_t rooms_;             // slices that are there at a time, of one matrix or of several
 };
 
 }  // namespace

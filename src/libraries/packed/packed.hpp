@@ -16,8 +16,8 @@ namespace hologram::libraries::packed {
 inline constexpr int64_t kMostApart = 16;
 inline constexpr int64_t kFewRows = 3;  // that read the other matrix where it lies
 
-// Terms of as many columns of b as a rectangle has: a term of one panel lies so many elements behind
-// the one before, the first of the next panel so many behind the first of this.
+// Terms of as many columns of b as a rectangle has: a term of one panel lies so many elements
+// behind the one before, the first of the next panel so many behind the first of this.
 template <class T>
 struct Panels {
   const T* first;

@@ -286,7 +286,7 @@ void Compiler::announce(const Address& first, uint32_t elements, int32_t lines_a
 // what is calculated between the first time and the last is when the next row can come.
 int32_t Compiler::lines_ahead_of(const Region& r) const {
   constexpr uint32_t kFunction = 8, kLong = 2;
-  constexpr int32_t kOfNextRow = 64;
+  constexpr int32_t kOfNextRow = 40;
   uint32_t work = 0, loads = 0;
   bool loops = false;
   for (uint32_t at = r.begin; at < r.end; at++) {

@@ -286,7 +286,6 @@ void Compiler::announce(const Address& first, uint32_t elements, int32_t lines_a
 // what is calculated between the first time and the last is when the next row can come.
 int32_t Compiler::lines_ahead_of(const Region& r) const {
   constexpr uint32_t kFunction = 8, kLong = 2;
-  constexpr int32_t kOfNextRow = 40;
   uint32_t work = 0, loads = 0;
   bool loops = false;
   for (uint32_t at = r.begin; at < r.end; at++) {
@@ -300,7 +299,7 @@ int32_t Compiler::lines_ahead_of(const Region& r) const {
   if (work < kLong * loads) return 0;
   if (!loops) return kLinesAhead;
   const bool between = analysis_.grouped && r.begin > 0 && r.end < module_.body.insts.size();
-  return between ? kOfNextRow : 0;
+  return between ? target_.lines_of_next_row() : 0;
 }
 
 // The vectors of a chunk, and on to `done`, where a launch writes more than caches hold. A buffer

@@ -424,17 +424,26 @@ const RowKernels* all() {
        {&by_many<true>, &by_many<true>},
        {&by_many<true>, &far_products<kManyLanes>}},
   };
-#else
-  static constexpr RowKernels kAll = {
-      {{&by_few<false>, &by_few<false, 2048>},
-       {&by_few<true>, &by_few<true>},
-       {&by_vector_of_few<1024>, &by_vector_of_few<4096>}},
-      {{&by_many<false, 1024>, &by_many<false>},
-       {&by_many<true>, &by_many<true>},
-       {&by_vector_of_many<1024>, &by_vector_of_many<4096>}},
-  };
-#endif
   return &kAll;
+#else
+  // Sums alone leave Intel's processors no room for announcements.
+  static const bool is_amd = __builtin_cpu_is("amd") > 0;
+  static constexpr RowKernels::Reach kVectorOfFew = {&by_vector_of_few<1024>,
+                                                     &by_vector_of_few<4096>},
+                                     kVectorOfMany = {&by_vector_of_many<1024>,
+                                                      &by_vector_of_many<4096>},
+                                     kFewProducts = {&by_few<true>, &by_few<true>},
+                                     kManyProducts = {&by_many<true>, &by_many<true>};
+  static constexpr RowKernels kAnnounced = {
+      {{&by_few<false>, &by_few<false, 2048>}, kFewProducts, kVectorOfFew},
+      {{&by_many<false, 1024>, &by_many<false>}, kManyProducts, kVectorOfMany},
+  };
+  static constexpr RowKernels kOthers = {
+      {{&by_few<false>, &by_few<false>}, kFewProducts, kVectorOfFew},
+      {{&by_many<false>, &by_many<false>}, kManyProducts, kVectorOfMany},
+  };
+  return is_amd ? &kAnnounced : &kOthers;
+#endif
 }
 
 #else

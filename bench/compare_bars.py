@@ -60,6 +60,7 @@ BARS = [
     Bar("oneDNN", ("conv2d", "conv2d-1x1", "conv2d-depthwise", "conv2d-stride2"), (), ("oneDNN",), 0.93),
 ]
 BUSY = Bar("oneDNN, beside a busy process", ("matmul",), (), ("oneDNN", "oneDNN cut"), 0.9)
+FILTER = 1  # the bilateral filter beside OpenCV's
 # Microseconds at most.
 LIMITS = {
     "executor_us": ("the first Executor of the CPU", 5000),

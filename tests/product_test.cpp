@@ -88,26 +88,33 @@ struct Types {
 };
 
 // The kernels of the processor, with as many terms as several slices have, batches of which not all
-// are copied at once, and a few rows, for which b is not copied.
+// are copied at once, matrices b that are copied and that are not, rows of a that several
+// rectangles have in common, and a few rows.
 TEST(Product, KernelsHaveTheBitsOfTheProgram) {
   const auto one = cpu(1), two = cpu(2);
   std::mt19937 random(2);
   for (const DType type : {DType::F32, DType::F64}) {
     const Types types{type, type, type};
     std::vector<hal::GemmDesc> all;
-    all.reserve(66);
+    all.reserve(70);
     for (int round = 0; round < 60; round++) all.push_back(random_desc(types, random));
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{7, 64, 300},
                                   {1, 32, 65},
                                   {1, 777, 600},
                                   {3, 290, 270},
-                                  {2, 5, 40}})
+                                  {2, 5, 40},
+                                  {40, 400, 700},
+                                  {30, 1100, 70},
+                                  {30, 1100, 200}})
       all.push_back(describe(types, m, n, k));
     hal::GemmDesc& many = all.emplace_back(describe(types, 130, 130, 300));
     many.batch = 30;
     many.stride_a = 0;
     many.stride_b = 130 * 300;
     many.stride_d = 130 * 130;
+    hal::GemmDesc& turned = all.emplace_back(many);
+    turned.transpose_b = true;
+    turned.ldb = 300;
     for (const hal::GemmDesc& desc : all) {
       SCOPED_TRACE(text(desc));
       if (const auto refusal = libraries::packed::refuses(desc)) GTEST_SKIP() << refusal->reason;

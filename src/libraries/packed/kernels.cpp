@@ -301,20 +301,21 @@ void multiply(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64
   static_assert(kRowsApart <= kMostApart);
   HWY_ALIGN T edge[kRows * kWide<T>];
   for (int64_t column = 0; column < columns; column += kWide<T>) {
-    const T* const y = b.first + column / kWide<T> * b.apart;
     const int64_t there = std::min(kWide<T>, columns - column);
+    const bool whole = there == kWide<T>;
+    const T* const y = whole ? b.first + column / kWide<T> * b.apart : b.rest;
     const Height* height = kHeights;
     for (int64_t row = 0; row < rows; row += height->rows) {
       while (height->rows > rows - row) height++;
       const T* const x = a + row;
       T* const to = d + row * ldd + column;
-      if (there == kWide<T>) {
+      if (whole) {
         height->run(x, y, b.term, terms, add, to, ldd);
         continue;
       }
       for (int64_t r = 0; r < height->rows && add; r++)
         copy_row(to + r * ldd, there, edge + r * kWide<T>);
-      height->run(x, y, b.term, terms, add, edge, kWide<T>);
+      height->run(x, y, kWide<T>, terms, add, edge, kWide<T>);
       for (int64_t r = 0; r < height->rows; r++) copy_row(edge + r * kWide<T>, there, to + r * ldd);
     }
   }

@@ -170,10 +170,13 @@ class Plan : public HostPlan {
         slices_(parts(desc.k, kSlice)),
         row_panels_(parts(desc.m, kernels_.rows)),
         column_panels_(parts(desc.n, kernels_.columns)),
-        copies_b_(desc.transpose_b || desc.n % kernels_.columns != 0 ||
+        copies_b_(desc.transpose_b ||
                   desc.k * desc.ldb * static_cast<int64_t>(sizeof(T)) > kBytesOfBInPlace),
         copies_a_(column_panels_ > 0 && column_panels_ > panels_across(1)),
-        room_of_b_(column_panels_ * kernels_.columns * longest_slice()),
+        room_of_b_((copies_b_    ? column_panels_
+                    : has_rest() ? 1
+                                 : 0) *
+                   kernels_.columns * longest_slice()),
         room_(room_of_b_ + (copies_a_ ? row_panels_ * kernels_.apart * longest_slice() : 0)),
         rooms_(std::max(std::min(slices_, kSlicesAtOnce),
                         std::min(desc.batch, kRoom / std::max<int64_t>(bytes_of_room(), 1)))) {}
@@ -191,7 +194,8 @@ class Plan : public HostPlan {
     if (workspace.size < this->workspace())
       throw core::error(core::Text::InternalError, "a product lacks its workspace");
     if (g.k == 0) return clear(g, data[2]);
-    T* const room = reinterpret_cast<T*>(workspace.buffer->host() + workspace.offset);
+    T* const room =
+        room_ == 0 ? nullptr : reinterpret_cast<T*>(workspace.buffer->host() + workspace.offset);
     const auto matrix = [&](int64_t z) {
       return Matrices{data[0] + z * g.stride_a, data[1] + z * g.stride_b, data[2] + z * g.stride_d};
     };
@@ -224,6 +228,7 @@ class Plan : public HostPlan {
 
   int64_t bytes_of_room() const { return room_ * static_cast<int64_t>(sizeof(T)); }
   int64_t terms_of(int64_t slice) const { return std::min(kSlice, desc_.k - slice * kSlice); }
+  bool has_rest() const { return desc_.n % kernels_.columns != 0; }
   int64_t longest_slice() const {
     return std::min(kSlice, parts(desc_.k, kTermsOfBlock) * kTermsOfBlock);
   }
@@ -298,17 +303,25 @@ class Plan : public HostPlan {
     });
   }
 
+  // Of a matrix that is read in place, what its last columns have in place of a panel.
   void copy_columns(const Matrices& x, int64_t slice, int64_t panel, int64_t count, T* room) const {
-    if (!copies_b_) return;
+    const int64_t end = panel + count;
+    if (copies_b_)
+      for (; panel < end; panel++) copy_panel(x, slice, panel, panel_of(room, slice, panel));
+    else if (end == column_panels_ && has_rest()) copy_panel(x, slice, end - 1, room);
+  }
+
+  void copy_panel(const Matrices& x, int64_t slice, int64_t panel, T* to) const {
     const GemmDesc& g = desc_;
     const int64_t wide = kernels_.columns, first = slice * kSlice, terms = terms_of(slice);
-    for (int64_t column = panel * wide; column < (panel + count) * wide; column += wide) {
-      const int64_t columns = std::min(wide, g.n - column);
-      T* const to = room + column * terms;
-      if (columns < wide) std::fill_n(to, terms * wide, T{0});
-      kernels_.copy(g.transpose_b ? x.b + column * g.ldb + first : x.b + first * g.ldb + column,
-                    g.ldb, g.transpose_b, terms, columns, to, wide);
-    }
+    const int64_t column = panel * wide, columns = std::min(wide, g.n - column);
+    if (columns < wide) std::fill_n(to, terms * wide, T{0});
+    kernels_.copy(g.transpose_b ? x.b + column * g.ldb + first : x.b + first * g.ldb + column,
+                  g.ldb, g.transpose_b, terms, columns, to, wide);
+  }
+
+  T* panel_of(T* room, int64_t slice, int64_t panel) const {
+    return room + panel * kernels_.columns * terms_of(slice);
   }
 
   void copy_rows(const Matrices& x, int64_t slice, int64_t row_panel, T* to) const {
@@ -331,8 +344,10 @@ class Plan : public HostPlan {
     alignas(64) T copy[kSlice * kMostApart];
     T* const a = copies_a_ ? room_of_rows(room, row_panel) : copy;
     if (!copies_a_) copy_rows(x, slice, row_panel, a);
-    const Panels<T> b = copies_b_ ? Panels<T>{room + column * terms, wide, wide * terms}
-                                  : Panels<T>{x.b + first * g.ldb + column, g.ldb, wide};
+    const T* const rest = panel_of(room, slice, column_panels_ - 1);
+    const Panels<T> b = copies_b_
+                            ? Panels<T>{panel_of(room, slice, panel), wide, wide * terms, rest}
+                            : Panels<T>{x.b + first * g.ldb + column, g.ldb, wide, room};
     kernels_.multiply(a, b, terms, std::min(kernels_.rows, g.m - row),
                       std::min(count * wide, g.n - column), slice > 0, x.d + row * g.ldd + column,
                       g.ldd);

@@ -17,11 +17,13 @@ inline constexpr int64_t kMostApart = 16;
 inline constexpr int64_t kFewRows = 3;  // that read the other matrix where it lies
 
 // Terms of as many columns of b as a rectangle has: a term of one panel lies so many elements
-// behind the one before, the first of the next panel so many behind the first of this.
+// behind the one before, the first of the next panel so many behind the first of this. Columns that
+// are fewer than a rectangle's have a panel of their own, of as many.
 template <class T>
 struct Panels {
   const T* first;
   int64_t term, apart;
+  const T* rest;
 };
 
 // For one type and the best vector instructions of this processor.
@@ -34,8 +36,7 @@ struct Kernels {
   // from[j * ld + i].
   void (*copy)(const T* from, int64_t ld, bool transposed, int64_t rows, int64_t columns, T* to,
                int64_t ld_to);
-  // Adds so many terms to a rectangle's height of rows of d, or sets them. b's panel of the last
-  // columns has something behind them.
+  // Adds so many terms to a rectangle's height of rows of d, or sets them.
   void (*multiply)(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
                    bool add, T* d, int64_t ldd);
   // All terms of up to kFewRows rows of d: a and b as they lie, a's elements so far apart.

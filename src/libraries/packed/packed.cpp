@@ -27,8 +27,10 @@ constexpr int64_t kLeastAcross = 4, kCopied = 4;    // panels
 constexpr int64_t kPartsOfAThread = 24;
 constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
 constexpr double kBytesOfBWorthAThread = 1 << 18;
-constexpr int64_t kBytesOfBInPlace = 1 << 19;  // that a copy does not pay for
-constexpr int64_t kBytesOfBNearby = 1 << 20;   // of a cache that each core has
+// Of a matrix b that a copy does not pay for, and of its rows: those of rows further apart would
+// share a few places of the nearest cache.
+constexpr int64_t kBytesOfBInPlace = 1 << 19, kBytesOfRowInPlace = 1 << 11;
+constexpr int64_t kBytesOfBNearby = 1 << 20;  // of a cache that each core has
 
 // Whether each core has a cache for such panels. Where it has none, and they come from further off
 // anyhow, the fewer runs of panels there are, the fewer copies are made of the rows of a.
@@ -170,8 +172,8 @@ class Plan : public HostPlan {
         slices_(parts(desc.k, kSlice)),
         row_panels_(parts(desc.m, kernels_.rows)),
         column_panels_(parts(desc.n, kernels_.columns)),
-        copies_b_(desc.transpose_b ||
-                  desc.k * desc.ldb * static_cast<int64_t>(sizeof(T)) > kBytesOfBInPlace),
+        copies_b_(desc.transpose_b || bytes_of(desc.ldb) > kBytesOfRowInPlace ||
+                  bytes_of(desc.k * desc.ldb) > kBytesOfBInPlace),
         copies_a_(column_panels_ > 0 && column_panels_ > panels_across(1)),
         room_of_b_((copies_b_    ? column_panels_
                     : has_rest() ? 1
@@ -226,7 +228,8 @@ class Plan : public HostPlan {
     T* d;
   };
 
-  int64_t bytes_of_room() const { return room_ * static_cast<int64_t>(sizeof(T)); }
+  static int64_t bytes_of(int64_t elements) { return elements * static_cast<int64_t>(sizeof(T)); }
+  int64_t bytes_of_room() const { return bytes_of(room_); }
   int64_t terms_of(int64_t slice) const { return std::min(kSlice, desc_.k - slice * kSlice); }
   bool has_rest() const { return desc_.n % kernels_.columns != 0; }
   int64_t longest_slice() const {

@@ -296,8 +296,12 @@ void multiply(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64
     decltype(&rectangle<T, 1>) run;
   };
   // From high to low, so that a few calls make up what is left.
-  static constexpr Height kHeights[] = {
-      {kRows, &rectangle<T, kRows>}, {4, &rectangle<T, 4>}, {1, &rectangle<T, 1>}};
+  constexpr int64_t kHalf = kRows > 8 ? 8 : 4;
+  static constexpr Height kHeights[] = {{kRows, &rectangle<T, kRows>},
+                                        {kHalf, &rectangle<T, kHalf>},
+                                        {4, &rectangle<T, 4>},
+                                        {2, &rectangle<T, 2>},
+                                        {1, &rectangle<T, 1>}};
   static_assert(kRowsApart <= kMostApart);
   HWY_ALIGN T edge[kRows * kWide<T>];
   for (int64_t column = 0; column < columns; column += kWide<T>) {

@@ -347,10 +347,9 @@ class Plan : public HostPlan {
     alignas(64) T copy[kSlice * kMostApart];
     T* const a = copies_a_ ? room_of_rows(room, row_panel) : copy;
     if (!copies_a_) copy_rows(x, slice, row_panel, a);
-    const T* const rest = panel_of(room, slice, column_panels_ - 1);
-    const Panels<T> b = copies_b_
-                            ? Panels<T>{panel_of(room, slice, panel), wide, wide * terms, rest}
-                            : Panels<T>{x.b + first * g.ldb + column, g.ldb, wide, room};
+    const Panels<T> b = copies_b_ ? Panels<T>{panel_of(room, slice, panel), wide, wide * terms,
+                                              panel_of(room, slice, column_panels_ - 1)}
+                                  : Panels<T>{x.b + first * g.ldb + column, g.ldb, wide, room};
     kernels_.multiply(a, b, terms, std::min(kernels_.rows, g.m - row),
                       std::min(count * wide, g.n - column), slice > 0, x.d + row * g.ldd + column,
                       g.ldd);

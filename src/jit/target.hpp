@@ -184,9 +184,9 @@ class Target {
   virtual uint32_t vector_bytes(DType /*stored*/) const { return 0; }  // 0: not of this type
   virtual void store_past_caches(DType /*stored*/, const Address& /*to*/,
                                  const Operand& /*value*/) {}
-  // The line there will be read or written soon; it need not be in any buffer.
   // Lines that are announced of the row that a workgroup reads next.
   virtual int32_t lines_of_next_row() const { return 64; }
+  // The line there will be read or written soon; it need not be in any buffer.
   virtual void announce_load(const Address& /*from*/, bool /*far*/) {}
   virtual void announce_store(const Address& /*to*/) {}
   // Elements at base[index], each index an i32 or i64 lane.

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -27,6 +28,12 @@ using Clock = std::chrono::steady_clock;
 // has done with his takes from the ends of others', but leaves the last piece of a thread that is
 // at work to it for a moment, where pieces are so short that their data would take as long to come.
 constexpr Clock::duration kShort = std::chrono::microseconds(5);
+constexpr Clock::duration kLate = std::chrono::microseconds(50);  // for who was woken
+constexpr Clock::duration kLong = std::chrono::microseconds(200);
+constexpr uint32_t kFewHelpers = 4;  // of many, one that is late is not missed
+std::atomic<bool> g_long{false};     // the last loop of them all, which tells what the next will be
+
+void send_workers_off(bool all = false);
 
 // Pieces from `next` on, in one word: their thread takes the first, others take the last.
 class alignas(kLine) Share {
@@ -81,13 +88,22 @@ class Loop {
   uint32_t pieces() const { return pieces_; }
 
   // Does pieces until there are none left.
-  void help(uint32_t thread) noexcept {
+  void help(uint32_t thread, bool caller) noexcept {
     try {
+      bool alone = caller;
+      if (!caller) helped_.store(true, std::memory_order_relaxed);
       const Clock::time_point start = Clock::now();
       Share& own = shares_[thread % count_];
       int done = 0;
-      for (auto p = own.take_first(); p; p = own.take_first(), done++) run(*p);
+      for (auto p = own.take_first(); p; p = own.take_first(), done++) {
+        run(*p);
+        if (!alone) continue;
+        const bool late = Clock::now() > start + kLate;
+        if (late) send_workers_off();
+        alone = !late && !helped_.load(std::memory_order_relaxed);
+      }
       const Clock::time_point now = Clock::now();
+      if (caller) g_long.store(now - start > kLong, std::memory_order_relaxed);
       const Clock::duration each = done > 0 ? (now - start) / done : kShort;
       bool patient = each < kShort;
       while (take_from_others(thread, patient)) {
@@ -138,6 +154,7 @@ class Loop {
   const uint64_t n_;
   const uint32_t count_, pieces_;
   std::array<Share, kShares> shares_;
+  std::atomic<bool> helped_{false};  // by a worker
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
 };
@@ -162,6 +179,13 @@ std::atomic<bool> g_ended{false};
 thread_local Door* t_inside = nullptr;
 thread_local uint32_t t_number = 0;  // of a worker, from 1 on
 
+// The first workers, for callers to send about.
+std::array<Sleeper, 64> g_sleepers;
+
+std::span<const Sleeper> sleepers() {
+  return {g_sleepers.data(), std::min<size_t>(g_begun, g_sleepers.size())};
+}
+
 uint32_t places(uint32_t state) { return (state & ~kOpen) / kPlace; }
 
 void leave(Door& door) {
@@ -177,10 +201,21 @@ void help_if_wanted(Door& door) {
     if (!door.state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) continue;
     t_inside = &door;
     g_alone.store(0, std::memory_order_relaxed);
-    door.loop->help(t_number);
+    door.loop->help(t_number, false);
     leave(door);
     return;
   }
+}
+
+// A system may wake a worker on the processor that its caller is at work on, above all in a virtual
+// machine, where processors that idle look as if they were taken. It would wait there for as long.
+void send_workers_off(bool all) {
+  const int here = processor();
+  if (here == kNoProcessor) return;
+  const std::span<const Sleeper> others = sleepers();
+  for (size_t i = 0; i < others.size(); i++)
+    if (i + 1 != t_number && (all || others[i].asleep.load(std::memory_order_relaxed)))
+      move_from(others[i].thread, here);
 }
 
 void call_workers(uint32_t count) {
@@ -188,10 +223,11 @@ void call_workers(uint32_t count) {
   g_calls.fetch_add(1, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // before it looks for those that sleep
   wake(g_calls, count);
+  // It takes some 30 us where the other processors idle: more than a short loop is worth.
+  if (count <= kFewHelpers && g_long.load(std::memory_order_relaxed)) send_workers_off();
 }
 
-// A system may wake a worker where its caller is at work, and let it wait there for as long. It is
-// let in now and then, and goes elsewhere (work()).
+// Who waits there all the same is let in now and then, and goes elsewhere (work()).
 void let_workers_run() {
   constexpr uint32_t kMany = 4;
   const uint32_t alone = g_alone.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -231,11 +267,16 @@ bool is_worker() { return t_number > 0; }
 
 void work() {
   t_number = ++g_begun;
+  Sleeper* const own = t_number <= g_sleepers.size() ? &g_sleepers[t_number - 1] : nullptr;
+  if (own != nullptr) {
+    own->thread = this_thread();
+    own->asleep = false;
+  }
   while (true) {
     const uint32_t calls = g_calls.load(std::memory_order_acquire);
     if (g_ended.load(std::memory_order_relaxed)) return;
     for (Door& door : g_doors) help_if_wanted(door);
-    wait_while(g_calls, calls);
+    wait_while(g_calls, calls, own);
     const int here = processor();
     if (here != kNoProcessor && here == g_caller_processor.load(std::memory_order_relaxed))
       leave_processor();
@@ -267,12 +308,15 @@ void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_
   door->state.store(kOpen | helpers * kPlace, std::memory_order_release);
   let_workers_run();
   call_workers(helpers);
-  loop.help(t_number);
+  loop.help(t_number, true);
   uint32_t inside = door->state.fetch_and(kInside, std::memory_order_acq_rel) & kInside;
+  bool slept = false;
   while (inside != 0) {
-    wait_while(door->state, inside);
+    slept = wait_while(door->state, inside) || slept;
     inside = door->state.load(std::memory_order_acquire);
   }
+  // A worker woke the caller, maybe where it was at work itself.
+  if (slept && helpers <= kFewHelpers) send_workers_off(true);
   door->taken.store(false, std::memory_order_release);
   loop.rethrow();
 }

@@ -19,10 +19,21 @@ constexpr int kNoProcessor = -1;
 int processor();
 void leave_processor();
 
+// A thread, if others can send it about, and whether it has lain down and not got up yet.
+constexpr int kNoThread = 0;
+struct Sleeper {
+  std::atomic<int> thread{kNoThread};
+  std::atomic<bool> asleep{false};
+};
+int this_thread();
+// If it sleeps or waits for this processor: to another one, if it may run there.
+void move_from(int thread, int processor);
+
 // Tells the processor that the thread turns, waiting for another one.
 void pause();
-// Turns for a moment, then sleeps, as long as the word has this value; may return before.
-void wait_while(const std::atomic<uint32_t>& word, uint32_t value);
+// Turns for a moment, then sleeps, as long as the word has this value; may return before. Whether
+// it has slept.
+bool wait_while(const std::atomic<uint32_t>& word, uint32_t value, Sleeper* who = nullptr);
 // Wakes so many of those who wait, or more.
 void wake(const std::atomic<uint32_t>& word, uint32_t count);
 

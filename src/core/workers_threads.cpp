@@ -2,6 +2,10 @@
 // there is none, and are there until the process ends.
 #include <pthread.h>
 #include <sched.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -94,37 +98,69 @@ int processor() {
 #endif
 }
 
+namespace {
+
+#ifdef __linux__
+// Off this processor, and allowed on it again: the thread stays where it went until there is cause.
+bool send_off(pid_t thread, int processor) {
+  // Two that did so at a time would leave it without the processors of both.
+  static std::mutex moving;
+  const std::unique_lock lock(moving, std::try_to_lock);
+  cpu_set_t all;
+  if (!lock || processor < 0 || processor >= CPU_SETSIZE ||
+      sched_getaffinity(thread, sizeof all, &all) != 0)
+    return false;
+  cpu_set_t others = all;
+  CPU_CLR(static_cast<size_t>(processor), &others);
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(thread, sizeof others, &others) != 0)
+    return false;
+  sched_setaffinity(thread, sizeof all, &all);
+  return true;
+}
+#endif
+
+}  // namespace
+
 void leave_processor() {
 #ifdef __linux__
   using Clock = std::chrono::steady_clock;
   thread_local Clock::time_point t_last;
   const Clock::time_point now = Clock::now();
-  const int here = sched_getcpu();
-  cpu_set_t all;
-  if (here < 0 || now - t_last < std::chrono::milliseconds(1) ||
-      sched_getaffinity(0, sizeof all, &all) != 0)
-    return;
-  t_last = now;
-  cpu_set_t others = all;
-  CPU_CLR(static_cast<size_t>(here), &others);
-  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
-  sched_setaffinity(0, sizeof all, &all);
+  if (now - t_last < std::chrono::milliseconds(1)) return;
+  if (send_off(0, sched_getcpu())) t_last = now;
+#endif
+}
+
+int this_thread() {
+#ifdef __linux__
+  return static_cast<int>(syscall(SYS_gettid));
+#else
+  return kNoThread;
+#endif
+}
+
+void move_from([[maybe_unused]] int thread, [[maybe_unused]] int processor) {
+#ifdef __linux__
+  if (thread != kNoThread) send_off(thread, processor);
 #endif
 }
 
 // To sleep and be woken takes as long as a short loop: what is waited for often comes sooner.
-void wait_while(const std::atomic<uint32_t>& word, uint32_t value) {
+bool wait_while(const std::atomic<uint32_t>& word, uint32_t value, Sleeper* who) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kMoment = std::chrono::microseconds(50);
   constexpr int kTurns = 32;  // between looks at the clock
   const auto end = Clock::now() + kMoment;
   do {
     for (int i = 0; i < kTurns; i++) {
-      if (word.load(std::memory_order_acquire) != value) return;
+      if (word.load(std::memory_order_acquire) != value) return false;
       pause();
     }
   } while (Clock::now() < end);
+  if (who != nullptr) who->asleep.store(true, std::memory_order_seq_cst);
   word.wait(value, std::memory_order_acquire);
+  if (who != nullptr) who->asleep.store(false, std::memory_order_relaxed);
+  return true;
 }
 
 void wake(const std::atomic<uint32_t>& word, uint32_t count) {

@@ -23,10 +23,13 @@ void set_workers(int count, bool may_sleep) {
 
 int processor() { return kNoProcessor; }
 void leave_processor() {}
+int this_thread() { return kNoThread; }
+void move_from(int /*thread*/, int /*processor*/) {}
 void pause() {}
 
-void wait_while(const std::atomic<uint32_t>& word, uint32_t value) {
+bool wait_while(const std::atomic<uint32_t>& word, uint32_t value, Sleeper* /*who*/) {
   wait_while_for(word, value, kForever);
+  return true;
 }
 
 void wait_while_for(const std::atomic<uint32_t>& word, uint32_t value, int64_t nanoseconds) {

@@ -24,7 +24,7 @@ constexpr int64_t kRoom = int64_t{8} << 20;  // for copies of several matrices o
 constexpr int64_t kBytesAcross = int64_t{1} << 20;  // of panels that a thread goes over
 constexpr int64_t kColumnsAcross = 2048;            // where they lie in a cache that cores share
 constexpr int64_t kLeastAcross = 4, kCopied = 4;    // panels
-constexpr int64_t kPartsOfAThread = 24;
+constexpr int64_t kPartsOfAThread = 9;
 constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
 constexpr double kBytesOfBWorthAThread = 1 << 18;
 // Of a matrix b that a copy does not pay for, and of its rows: those of rows further apart would
@@ -269,11 +269,11 @@ class Plan : public HostPlan {
   void by_several(const Matrices& x, T* rooms, core::Threads& threads, int count) const {
     const int64_t across = panels_across(count), copied = std::min<int64_t>(across, kCopied);
     const int64_t copies_of_b = parts(column_panels_, copied);
-    const int64_t copies = copies_of_b + (copies_a_ ? row_panels_ : 0);
     const int64_t products = parts(column_panels_, across) * row_panels_;
-    std::deque<Share> copying, multiplying;
+    std::deque<Share> copying, copying_rows, multiplying;
     for (int64_t slice = 0; slice < slices_; slice++) {
-      copying.emplace_back(copies, count);
+      copying.emplace_back(copies_of_b, count);
+      copying_rows.emplace_back(copies_a_ ? row_panels_ : 0, count);
       multiplying.emplace_back(products, count);
     }
     const auto of = [](std::deque<Share>& shares, int64_t slice) -> Share& {
@@ -283,12 +283,12 @@ class Plan : public HostPlan {
     const auto copy = [&](int64_t worker, int64_t slice) {
       of(copying, slice).work(worker, [&](int64_t i) {
         if (slice >= rooms_) of(multiplying, slice - rooms_).wait();
-        if (i >= copies_of_b) {
-          const int64_t row = i - copies_of_b;
-          return copy_rows(x, slice, row, room_of_rows(room(slice), row));
-        }
         copy_columns(x, slice, i * copied, std::min(copied, column_panels_ - i * copied),
                      room(slice));
+      });
+      of(copying_rows, slice).work(worker, [&](int64_t row) {
+        if (slice >= rooms_) of(multiplying, slice - rooms_).wait();
+        copy_rows(x, slice, row, room_of_rows(room(slice), row));
       });
     };
     workers(threads, count, [&](int64_t worker) {
@@ -297,6 +297,7 @@ class Plan : public HostPlan {
         if (slice + 1 < slices_) copy(worker, slice + 1);
         of(multiplying, slice).work(worker, [&](int64_t i) {
           of(copying, slice).wait();
+          of(copying_rows, slice).wait();
           if (slice > 0) of(multiplying, slice - 1).wait();
           const int64_t panel = i / row_panels_ * across;
           multiply(x, slice, i % row_panels_, panel, std::min(across, column_panels_ - panel),

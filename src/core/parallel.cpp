@@ -295,8 +295,12 @@ Threads::Threads(int count)
 
 void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_t)> body) {
   if (n == 0) return;
-  const uint64_t parts = static_cast<uint64_t>(count_) * 4;
-  const uint64_t size = std::max<uint64_t>(std::max<uint64_t>(grain, 1), (n + parts - 1) / parts);
+  grain = std::max<uint64_t>(grain, 1);
+  // Parts of a long loop may differ much in what they take: a late one is to hold up few.
+  constexpr uint64_t kFew = 4, kMany = 16, kLongLoop = 16;
+  const auto threads = static_cast<uint64_t>(count_);
+  const uint64_t parts = threads * (n / grain < threads * kMany * kLongLoop ? kFew : kMany);
+  const uint64_t size = std::max(grain, (n + parts - 1) / parts);
   if (count_ == 1 || n <= size) return body(0, n);
   if (worker_count() < count_ - 1) want_workers(count_ - 1);
   Door* const door = worker_count() > 0 ? free_door() : nullptr;

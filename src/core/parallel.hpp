@@ -21,9 +21,10 @@ class Threads {
   int count() const { return count_; }
 
   // Calls body(begin, end) for equal parts of [0, n), about `grain` long at least, some four a
-  // thread, so that a busy core does not hold up the rest. A loop over as many parts as the
-  // last one has them done by the same threads, as far as none is held up. The first exception ends
-  // the loop and is rethrown. Runs here and now if one part or one thread is all there is.
+  // thread, of long loops sixteen, so that a busy core does not hold up the rest. A loop over as
+  // many parts as the last one has them done by the same threads, as far as none is held up. The
+  // first exception ends the loop and is rethrown. Runs here and now if one part or one thread is
+  // all there is.
   void run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_t)> body);
 
  private:

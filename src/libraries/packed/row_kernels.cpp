@@ -414,6 +414,9 @@ void far_products(const float* a, int64_t step, const float* x, int64_t step_x, 
 
 #endif
 
+// No cache holds so many elements.
+constexpr int64_t kNoCache = 1 << 22;
+
 const RowKernels* all() {
 #if HWY_TARGET == HWY_AVX2
   static constexpr RowKernels kAll = {
@@ -423,26 +426,35 @@ const RowKernels* all() {
       {{&by_many<false>, &by_many<false>},
        {&by_many<true>, &by_many<true>},
        {&by_many<true>, &far_products<kManyLanes>}},
+      kNoCache,
   };
   return &kAll;
 #else
-  // Sums alone leave Intel's processors no room for announcements.
   static const bool is_amd = __builtin_cpu_is("amd") > 0;
-  static constexpr RowKernels::Reach kVectorOfFew = {&by_vector_of_few<1024>,
-                                                     &by_vector_of_few<4096>},
-                                     kVectorOfMany = {&by_vector_of_many<1024>,
-                                                      &by_vector_of_many<4096>},
-                                     kFewProducts = {&by_few<true>, &by_few<true>},
+  static constexpr RowKernels::Reach kFewProducts = {&by_few<true>, &by_few<true>},
                                      kManyProducts = {&by_many<true>, &by_many<true>};
-  static constexpr RowKernels kAnnounced = {
-      {{&by_few<false>, &by_few<false, 2048>}, kFewProducts, kVectorOfFew},
-      {{&by_many<false, 1024>, &by_many<false>}, kManyProducts, kVectorOfMany},
+  static constexpr RowKernels kAmd = {
+      {{&by_few<false>, &by_few<false, 2048>},
+       kFewProducts,
+       {&by_vector_of_few<1024>, &by_vector_of_few<4096>}},
+      {{&by_many<false, 1024>, &by_many<false>},
+       kManyProducts,
+       {&by_vector_of_many<1024>, &by_vector_of_many<4096>}},
+      kNoCache,
   };
+  // Intel's read what the cache of a core holds sooner without announcements, and sums alone leave
+  // them no room for any.
+  constexpr int64_t kNoCacheOfACore = 1 << 18;
   static constexpr RowKernels kOthers = {
-      {{&by_few<false>, &by_few<false>}, kFewProducts, kVectorOfFew},
-      {{&by_many<false>, &by_many<false>}, kManyProducts, kVectorOfMany},
+      {{&by_few<false>, &by_few<false>},
+       kFewProducts,
+       {&by_vector_of_few<0>, &by_vector_of_few<4096>}},
+      {{&by_many<false>, &by_many<false>},
+       kManyProducts,
+       {&by_vector_of_many<0>, &by_vector_of_many<4096>}},
+      kNoCacheOfACore,
   };
-  return is_amd ? &kAnnounced : &kOthers;
+  return is_amd ? &kAmd : &kOthers;
 #endif
 }
 

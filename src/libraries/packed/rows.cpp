@@ -14,7 +14,6 @@ namespace {
 constexpr int64_t kBytesWorthAThread = 1 << 16;
 // Of large matrices: others may take one of a busy thread.
 constexpr int64_t kBytesOfAPart = 1 << 20;
-constexpr int64_t kElementsOfFarMatrix = 1 << 22;
 
 Rows* kernel_of(const hal::RowsDesc& desc) {
   const RowKernels& all = *row_kernels();
@@ -22,7 +21,7 @@ Rows* kernel_of(const hal::RowsDesc& desc) {
   const RowKernels::Reach& reach = !desc.products     ? lanes.sums
                                    : desc.step_x == 0 ? lanes.by_vector
                                                       : lanes.products;
-  const bool far = desc.batch * desc.rows * desc.length >= kElementsOfFarMatrix;
+  const bool far = desc.batch * desc.rows * desc.length >= all.far;
   return far ? reach.far : reach.near;
 }
 

@@ -15,12 +15,13 @@ using Rows = void(const float* a, int64_t step, const float* x, int64_t step_x, 
 // For the best vector instructions of this processor, by so many lanes.
 struct RowKernels {
   struct Reach {
-    Rows *near, *far;  // of what a cache may hold; of what none does
+    Rows *near, *far;
   };
   struct Lanes {
     Reach sums, products, by_vector;  // by_vector: the same x for all rows, `step_x` is 0
   };
   Lanes few, many;
+  int64_t far;  // elements of a matrix from which on it lies far off
 };
 inline constexpr int64_t kFewLanes = 128, kManyLanes = 256;
 inline constexpr int64_t kRun = 16;  // elements that a lane adds up in one go

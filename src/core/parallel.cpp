@@ -98,9 +98,10 @@ class Loop {
       for (auto p = own.take_first(); p; p = own.take_first(), done++) {
         run(*p);
         if (!alone) continue;
-        const bool late = Clock::now() > start + kLate;
-        if (late) send_workers_off();
-        alone = !late && !helped_.load(std::memory_order_relaxed);
+        alone = !helped_.load(std::memory_order_relaxed);
+        if (!alone || Clock::now() <= start + kLate) continue;
+        send_workers_off();
+        alone = false;
       }
       const Clock::time_point now = Clock::now();
       if (caller) g_long.store(now - start > kLong, std::memory_order_relaxed);
@@ -209,13 +210,17 @@ void help_if_wanted(Door& door) {
 
 // A system may wake a worker on the processor that its caller is at work on, above all in a virtual
 // machine, where processors that idle look as if they were taken. It would wait there for as long.
+// A few are sent off at a time: each costs three calls of the system.
 void send_workers_off(bool all) {
   const int here = processor();
   if (here == kNoProcessor) return;
   const std::span<const Sleeper> others = sleepers();
-  for (size_t i = 0; i < others.size(); i++)
-    if (i + 1 != t_number && (all || others[i].asleep.load(std::memory_order_relaxed)))
-      move_from(others[i].thread, here);
+  uint32_t sent = 0;
+  for (size_t i = 0; i < others.size() && sent < kFewHelpers; i++) {
+    if (i + 1 == t_number || !(all || others[i].asleep.load(std::memory_order_relaxed))) continue;
+    move_from(others[i].thread, here);
+    sent++;
+  }
 }
 
 void call_workers(uint32_t count) {

@@ -261,6 +261,10 @@ void forget_workers() {
   g_workers = 0;
   g_begun = 0;
   g_alone = 0;
+  for (Sleeper& sleeper : g_sleepers) {
+    sleeper.thread = kNoThread;
+    sleeper.asleep = false;
+  }
   for (Door& door : g_doors) {
     door.state = 0;
     door.taken = false;
@@ -273,10 +277,7 @@ bool is_worker() { return t_number > 0; }
 void work() {
   t_number = ++g_begun;
   Sleeper* const own = t_number <= g_sleepers.size() ? &g_sleepers[t_number - 1] : nullptr;
-  if (own != nullptr) {
-    own->thread = this_thread();
-    own->asleep = false;
-  }
+  if (own != nullptr) own->thread = this_thread();
   while (true) {
     const uint32_t calls = g_calls.load(std::memory_order_acquire);
     if (g_ended.load(std::memory_order_relaxed)) return;

@@ -32,7 +32,7 @@ double cgroup_quota() {
   return std::strtod(quota.c_str(), nullptr) / period;
 }
 
-std::mutex g_making;  // of workers
+std::mutex g_making;  // of workers; and who moves one holds it, so that no other does
 
 // A process that is forked has the thread that did it, and makes workers of its own.
 void mind_forks() {
@@ -102,20 +102,17 @@ namespace {
 
 #ifdef __linux__
 // Off this processor, and allowed on it again: the thread stays where it went until there is cause.
-bool send_off(pid_t thread, int processor) {
+void send_off(pid_t thread, int processor) {
   // Two that did so at a time would leave it without the processors of both.
-  static std::mutex moving;
-  const std::unique_lock lock(moving, std::try_to_lock);
+  const std::unique_lock lock(g_making, std::try_to_lock);
   cpu_set_t all;
   if (!lock || processor < 0 || processor >= CPU_SETSIZE ||
       sched_getaffinity(thread, sizeof all, &all) != 0)
-    return false;
+    return;
   cpu_set_t others = all;
   CPU_CLR(static_cast<size_t>(processor), &others);
-  if (CPU_COUNT(&others) == 0 || sched_setaffinity(thread, sizeof others, &others) != 0)
-    return false;
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(thread, sizeof others, &others) != 0) return;
   sched_setaffinity(thread, sizeof all, &all);
-  return true;
 }
 #endif
 
@@ -127,7 +124,8 @@ void leave_processor() {
   thread_local Clock::time_point t_last;
   const Clock::time_point now = Clock::now();
   if (now - t_last < std::chrono::milliseconds(1)) return;
-  if (send_off(0, sched_getcpu())) t_last = now;
+  t_last = now;
+  send_off(0, sched_getcpu());
 #endif
 }
 

@@ -280,14 +280,17 @@ class Plan : public HostPlan {
       return shares[static_cast<size_t>(slice)];
     };
     const auto room = [&](int64_t slice) { return rooms + slice % rooms_ * room_; };
+    const auto wait_for_room = [&](int64_t slice) {
+      if (slice >= rooms_) of(multiplying, slice - rooms_).wait();
+    };
     const auto copy = [&](int64_t worker, int64_t slice) {
       of(copying, slice).work(worker, [&](int64_t i) {
-        if (slice >= rooms_) of(multiplying, slice - rooms_).wait();
+        wait_for_room(slice);
         copy_columns(x, slice, i * copied, std::min(copied, column_panels_ - i * copied),
                      room(slice));
       });
       of(copying_rows, slice).work(worker, [&](int64_t row) {
-        if (slice >= rooms_) of(multiplying, slice - rooms_).wait();
+        wait_for_room(slice);
         copy_rows(x, slice, row, room_of_rows(room(slice), row));
       });
     };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hologram/hologram.hpp"
+#include "libraries/accumulation.hpp"
 #include "libraries/packed/rows.hpp"
 
 namespace hologram {
@@ -221,9 +222,10 @@ TEST(RowProducts, CompiledRowsOfEveryType) {
 }
 
 TEST(ColumnProducts, SameBitsAsPlainLoops) {
-  constexpr int64_t kBlock = 64;  // terms that are added up apart
+  constexpr int64_t kBlock = libraries::kTermsOfBlock;
   for (const int64_t columns : {15, 16, 17, 127, 128, 129, 140, 316, 383, 384, 385, 400, 700, 1200})
-    for (const int64_t terms : {1, 2, 63, 64, 65, 128, 200, 300}) {
+    for (const int64_t terms : std::initializer_list<int64_t>{1, 2, 200, kBlock - 1, kBlock,
+                                                              kBlock + 1, 2 * kBlock, 700}) {
       SCOPED_TRACE(testing::Message() << terms << " x " << columns);
       const std::vector<float> b = numbers(static_cast<size_t>(terms * (columns + 3)), 12),
                                x = numbers(static_cast<size_t>(terms), 13);

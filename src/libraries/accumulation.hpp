@@ -7,8 +7,10 @@
 
 namespace hologram::libraries {
 
-// Terms of a partial sum: in every such program alike, so that the bits are.
-inline constexpr int64_t kTermsOfBlock = 64;
+// Terms of a partial sum: in every such program alike, so that the bits are. As many as the fastest
+// libraries take: with 64, errors are half as large up to some 1,000 terms, and larger from 4,096
+// on, but the sums of parts cost a processor 2 to 5 % of its time.
+inline constexpr int64_t kTermsOfBlock = 256;
 
 // Terms and their sums in the type that they are accumulated in; of bools, `and` and `or`.
 class Accumulation {

@@ -41,9 +41,9 @@ struct ConvLaunch {
 // Chosen by types, sizes and strides alone, so that it is the same on every device.
 ConvLaunch convolution_launch(const hal::ConvDesc& desc, int64_t x_start, int64_t w_start);
 
-// Sums go over rows, then columns of the kernel, for each by blocks of 64 channels, with fma;
-// integers wrap. What lies outside of the image adds nothing where it is a row, and zeros where it
-// is a column. An empty sum is 0.
+// Sums go over rows, then columns of the kernel, for each by blocks of channels (kTermsOfBlock),
+// with fma; integers wrap. What lies outside of the image adds nothing where it is a row, and zeros
+// where it is a column. An empty sum is 0.
 program::Program convolution_program(const ConvKey& key);
 
 }  // namespace hologram::libraries

@@ -77,8 +77,8 @@ uint8_t usual_tile(const Product& product, uint32_t compute_units, uint32_t shar
 // same bits either way, and by every one of the tiles.
 ProductLaunch product_launch(const Product& product, bool many_threads = false, uint8_t tile = 0);
 
-// d[i, j] = sum of a[i, p] b[p, j] over p. Sums go by blocks of 64 terms, in the order of p, with
-// fma; integers wrap. An empty sum is 0.
+// d[i, j] = sum of a[i, p] b[p, j] over p. Sums go by blocks of kTermsOfBlock terms, in
+// the order of p, with fma; integers wrap. An empty sum is 0.
 program::Program product_program(const ProductKey& key);
 program::Program tiled_product_program(const ProductKey& key);  // of keys that are `tiled`
 

@@ -35,45 +35,55 @@ constexpr int64_t kWide = kVectors* kLanes<T>;
 template <class T, int64_t kHeight>
 constexpr int64_t kStripe = (16384 >> (kHeight - 1)) / sizeof(T);
 
-// A slice of terms for kHeight rows of d, kWide columns wide, block after block.
-template <class T, int64_t kHeight>
-void rectangle(const T* a, const T* b, int64_t term, int64_t terms, bool add, T* d, int64_t ldd) {
+// Where b is: in a near cache or, read for the first time, far off, from where it may be copied.
+enum class From { Near, Far, FarCopied };
+
+// A block of terms for kHeight rows of d, kWide columns wide.
+template <class T, int64_t kHeight, From kFrom>
+void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, bool add, T* d,
+               int64_t ldd) {
   constexpr Tag<T> tag;
-  HWY_ALIGN T totals[kHeight * kWide<T>];
+  constexpr int64_t kAhead = 16;  // rows of b
 #pragma GCC unroll 14
   for (int64_t r = 0; r < kHeight; r++)
 #pragma GCC unroll 2
     for (int64_t v = 0; v < kVectors; v++) hwy::Prefetch(d + r * ldd + v * kLanes<T>);
-  for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
-    const int64_t end = std::min(first + kTermsOfBlock, terms);
-    hn::Vec<Tag<T>> sums[kHeight][kVectors];
+  hn::Vec<Tag<T>> sums[kHeight][kVectors];
 #pragma GCC unroll 14
-    for (auto& row : sums)
+  for (auto& row : sums)
 #pragma GCC unroll 2
-      for (auto& sum : row) sum = hn::Zero(tag);
+    for (auto& sum : row) sum = hn::Zero(tag);
 #pragma GCC unroll 4
-    for (int64_t p = first; p < end; p++) {
-      const auto y0 = hn::LoadU(tag, b + p * term), y1 = hn::LoadU(tag, b + p * term + kLanes<T>);
-#pragma GCC unroll 14
-      for (int64_t r = 0; r < kHeight; r++) {
-        const auto x = hn::Set(tag, a[p * kRowsApart + r]);
-        sums[r][0] = hn::MulAdd(x, y0, sums[r][0]);
-        sums[r][1] = hn::MulAdd(x, y1, sums[r][1]);
-      }
+  for (int64_t p = 0; p < terms; p++) {
+    const T* const row = b + p * term;
+    const auto y0 = hn::LoadU(tag, row), y1 = hn::LoadU(tag, row + kLanes<T>);
+    if constexpr (kFrom != From::Near) {
+      hwy::Prefetch(row + kAhead * term);
+      hwy::Prefetch(row + kAhead * term + kLanes<T>);
     }
-    const bool last = end == terms;
+    if constexpr (kFrom == From::FarCopied) {
+      hn::StoreU(y0, tag, copy + p * kWide<T>);
+      hn::StoreU(y1, tag, copy + p * kWide<T> + kLanes<T>);
+    }
 #pragma GCC unroll 14
-    for (int64_t r = 0; r < kHeight; r++)
-#pragma GCC unroll 2
-      for (int64_t v = 0; v < kVectors; v++) {
-        T* const in_d = d + r * ldd + v * kLanes<T>;
-        T* const total = totals + (r * kVectors + v) * kLanes<T>;
-        const auto before = first > 0 ? hn::Load(tag, total)
-                            : add     ? hn::LoadU(tag, in_d)
-                                      : hn::Zero(tag);
-        hn::StoreU(hn::Add(before, sums[r][v]), tag, last ? in_d : total);
-      }
+    for (int64_t r = 0; r < kHeight; r++) {
+      const auto x = hn::Set(tag, a[p * kRowsApart + r]);
+      sums[r][0] = hn::MulAdd(x, y0, sums[r][0]);
+      sums[r][1] = hn::MulAdd(x, y1, sums[r][1]);
+    }
   }
+  // All rows are read before one is written: where they lie 4 KiB apart, a processor takes what it
+  // wrote to one for what it reads of the next.
+#pragma GCC unroll 14
+  for (int64_t r = 0; r < kHeight; r++)
+#pragma GCC unroll 2
+    for (int64_t v = 0; v < kVectors; v++)
+      sums[r][v] =
+          hn::Add(add ? hn::LoadU(tag, d + r * ldd + v * kLanes<T>) : hn::Zero(tag), sums[r][v]);
+#pragma GCC unroll 14
+  for (int64_t r = 0; r < kHeight; r++)
+#pragma GCC unroll 2
+    for (int64_t v = 0; v < kVectors; v++) hn::StoreU(sums[r][v], tag, d + r * ldd + v * kLanes<T>);
 }
 
 // Blocks of 128 bits, each so many rows behind the one before, as one vector.
@@ -121,39 +131,34 @@ HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
 
 #if HWY_TARGET == HWY_AVX3
 
-// The blocks of four vectors, exchanged in the same way.
-HWY_INLINE void turn_blocks(hn::Vec<Tag<float>> (&v)[4]) {
-  const __m512 low0 = _mm512_shuffle_f32x4(v[0].raw, v[1].raw, 0x44);
-  const __m512 low1 = _mm512_shuffle_f32x4(v[2].raw, v[3].raw, 0x44);
-  const __m512 high0 = _mm512_shuffle_f32x4(v[0].raw, v[1].raw, 0xEE);
-  const __m512 high1 = _mm512_shuffle_f32x4(v[2].raw, v[3].raw, 0xEE);
-  v[0].raw = _mm512_shuffle_f32x4(low0, low1, 0x88);
-  v[1].raw = _mm512_shuffle_f32x4(low0, low1, 0xDD);
-  v[2].raw = _mm512_shuffle_f32x4(high0, high1, 0x88);
-  v[3].raw = _mm512_shuffle_f32x4(high0, high1, 0xDD);
-}
-
 // As many rows as a vector has lanes, and as many neighbours: each is read at once, since rows that
 // are a power of two apart drive each other out of the nearest cache.
 template <class T>
 HWY_INLINE void turn_lines(const T* from, int64_t row, T* to, int64_t to_row) {
   constexpr int64_t kSquare = 16 / sizeof(T);
   const hn::Repartition<float, Tag<T>> as_floats;
-  hn::Vec<Tag<float>> blocks[kSquare][4];
+  hn::Vec<Tag<T>> blocks[kSquare][4];
 #pragma GCC unroll 4
   for (int64_t r = 0; r < kSquare; r++) {
+    const T* const at = from + r * row;
+    const int64_t next = kSquare * row;
+    for (int64_t b = 0; b < 4; b++) hwy::Prefetch(at + b * next + 2 * kLanes<T>);
 #pragma GCC unroll 4
     for (int64_t b = 0; b < 4; b++) {
-      const T* const at = from + (r + kSquare * b) * row;
-      hwy::Prefetch(at + 2 * kLanes<T>);
-      blocks[r][b] = hn::BitCast(as_floats, hn::LoadU(Tag<T>(), at));
+      const auto block = [&](int64_t i) HWY_ATTR {
+        return _mm_loadu_ps(reinterpret_cast<const float*>(at + i * next + b * kSquare));
+      };
+      __m512 v = _mm512_castps128_ps512(block(0));
+      v = _mm512_mask_broadcast_f32x4(v, 0x00F0, block(1));
+      v = _mm512_mask_broadcast_f32x4(v, 0x0F00, block(2));
+      v = _mm512_mask_broadcast_f32x4(v, 0xF000, block(3));
+      blocks[r][b] = hn::BitCast(Tag<T>(), hn::Vec<decltype(as_floats)>{v});
     }
-    turn_blocks(blocks[r]);
   }
 #pragma GCC unroll 4
   for (int64_t b = 0; b < 4; b++)
-    turn_squares([&](int64_t r) HWY_ATTR { return hn::BitCast(Tag<T>(), blocks[r][b]); },
-                 to + b * kSquare * to_row, to_row);
+    turn_squares([&](int64_t r) HWY_ATTR { return blocks[r][b]; }, to + b * kSquare * to_row,
+                 to_row);
 }
 
 #endif
@@ -289,37 +294,45 @@ void multiply_rows(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_
 }
 
 template <class T>
+struct Height {
+  int64_t rows;
+  decltype(&rectangle<T, 1, From::Near>) run;
+};
+// From high to low, so that a few calls make up what is left.
+constexpr int64_t kHalf = kRows > 8 ? 8 : 4;
+template <class T, From kFrom>
+constexpr Height<T> kHeights[] = {{kRows, &rectangle<T, kRows, kFrom>},
+                                  {kHalf, &rectangle<T, kHalf, kFrom>},
+                                  {4, &rectangle<T, 4, kFrom>},
+                                  {2, &rectangle<T, 2, kFrom>},
+                                  {1, &rectangle<T, 1, kFrom>}};
+
+template <class T>
 void multiply(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
               bool add, T* d, int64_t ldd) {
-  struct Height {
-    int64_t rows;
-    decltype(&rectangle<T, 1>) run;
-  };
-  // From high to low, so that a few calls make up what is left.
-  constexpr int64_t kHalf = kRows > 8 ? 8 : 4;
-  static constexpr Height kHeights[] = {{kRows, &rectangle<T, kRows>},
-                                        {kHalf, &rectangle<T, kHalf>},
-                                        {4, &rectangle<T, 4>},
-                                        {2, &rectangle<T, 2>},
-                                        {1, &rectangle<T, 1>}};
   static_assert(kRowsApart <= kMostApart);
   HWY_ALIGN T edge[kRows * kWide<T>];
   for (int64_t column = 0; column < columns; column += kWide<T>) {
     const int64_t there = std::min(kWide<T>, columns - column);
     const bool whole = there == kWide<T>;
     const T* const y = whole ? b.first + column / kWide<T> * b.apart : b.rest;
-    const Height* height = kHeights;
+    if (whole && b.copies != nullptr) {
+      rectangle<T, kRows, From::FarCopied>(a, y, b.term, b.copies + column * terms, terms, add,
+                                           d + column, ldd);
+      continue;
+    }
+    const Height<T>* height = whole && b.far ? kHeights<T, From::Far> : kHeights<T, From::Near>;
     for (int64_t row = 0; row < rows; row += height->rows) {
       while (height->rows > rows - row) height++;
       const T* const x = a + row;
       T* const to = d + row * ldd + column;
       if (whole) {
-        height->run(x, y, b.term, terms, add, to, ldd);
+        height->run(x, y, b.term, nullptr, terms, add, to, ldd);
         continue;
       }
       for (int64_t r = 0; r < height->rows && add; r++)
         copy_row(to + r * ldd, there, edge + r * kWide<T>);
-      height->run(x, y, kWide<T>, terms, add, edge, kWide<T>);
+      height->run(x, y, kWide<T>, nullptr, terms, add, edge, kWide<T>);
       for (int64_t r = 0; r < height->rows; r++) copy_row(edge + r * kWide<T>, there, to + r * ldd);
     }
   }

@@ -1,7 +1,6 @@
 #include "libraries/packed/packed.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,12 +17,9 @@ namespace {
 
 using hal::GemmDesc;
 
-constexpr int64_t kSlice = 4 * kTermsOfBlock;
-constexpr int64_t kSlicesAtOnce = 3;         // one is copied, one multiplied, one perhaps not done
-constexpr int64_t kRoom = int64_t{8} << 20;  // for copies of several matrices of a batch
-constexpr int64_t kBytesAcross = int64_t{1} << 20;  // of panels that a thread goes over
-constexpr int64_t kColumnsAcross = 2048;            // where they lie in a cache that cores share
-constexpr int64_t kLeastAcross = 4, kCopied = 4;    // panels
+constexpr int64_t kSlice = kTermsOfBlock;           // d has the sums of those before
+constexpr int64_t kBytesAcross = int64_t{1} << 20;  // of panels of b that a worker has at hand
+constexpr int64_t kLeastAcross = 4;                 // panels
 constexpr int64_t kPartsOfAThread = 9;
 constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
 constexpr double kBytesOfBWorthAThread = 1 << 18;
@@ -31,17 +27,6 @@ constexpr double kBytesOfBWorthAThread = 1 << 18;
 // share a few places of the nearest cache.
 constexpr int64_t kBytesOfBInPlace = 1 << 19, kBytesOfRowInPlace = 1 << 11;
 constexpr int64_t kBytesOfBNearby = 1 << 20;  // of a cache that each core has
-
-// Whether each core has a cache for such panels. Where it has none, and they come from further off
-// anyhow, the fewer runs of panels there are, the fewer copies are made of the rows of a.
-bool has_near_cache() {
-#ifdef _SC_LEVEL2_CACHE_SIZE
-  static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return bytes <= 0 || bytes >= kBytesAcross;
-#else
-  return true;
-#endif
-}
 
 int64_t parts(int64_t count, int64_t of) { return (count + of - 1) / of; }
 
@@ -141,14 +126,8 @@ class Share {
         const int64_t i = next(of).fetch_add(1, std::memory_order_relaxed);
         if (i >= end) break;
         work(i);
-        done_.fetch_add(1, std::memory_order_release);
       }
     }
-  }
-
-  // Until all are done; none must be left that nobody has begun.
-  void wait() const {
-    while (done_.load(std::memory_order_acquire) < pieces_) std::this_thread::yield();
   }
 
  private:
@@ -156,13 +135,13 @@ class Share {
 
   const int64_t pieces_;
   std::vector<std::atomic<int64_t>> next_;  // of each worker
-  std::atomic<int64_t> done_{0};
 };
 
-// The terms of d are taken by slices. Of a slice, all columns of b are copied by panels into the
-// workspace; then rectangles of d, so wide that the panels of b stay in a cache, have theirs added.
-// Rows of a that several rectangles have in common are copied into it, too; others by who needs
-// them.
+// The terms of d are taken by slices, its columns by groups. Of a slice, each worker has the panels
+// of b of a group in a near cache, its own: what another core has written comes slowly. He copies
+// them while he multiplies the first rows by them, and so waits for memory and computes at a time.
+// Rows of a are copied by who multiplies them. A matrix b that has few rows to be multiplied by is
+// read where it lies.
 template <class T>
 class Plan : public HostPlan {
  public:
@@ -172,21 +151,17 @@ class Plan : public HostPlan {
         slices_(parts(desc.k, kSlice)),
         row_panels_(parts(desc.m, kernels_.rows)),
         column_panels_(parts(desc.n, kernels_.columns)),
-        copies_b_(desc.transpose_b || bytes_of(desc.ldb) > kBytesOfRowInPlace ||
-                  bytes_of(desc.k * desc.ldb) > kBytesOfBInPlace),
-        copies_a_(column_panels_ > 0 && column_panels_ > panels_across(1)),
-        room_of_b_((copies_b_    ? column_panels_
-                    : has_rest() ? 1
-                                 : 0) *
-                   kernels_.columns * longest_slice()),
-        room_(room_of_b_ + (copies_a_ ? row_panels_ * kernels_.apart * longest_slice() : 0)),
-        rooms_(std::max(std::min(slices_, kSlicesAtOnce),
-                        std::min(desc.batch, kRoom / std::max<int64_t>(bytes_of_room(), 1)))) {}
+        copies_b_(desc.transpose_b ||
+                  (row_panels_ > 1 && (bytes_of(desc.ldb) > kBytesOfRowInPlace ||
+                                       bytes_of(desc.k * desc.ldb) > kBytesOfBInPlace))),
+        room_((copies_b_    ? panels_across(1)
+               : has_rest() ? 1
+                            : 0) *
+              kernels_.columns * std::min(kSlice, desc.k)),
+        rooms_(worth(flops() * static_cast<double>(desc.batch), core::available_threads())) {}
 
   const std::string& name() const override { return name_of_product<T>(); }
-  uint64_t workspace() const override {
-    return desc_.batch == 0 ? 0 : static_cast<uint64_t>(rooms_ * bytes_of_room());
-  }
+  uint64_t workspace() const override { return static_cast<uint64_t>(bytes_of(rooms_ * room_)); }
 
   void run(std::span<const hal::Binding> operands, hal::Binding workspace,
            core::Threads& threads) const override {
@@ -201,15 +176,9 @@ class Plan : public HostPlan {
     const auto matrix = [&](int64_t z) {
       return Matrices{data[0] + z * g.stride_a, data[1] + z * g.stride_b, data[2] + z * g.stride_d};
     };
-    const double flops =
-        2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
-    const auto worth = [&](double work, int64_t most) {
-      const double most_of_work = work / (kFlopsWorthAThread / sizeof(T));
-      return static_cast<int>(std::min({static_cast<double>(threads.count()),
-                                        static_cast<double>(most), std::max(1.0, most_of_work)}));
-    };
-    const int for_one = worth(flops, threads.count()),
-              for_all = worth(flops * static_cast<double>(g.batch), std::min(rooms_, g.batch));
+    const int64_t most = std::min<int64_t>(threads.count(), rooms_);
+    const int for_one = worth(flops(), most),
+              for_all = worth(flops() * static_cast<double>(g.batch), std::min(most, g.batch));
     if (for_all > 1 && for_all >= for_one) {
       std::atomic<int64_t> next{0};
       workers(threads, for_all, [&](int64_t worker) {
@@ -227,22 +196,30 @@ class Plan : public HostPlan {
     const T *a, *b;
     T* d;
   };
+  // The panels of b that a worker has at hand: of which slice, and from which on.
+  struct Copies {
+    T* room;
+    int64_t slice = -1, panel = -1;
+  };
 
   static int64_t bytes_of(int64_t elements) { return elements * static_cast<int64_t>(sizeof(T)); }
-  int64_t bytes_of_room() const { return bytes_of(room_); }
+  static int worth(double flops, int64_t most) {
+    return static_cast<int>(
+        std::clamp(flops / (kFlopsWorthAThread / sizeof(T)), 1.0, static_cast<double>(most)));
+  }
+  double flops() const {
+    return 2.0 * static_cast<double>(desc_.m) * static_cast<double>(desc_.n) *
+           static_cast<double>(desc_.k);
+  }
   int64_t terms_of(int64_t slice) const { return std::min(kSlice, desc_.k - slice * kSlice); }
   bool has_rest() const { return desc_.n % kernels_.columns != 0; }
-  int64_t longest_slice() const {
-    return std::min(kSlice, parts(desc_.k, kTermsOfBlock) * kTermsOfBlock);
-  }
-  // Panels that a thread goes over at a time, of so many.
-  int64_t panels_across(int64_t threads) const {
-    constexpr int64_t kNear = kBytesAcross / (kSlice * static_cast<int64_t>(sizeof(T)));
-    const int64_t columns = has_near_cache() ? kNear : kColumnsAcross;
-    int64_t across = parts(column_panels_, std::max<int64_t>(columns / kernels_.columns, 1));
-    if (threads > 1 && row_panels_ * across < threads * kPartsOfAThread)
-      across = std::clamp<int64_t>(column_panels_ / kLeastAcross, across, across * threads);
-    return parts(column_panels_, across);
+  // Panels of a group, for so many workers.
+  int64_t panels_across(int64_t workers) const {
+    const int64_t room = kBytesAcross / bytes_of(kSlice * kernels_.columns);
+    int64_t groups = std::max<int64_t>(parts(column_panels_, room), 1);
+    if (workers > 1 && row_panels_ * groups < workers * kPartsOfAThread)
+      groups = std::clamp<int64_t>(column_panels_ / kLeastAcross, groups, groups * workers);
+    return parts(column_panels_, groups);
   }
 
   template <class Work>
@@ -254,68 +231,32 @@ class Plan : public HostPlan {
 
   void by_one(const Matrices& x, T* room) const {
     const int64_t across = panels_across(1);
-    for (int64_t slice = 0; slice < slices_; slice++) {
-      copy_columns(x, slice, 0, column_panels_, room);
-      for (int64_t row = 0; row < row_panels_ && copies_a_; row++)
-        copy_rows(x, slice, row, room_of_rows(room, row));
+    Copies copies{room};
+    for (int64_t slice = 0; slice < slices_; slice++)
       for (int64_t panel = 0; panel < column_panels_; panel += across)
         for (int64_t row = 0; row < row_panels_; row++)
-          multiply(x, slice, row, panel, std::min(across, column_panels_ - panel), room);
-    }
+          multiply(x, slice, row, panel, std::min(across, column_panels_ - panel), copies);
   }
 
-  // Each slice of b is copied before the products of the one before it: so nobody waits for the
-  // last ones of a slice.
+  // Nobody waits for anything but the sums of the slice before, of the same piece.
   void by_several(const Matrices& x, T* rooms, core::Threads& threads, int count) const {
-    const int64_t across = panels_across(count), copied = std::min<int64_t>(across, kCopied);
-    const int64_t copies_of_b = parts(column_panels_, copied);
-    const int64_t products = parts(column_panels_, across) * row_panels_;
-    std::deque<Share> copying, copying_rows, multiplying;
-    for (int64_t slice = 0; slice < slices_; slice++) {
-      copying.emplace_back(copies_of_b, count);
-      copying_rows.emplace_back(copies_a_ ? row_panels_ : 0, count);
-      multiplying.emplace_back(products, count);
-    }
-    const auto of = [](std::deque<Share>& shares, int64_t slice) -> Share& {
-      return shares[static_cast<size_t>(slice)];
-    };
-    const auto room = [&](int64_t slice) { return rooms + slice % rooms_ * room_; };
-    const auto wait_for_room = [&](int64_t slice) {
-      if (slice >= rooms_) of(multiplying, slice - rooms_).wait();
-    };
-    const auto copy = [&](int64_t worker, int64_t slice) {
-      of(copying, slice).work(worker, [&](int64_t i) {
-        wait_for_room(slice);
-        copy_columns(x, slice, i * copied, std::min(copied, column_panels_ - i * copied),
-                     room(slice));
-      });
-      of(copying_rows, slice).work(worker, [&](int64_t row) {
-        wait_for_room(slice);
-        copy_rows(x, slice, row, room_of_rows(room(slice), row));
-      });
-    };
+    const int64_t across = panels_across(count);
+    const int64_t pieces = parts(column_panels_, across) * row_panels_;
+    std::deque<Share> shares;
+    for (int64_t slice = 0; slice < slices_; slice++) shares.emplace_back(pieces, count);
+    std::vector<std::atomic<int64_t>> done(static_cast<size_t>(pieces));  // slices
     workers(threads, count, [&](int64_t worker) {
-      copy(worker, 0);
-      for (int64_t slice = 0; slice < slices_; slice++) {
-        if (slice + 1 < slices_) copy(worker, slice + 1);
-        of(multiplying, slice).work(worker, [&](int64_t i) {
-          of(copying, slice).wait();
-          of(copying_rows, slice).wait();
-          if (slice > 0) of(multiplying, slice - 1).wait();
+      Copies copies{rooms + worker * room_};
+      for (int64_t slice = 0; slice < slices_; slice++)
+        shares[static_cast<size_t>(slice)].work(worker, [&](int64_t i) {
+          std::atomic<int64_t>& of_piece = done[static_cast<size_t>(i)];
+          while (of_piece.load(std::memory_order_acquire) < slice) std::this_thread::yield();
           const int64_t panel = i / row_panels_ * across;
           multiply(x, slice, i % row_panels_, panel, std::min(across, column_panels_ - panel),
-                   room(slice));
+                   copies);
+          of_piece.store(slice + 1, std::memory_order_release);
         });
-      }
     });
-  }
-
-  // Of a matrix that is read in place, what its last columns have in place of a panel.
-  void copy_columns(const Matrices& x, int64_t slice, int64_t panel, int64_t count, T* room) const {
-    const int64_t end = panel + count;
-    if (copies_b_)
-      for (; panel < end; panel++) copy_panel(x, slice, panel, panel_of(room, slice, panel));
-    else if (end == column_panels_ && has_rest()) copy_panel(x, slice, end - 1, room);
   }
 
   void copy_panel(const Matrices& x, int64_t slice, int64_t panel, T* to) const {
@@ -327,10 +268,6 @@ class Plan : public HostPlan {
                   g.ldb, g.transpose_b, terms, columns, to, wide);
   }
 
-  T* panel_of(T* room, int64_t slice, int64_t panel) const {
-    return room + panel * kernels_.columns * terms_of(slice);
-  }
-
   void copy_rows(const Matrices& x, int64_t slice, int64_t row_panel, T* to) const {
     const GemmDesc& g = desc_;
     const int64_t first = slice * kSlice, row = row_panel * kernels_.rows;
@@ -339,32 +276,43 @@ class Plan : public HostPlan {
                   kernels_.apart);
   }
 
-  T* room_of_rows(T* room, int64_t row_panel) const {
-    return room + room_of_b_ + row_panel * kernels_.apart * longest_slice();
+  // The panels of b, in the room of copies; with rows of a as many as a rectangle has, those that
+  // are yet to be copied are left to the product.
+  Panels<T> panels(const Matrices& x, int64_t slice, int64_t panel, int64_t count, bool high,
+                   Copies& copies) const {
+    const GemmDesc& g = desc_;
+    const int64_t wide = kernels_.columns, size = wide * terms_of(slice);
+    const bool there = copies.slice == slice && copies.panel == panel;
+    const int64_t whole = std::min(count, g.n / wide - panel);
+    copies.slice = slice;
+    copies.panel = panel;
+    T* const rest = copies.room + (copies_b_ ? whole * size : 0);
+    if (!there && whole < count) copy_panel(x, slice, panel + whole, rest);
+    const T* const b = x.b + slice * kSlice * g.ldb + panel * wide;
+    if (!copies_b_) return {b, g.ldb, wide, rest, row_panels_ == 1};
+    if (!there && !g.transpose_b && high) return {b, g.ldb, wide, rest, true, copies.room};
+    for (int64_t i = 0; i < whole && !there; i++)
+      copy_panel(x, slice, panel + i, copies.room + i * size);
+    return {copies.room, wide, size, rest};
   }
 
   void multiply(const Matrices& x, int64_t slice, int64_t row_panel, int64_t panel, int64_t count,
-                T* room) const {
+                Copies& copies) const {
     const GemmDesc& g = desc_;
-    const int64_t first = slice * kSlice, terms = terms_of(slice), wide = kernels_.columns;
-    const int64_t row = row_panel * kernels_.rows, column = panel * wide;
-    alignas(64) T copy[kSlice * kMostApart];
-    T* const a = copies_a_ ? room_of_rows(room, row_panel) : copy;
-    if (!copies_a_) copy_rows(x, slice, row_panel, a);
-    const Panels<T> b = copies_b_ ? Panels<T>{panel_of(room, slice, panel), wide, wide * terms,
-                                              panel_of(room, slice, column_panels_ - 1)}
-                                  : Panels<T>{x.b + first * g.ldb + column, g.ldb, wide, room};
-    kernels_.multiply(a, b, terms, std::min(kernels_.rows, g.m - row),
-                      std::min(count * wide, g.n - column), slice > 0, x.d + row * g.ldd + column,
-                      g.ldd);
+    const int64_t row = row_panel * kernels_.rows, column = panel * kernels_.columns;
+    const int64_t rows = std::min(kernels_.rows, g.m - row),
+                  columns = std::min(count * kernels_.columns, g.n - column);
+    alignas(64) T a[kSlice * kMostApart];
+    copy_rows(x, slice, row_panel, a);
+    kernels_.multiply(a, panels(x, slice, panel, count, rows == kernels_.rows, copies),
+                      terms_of(slice), rows, columns, slice > 0, x.d + row * g.ldd + column, g.ldd);
   }
 
   const Kernels<T>& kernels_;
   const GemmDesc desc_;
   const int64_t slices_, row_panels_, column_panels_;
-  const bool copies_b_, copies_a_;  // into room; rows of a that are used once need none
-  const int64_t room_of_b_, room_;  // elements of the panels of a slice; with those of a
-  const int64_t rooms_;             // slices that are there at a time, of one matrix or of several
+  const bool copies_b_;
+  const int64_t room_, rooms_;  // elements of a worker's panels; workers that there is room for
 };
 
 }  // namespace

@@ -24,6 +24,8 @@ struct Panels {
   const T* first;
   int64_t term, apart;
   const T* rest;
+  bool far = false;     // b as it lies in memory, read for the first time
+  T* copies = nullptr;  // then, with rows of a rectangle's height: panels that it is copied into
 };
 
 // For one type and the best vector instructions of this processor.

@@ -19,6 +19,7 @@ namespace hologram::libraries::packed::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr int kSecondCache = 2;  // where lines are announced to
 // A rectangle of d whose sums stay in registers, with some left for what is multiplied.
 constexpr int64_t kVectors = 2;
 constexpr int64_t kRows = HWY_TARGET == HWY_AVX2 ? 6 : 14;
@@ -60,6 +61,9 @@ void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, boo
     if constexpr (kFrom != From::Near) {
       hwy::Prefetch(row + kAhead * term);
       hwy::Prefetch(row + kAhead * term + kLanes<T>);
+      // What is read next: the nearest cache has too few places for lines that are on their way.
+      __builtin_prefetch(row + kWide<T>, 0, kSecondCache);
+      __builtin_prefetch(row + kWide<T> + kLanes<T>, 0, kSecondCache);
     }
     if constexpr (kFrom == From::FarCopied) {
       hn::StoreU(y0, tag, copy + p * kWide<T>);
@@ -208,7 +212,7 @@ template <class T, int64_t kHeight, int64_t kTerms>
 void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t columns,
                bool more, T* sums) {
   constexpr Tag<T> tag;
-  constexpr int kSecondCache = 2;  // the first has no room for as many columns of as many terms
+  // The first cache has no room for as many columns of as many terms.
   // What has AVX2 and no more reads one row of d's terms sooner by itself.
   constexpr bool kAnnounces = HWY_TARGET != HWY_AVX2 || kHeight > 1;
   hn::Vec<Tag<T>> x[kHeight][kTerms];

@@ -47,9 +47,10 @@ class ConvolutionWork : public Work {
     const uint64_t room = plan->workspace();
     const Storage workspace = room > 0 ? context.allocate(room) : Storage{};
     Storage fresh;  // weights that are brought into another order for this call alone
+    std::shared_ptr<const hal::LibraryPlan> packing = plan->packing();
     const hal::Binding w =
-        orders || plan->packing() != nullptr
-            ? kept(context, plan->packing(), weights, fresh,
+        orders || packing != nullptr
+            ? kept(context, std::move(packing), weights, fresh,
                    [&](const std::shared_ptr<const hal::LibraryPlan>& packing) {
                      return packing == nullptr ? ordered(context, asked, desc.w_strides, weights)
                                                : packed(context, packing, weights);

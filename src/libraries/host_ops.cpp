@@ -149,7 +149,7 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDe
     auto agreed = library->plan(desc);
     if (const auto* refusal = std::get_if<hal::Refusal>(&agreed))
       add_reason(reasons, *library, *refusal);
-    else return std::get<std::shared_ptr<HostPlan>>(agreed);
+    else return std::get<std::shared_ptr<HostPlan>>(std::move(agreed));
   }
   return hal::Refusal{reasons};
 }

@@ -1,6 +1,9 @@
 // The inside of a Tensor, for the rooms that make them.
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "graph/context.hpp"
 #include "hologram/tensor.hpp"
 
@@ -10,6 +13,7 @@ struct TensorAccess {
   static Tensor make(NodeRef node);
   static Tensor make(NodeRef node, View view);
   static NodeRef node(const Tensor& tensor);
+  static NodeRef node(Tensor&& tensor);  // takes it: to count owners costs a locked access each
   // The same, held by the tensor alone.
   static Node& look(const Tensor& tensor) {
     if (tensor.node_ == nullptr) throw_no_tensor();
@@ -31,6 +35,7 @@ using Access = graph::TensorAccess;
 
 // The node as an input to others: all of the tensor, in its own coordinates.
 graph::Input input_of(const Tensor& tensor);
+graph::Input input_of(Tensor&& tensor);
 inline graph::Context& context_of(const Tensor& tensor) { return *Access::look(tensor).context; }
 
 // Takes the node, once it is complete, into the graph; evaluates where that has grown long.
@@ -89,9 +94,15 @@ Tensor dense(const Tensor& tensor);
 // Brings tensors to one executor.
 std::vector<Tensor> together(std::string_view operation, std::vector<Tensor> tensors);
 
-// A node with a Work over inputs that are dense in memory.
+// A node with a Work over inputs that are dense in memory, which it takes.
 Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, Shape shape,
-                   const std::vector<Tensor>& inputs);
+                   std::span<Tensor> inputs);
+template <class... Inputs>
+Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, Shape shape,
+                   Inputs... inputs) {
+  std::array<Tensor, sizeof...(inputs)> all = {std::move(inputs)...};
+  return make_opaque(std::move(work), dtype, std::move(shape), std::span<Tensor>(all));
+}
 
 // A result put together from parts; they are written in order, `views` says where.
 struct Part {

@@ -131,6 +131,12 @@ Input input_of(const Tensor& tensor) {
   return {Access::node(tensor), Access::view(tensor)};
 }
 
+Input input_of(Tensor&& tensor) {
+  if (Access::is_whole(tensor)) return Input(Access::node(std::move(tensor)));
+  View view = Access::view(tensor);
+  return {Access::node(std::move(tensor)), std::move(view)};
+}
+
 Tensor finish(std::unique_ptr<Node> node) {
   const uint64_t bytes = static_cast<uint64_t>(count_of(node->shape)) * size_of(node->dtype);
   if (bytes > node->context->most_bytes()) {
@@ -370,11 +376,11 @@ Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const in
 }
 
 Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, Shape shape,
-                   const std::vector<Tensor>& inputs) {
+                   std::span<Tensor> inputs) {
   auto node =
       std::make_unique<Node>(Kind::Opaque, context_of(inputs.front()), dtype, std::move(shape));
   node->work = std::move(work);
-  for (const Tensor& t : inputs) node->inputs.push_back(input_of(t));
+  for (Tensor& t : inputs) node->inputs.push_back(input_of(std::move(t)));
   return finish(std::move(node));
 }
 

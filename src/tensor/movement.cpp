@@ -64,10 +64,10 @@ Tensor scattered(const char* name, const Tensor& x, const Tensor& positions, con
   if (add && x.dtype() == DType::Bool)
     throw core::error(Text::OperandDType, name, name_of(x.dtype()), "integers and floats");
   const auto all = tensor::together(name, {tensor::dense(x), where, tensor::dense(given)});
-  return tensor::make_opaque(
-             graph::scatter_work(name, add), x.dtype(), around(x.shape(), k),
-             {all[0].reshape(around(x.shape(), k)), all[1].reshape(around(where.shape(), k)),
-              all[2].reshape(around(where.shape(), k))})
+  return tensor::make_opaque(graph::scatter_work(name, add), x.dtype(), around(x.shape(), k),
+                             all[0].reshape(around(x.shape(), k)),
+                             all[1].reshape(around(where.shape(), k)),
+                             all[2].reshape(around(where.shape(), k)))
       .reshape(x.shape());
 }
 
@@ -180,8 +180,8 @@ Tensor take(const Tensor& x, const Tensor& positions, std::optional<int> axis) {
   const Shape result = {box[0], positions.size(), box[2]};
   const Tensor where =
       tensor::dense(both[1]).reshape({1, positions.size(), 1}).broadcast_to(result);
-  return tensor::make_opaque(graph::gather_work("take"), x.dtype(), result,
-                             {both[0].reshape(box), where})
+  return tensor::make_opaque(graph::gather_work("take"), x.dtype(), result, both[0].reshape(box),
+                             where)
       .reshape(std::move(shape));
 }
 
@@ -198,7 +198,7 @@ Tensor gather(const Tensor& x, const Tensor& positions, int axis) {
   const auto both = tensor::together("gather", {tensor::dense(x), integers("gather", positions)});
   const Tensor where = tensor::dense(both[1].broadcast_to(shape)).reshape(around(shape, k));
   return tensor::make_opaque(graph::gather_work("gather"), x.dtype(), around(shape, k),
-                             {both[0].reshape(around(x.shape(), k)), where})
+                             both[0].reshape(around(x.shape(), k)), where)
       .reshape(shape);
 }
 

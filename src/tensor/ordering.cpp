@@ -23,7 +23,7 @@ Tensor running(const char* name, const Tensor& x, int axis, Combine combine) {
   for (size_t i = 0; i < x.shape().size(); i++)
     if (i != k) box[i < k ? 0 : 2] *= x.shape()[i];
   const Tensor wide = tensor::dense(x.to(compute_type(to))).reshape(box);
-  return tensor::make_opaque(graph::scan_work(combine), wide.dtype(), box, {wide})
+  return tensor::make_opaque(graph::scan_work(combine), wide.dtype(), box, wide)
       .reshape(x.shape())
       .to(to);
 }
@@ -62,14 +62,14 @@ Tensor argsort(const Tensor& x, int axis, bool descending) {
   const int k = checked_axis("argsort", axis, x.rank());
   const Tensor rows = as_rows(x, k);
   return as_axis(
-      tensor::make_opaque(graph::argsort_work(descending), DType::I64, rows.shape(), {rows}), x, k);
+      tensor::make_opaque(graph::argsort_work(descending), DType::I64, rows.shape(), rows), x, k);
 }
 
 Tensor sort(const Tensor& x, int axis, bool descending) {
   if (x.rank() == 0) return x;
   const int k = checked_axis("sort", axis, x.rank());
   const Tensor rows = as_rows(x, k);
-  return as_axis(tensor::make_opaque(graph::sort_work(descending), x.dtype(), rows.shape(), {rows}),
+  return as_axis(tensor::make_opaque(graph::sort_work(descending), x.dtype(), rows.shape(), rows),
                  x, k);
 }
 
@@ -81,7 +81,7 @@ TopK topk(const Tensor& x, int64_t k, int axis, bool largest) {
   if (k > 0 && x.size(at) > kLongRow && k <= x.size(at) / kFew) {
     const Tensor rows = as_rows(x, at);
     const Tensor found =
-        tensor::make_opaque(graph::first_work(largest), DType::I64, {rows.size(0), k}, {rows});
+        tensor::make_opaque(graph::first_work(largest), DType::I64, Shape{rows.size(0), k}, rows);
     const Tensor values = gather(rows, found, 1), order = argsort(values, 1, largest);
     return {as_axis(gather(values, order, 1), x, at), as_axis(gather(found, order, 1), x, at)};
   }
@@ -94,7 +94,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool behind) {
   const DType dtype = promote(sorted.dtype(), values.dtype());
   const auto both = tensor::together("searchsorted", {sorted.to(dtype), values.to(dtype)});
   return tensor::make_opaque(graph::search_work(behind), DType::I64, values.shape(),
-                             {tensor::dense(both[0]), tensor::dense(both[1])});
+                             tensor::dense(both[0]), tensor::dense(both[1]));
 }
 
 Tensor nonzero(const Tensor& x) {

@@ -75,6 +75,10 @@ Tensor TensorAccess::make(NodeRef node, View view) {
   return t;
 }
 NodeRef TensorAccess::node(const Tensor& tensor) { return NodeRef(&look(tensor)); }
+NodeRef TensorAccess::node(Tensor&& tensor) {
+  look(tensor);
+  return NodeRef::adopt(std::exchange(tensor.node_, nullptr));
+}
 View TensorAccess::view(const Tensor& tensor) {
   return tensor.view_ ? *tensor.view_ : dense_view(look(tensor).shape);
 }

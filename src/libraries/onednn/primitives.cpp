@@ -121,7 +121,12 @@ Layout::~Layout() {
 }
 
 Primitive::Primitive(const Library& library, DescriptionObject* description)
-    : library_(library), description_(description) {
+    : library_(library),
+      description_(description),
+      source_(layout(kAskSource)),
+      weights_(layout(kAskWeights)),
+      result_(layout(kAskResult)),
+      scratchpad_(layout(kAskScratchpad)) {
   const Status status = library.call().primitive_create(&primitive_, description);
   if (status != 0) library.call().description_destroy(description);
   Library::check(status, "primitive");

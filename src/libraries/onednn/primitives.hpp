@@ -77,10 +77,10 @@ class Primitive {
   Primitive& operator=(const Primitive&) = delete;
 
   std::string name() const;
-  const LayoutObject* source() const { return layout(kAskSource); }
-  const LayoutObject* weights() const { return layout(kAskWeights); }
-  const LayoutObject* result() const { return layout(kAskResult); }
-  const LayoutObject* scratchpad_layout() const { return layout(kAskScratchpad); }
+  const LayoutObject* source() const { return source_; }
+  const LayoutObject* weights() const { return weights_; }
+  const LayoutObject* result() const { return result_; }
+  const LayoutObject* scratchpad_layout() const { return scratchpad_; }
   uint64_t scratchpad() const;  // bytes
   // On the calling thread, which is `Library::alone`. Always operands of the same layouts.
   void run(std::span<const Operand> operands) const;
@@ -90,6 +90,7 @@ class Primitive {
 
   const Library& library_;
   DescriptionObject* description_;
+  const LayoutObject *const source_, *const weights_, *const result_, *const scratchpad_;
   PrimitiveObject* primitive_ = nullptr;
   // What to make takes as long as a small convolution: of runs that have ended.
   mutable std::mutex mutex_;

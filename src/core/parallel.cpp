@@ -86,6 +86,11 @@ class Loop {
   }
 
   uint32_t pieces() const { return pieces_; }
+  bool helped() const { return helped_.load(std::memory_order_relaxed); }  // by a worker
+
+  // The lines that the first worker reads, and those that it writes to.
+  const void* read_first() const { return this; }
+  std::array<const void*, 2> written_first() const { return {&shares_[1 % count_], &helped_}; }
 
   // Does pieces until there are none left.
   void help(uint32_t thread, bool caller) noexcept {
@@ -98,7 +103,7 @@ class Loop {
       for (auto p = own.take_first(); p; p = own.take_first(), done++) {
         run(*p);
         if (!alone) continue;
-        alone = !helped_.load(std::memory_order_relaxed);
+        alone = !helped();
         if (!alone || Clock::now() <= start + kLate) continue;
         send_workers_off();
         alone = false;
@@ -155,7 +160,7 @@ class Loop {
   const uint64_t n_;
   const uint32_t count_, pieces_;
   std::array<Share, kShares> shares_;
-  std::atomic<bool> helped_{false};  // by a worker
+  std::atomic<bool> helped_{false};
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;
 };
@@ -171,9 +176,31 @@ struct alignas(kLine) Door {
 };
 
 std::array<Door, 8> g_doors;  // so many loops have workers at a time
-alignas(kLine) std::atomic<uint32_t> g_calls{0};
-std::atomic<int> g_caller_processor{kNoProcessor};  // of the last call
-std::atomic<uint32_t> g_alone{0};                   // loops since a worker came
+
+// What workers turn about. Nothing else is in its line: each write to it takes that from them, and
+// each look of theirs takes it back. The lines of the last call, of which each comes late from
+// another core, are asked for at a time; the loop itself may be gone.
+struct alignas(kLine) Bell {
+  std::atomic<uint32_t> calls{0};
+  std::atomic<const void*> read{nullptr};
+  std::array<std::atomic<const void*>, 3> written{};
+
+  void announce(const Door& door, const Loop& loop) {
+    read.store(loop.read_first(), std::memory_order_relaxed);
+    const auto [share, helped] = loop.written_first();
+    size_t i = 0;
+    for (const void* line : {static_cast<const void*>(&door), share, helped})
+      written[i++].store(line, std::memory_order_relaxed);
+  }
+  void fetch(uint32_t thread) const {
+    __builtin_prefetch(read.load(std::memory_order_relaxed));
+    if (thread > 1) return;
+    for (const auto& line : written) __builtin_prefetch(line.load(std::memory_order_relaxed), 1);
+  }
+};
+Bell g_bell;
+alignas(kLine) std::atomic<int> g_caller_processor{kNoProcessor};  // of the last call
+std::atomic<uint32_t> g_alone{0};                                  // loops since a worker came
 std::atomic<int> g_workers{0};
 std::atomic<uint32_t> g_begun{0};  // workers
 std::atomic<bool> g_ended{false};
@@ -201,7 +228,6 @@ void help_if_wanted(Door& door) {
   while ((state & kOpen) != 0 && (state & kInside) < places(state)) {
     if (!door.state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel)) continue;
     t_inside = &door;
-    g_alone.store(0, std::memory_order_relaxed);
     door.loop->help(t_number, false);
     leave(door);
     return;
@@ -223,11 +249,17 @@ void send_workers_off(bool all) {
   }
 }
 
+// Writes where the value is another one: only then others have to fetch it.
+template <class T>
+void update(std::atomic<T>& to, T value) {
+  if (to.load(std::memory_order_relaxed) != value) to.store(value, std::memory_order_relaxed);
+}
+
 void call_workers(uint32_t count) {
-  g_caller_processor.store(processor(), std::memory_order_relaxed);
-  g_calls.fetch_add(1, std::memory_order_seq_cst);
+  update(g_caller_processor, processor());
+  g_bell.calls.fetch_add(1, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // before it looks for those that sleep
-  wake(g_calls, count);
+  wake(g_bell.calls, count);
   // It takes some 30 us where the other processors idle: more than a short loop is worth.
   if (count <= kFewHelpers && g_long.load(std::memory_order_relaxed)) send_workers_off();
 }
@@ -235,7 +267,7 @@ void call_workers(uint32_t count) {
 // Who waits there all the same is let in now and then, and goes elsewhere (work()).
 void let_workers_run() {
   constexpr uint32_t kMany = 4;
-  const uint32_t alone = g_alone.fetch_add(1, std::memory_order_relaxed) + 1;
+  const uint32_t alone = g_alone.load(std::memory_order_relaxed) + 1;
   if (alone >= kMany && std::has_single_bit(alone)) std::this_thread::yield();
 }
 
@@ -279,10 +311,11 @@ void work() {
   Sleeper* const own = t_number <= g_sleepers.size() ? &g_sleepers[t_number - 1] : nullptr;
   if (own != nullptr) own->thread = this_thread();
   while (true) {
-    const uint32_t calls = g_calls.load(std::memory_order_acquire);
+    const uint32_t calls = g_bell.calls.load(std::memory_order_acquire);
+    g_bell.fetch(t_number);
     if (g_ended.load(std::memory_order_relaxed)) return;
     for (Door& door : g_doors) help_if_wanted(door);
-    wait_while(g_calls, calls, own);
+    wait_while(g_bell.calls, calls, own);
     const int here = processor();
     if (here != kNoProcessor && here == g_caller_processor.load(std::memory_order_relaxed))
       leave_processor();
@@ -317,8 +350,10 @@ void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_
       std::min<uint64_t>({static_cast<uint64_t>(count_) - 1, loop.pieces() - 1, kMostPlaces}));
   door->state.store(kOpen | helpers * kPlace, std::memory_order_release);
   let_workers_run();
+  g_bell.announce(*door, loop);
   call_workers(helpers);
   loop.help(t_number, true);
+  update(g_alone, loop.helped() ? 0 : g_alone.load(std::memory_order_relaxed) + 1);
   uint32_t inside = door->state.fetch_and(kInside, std::memory_order_acq_rel) & kInside;
   bool slept = false;
   while (inside != 0) {

@@ -7,6 +7,10 @@ PYTORCH = ("PyTorch", "PyTorch out=", "torch.compile")
 SMALL, MIDDLE, LARGE = 10**3, 10**5, 10**7
 
 
+def threads_text(threads):
+    return f"{threads} thread{'s' if threads > 1 else ''}"
+
+
 @dataclasses.dataclass
 class Row:
     """A work at one size on so many threads, with the speed of everybody."""
@@ -33,7 +37,7 @@ class Row:
             size = f"{side} × {side} × 64"
         else:
             size = f"{self.elements:,}"
-        return f"{self.work}, {size}, {self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"{self.work}, {size}, {threads_text(self.threads)}"
 
 
 @dataclasses.dataclass

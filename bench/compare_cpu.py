@@ -17,6 +17,7 @@ import time
 
 import bilateral_opencv
 import compare_report
+from compare_bars import threads_text
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FLAT = ["add", "fma", "sigmoid", "twelve", "gelu", "exp", "sum", "dot", "row-sums", "column-sums"]
@@ -137,14 +138,14 @@ class Runs:
         return self.json_of(*map(str, command))
 
     def group(self, name, threads):
-        self.say(f"{name}, {threads} thread{'s' if threads > 1 else ''}")
+        self.say(f"{name}, {threads_text(threads)}")
         works, sizes, quick_sizes = GROUPS[name]
         quick = self.arguments.quick
         return self.bench(works, quick_sizes if quick else sizes, threads, 5 if quick else 15, 6,
                           processor_time=self.arguments.processor_time)
 
     def beside_busy_process(self, threads):
-        self.say(f"sgemm beside a busy process, {threads} threads")
+        self.say(f"sgemm beside a busy process, {threads_text(threads)}")
         works, sizes, quick_sizes = GROUPS["sgemm"]
         # By the wall clock: that processors have to be shared is the point.
         busy = subprocess.Popen([sys.executable, "-c", BUSY])
@@ -156,7 +157,7 @@ class Runs:
             busy.wait()
 
     def bilateral(self, threads):
-        self.say(f"bilateral filter, {threads} thread{'s' if threads > 1 else ''}")
+        self.say(f"bilateral filter, {threads_text(threads)}")
         return bilateral_opencv.race(self.bin / "bench_bilateral", self.environment, threads,
                                      2 if self.arguments.quick else 5)
 

@@ -3,7 +3,7 @@
 import json
 import math
 
-from compare_bars import BARS, BUSY, FILTER, LIMITS, LOOPS, PYTORCH, SMALL, held, rows_of
+from compare_bars import BARS, BUSY, FILTER, LIMITS, LOOPS, PYTORCH, SMALL, held, rows_of, threads_text
 
 IDLE = 5  # percent of the processors that others may take
 
@@ -78,14 +78,14 @@ def bars_of(results, groups):
         for name in seconds:
             if name.startswith("OpenCV"):
                 ratio = seconds[name] / seconds["hologram"]
-                what = f"bilateral filter, {threads} thread{'s' if int(threads) > 1 else ''}"
+                what = f"bilateral filter, {threads_text(int(threads))}"
                 asked.append((ratio / FILTER, what, name, times(ratio), "", f"{FILTER:g}"))
     return asked
 
 
-def short_of(results, groups):
+def short_of(results, bars):
     """What misses its bar, worst first."""
-    missed = [row for row in bars_of(results, groups) if row[0] < 1]
+    missed = [row for row in bars if row[0] < 1]
     for key, (what, most) in LIMITS.items():
         value = results["start"].get(key)
         if value is not None and value > most:
@@ -171,10 +171,10 @@ def introduction(results):
 
 
 def shortcomings(results, groups):
-    missed = short_of(results, groups)
-    asked = len(bars_of(results, groups))
+    bars = bars_of(results, groups)
+    missed = short_of(results, bars)
     text = ["## Where it falls short", "",
-            f"{len(missed)} of {asked} rows that a bar is set for, and of {len(LIMITS)} times, miss it."]
+            f"{len(missed)} of {len(bars)} rows that a bar is set for, and of {len(LIMITS)} times, miss it."]
     return text + (["", table(["what", "beside", "ratio", "of best rounds", "bar"], missed)] if missed else [])
 
 
@@ -222,6 +222,6 @@ def write(results, folder):
         title = f"{TITLES[group]}: hologram's speed over others', {results['machine']['processor']}"
         (folder / "images" / f"cpu-{group}.svg").write_text(picture(title, rows, COLUMNS[group]))
     (folder / "performance.md").write_text(page(results, groups))
-    for row in short_of(results, groups):
+    for row in short_of(results, bars_of(results, groups)):
         print("short: " + ", ".join(row))
     print(f"{folder / 'performance.md'} is written.")

@@ -327,12 +327,6 @@ constexpr auto for_tails(std::integer_sequence<int, kTails...>) {
   return std::array{&rows_by_few<kAhead, kTails + 2>...};
 }
 
-HWY_INLINE void copy(const float* from, int64_t count, float* to) {
-  int64_t i = 0;
-  for (; i + kWidth <= count; i += kWidth) hn::StoreU(hn::LoadU(kTag, from + i), kTag, to + i);
-  for (; i < count; i++) to[i] = from[i];
-}
-
 // The vector lies in as many ways as rows begin in, if there is room for that.
 template <int64_t kAhead>
 void by_vector_of_few(const float* a, int64_t step, const float* x, int64_t /*step_x*/,
@@ -356,7 +350,7 @@ void by_vector_of_few(const float* a, int64_t step, const float* x, int64_t /*st
     hn::Store(hn::Zero(kTag), kTag, to);
     hn::Store(hn::Zero(kTag), kTag, to + (vectors - 2) * kWidth);
     hn::Store(hn::Zero(kTag), kTag, to + (vectors - 1) * kWidth);
-    copy(x, length, to + skip);
+    std::copy_n(x, length, to + skip);
     ways[w].x = to;
   }
   const int64_t turns = (vectors - 2) / kFew;

@@ -19,6 +19,7 @@ class FunctionRef<R(Args...)> {
         call_([](void* object, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
         }) {}
+  const void* object() const { return object_; }
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 
  private:

@@ -88,9 +88,9 @@ class Loop {
   uint32_t pieces() const { return pieces_; }
   bool helped() const { return helped_.load(std::memory_order_relaxed); }  // by a worker
 
-  // The lines that the first worker reads, and those that it writes to.
-  const void* read_first() const { return this; }
-  std::array<const void*, 2> written_first() const { return {&shares_[1 % count_], &helped_}; }
+  const void* body() const { return body_.object(); }
+  // Lines that the first worker needs: it reads the first and writes to the others.
+  std::array<const void*, 3> first_lines() const { return {this, &shares_[1 % count_], &helped_}; }
 
   // Does pieces until there are none left.
   void help(uint32_t thread, bool caller) noexcept {
@@ -182,20 +182,25 @@ std::array<Door, 8> g_doors;  // so many loops have workers at a time
 // another core, are asked for at a time; the loop itself may be gone.
 struct alignas(kLine) Bell {
   std::atomic<uint32_t> calls{0};
-  std::atomic<const void*> read{nullptr};
-  std::array<std::atomic<const void*>, 3> written{};
+  std::atomic<const std::byte*> body{nullptr};
+  std::array<std::atomic<const void*>, 4> others{};  // the first is only read
 
   void announce(const Door& door, const Loop& loop) {
-    read.store(loop.read_first(), std::memory_order_relaxed);
-    const auto [share, helped] = loop.written_first();
+    body.store(static_cast<const std::byte*>(loop.body()), std::memory_order_relaxed);
+    const auto [itself, share, helped] = loop.first_lines();
     size_t i = 0;
-    for (const void* line : {static_cast<const void*>(&door), share, helped})
-      written[i++].store(line, std::memory_order_relaxed);
+    for (const void* line : {itself, static_cast<const void*>(&door), share, helped})
+      others[i++].store(line, std::memory_order_relaxed);
   }
   void fetch(uint32_t thread) const {
-    __builtin_prefetch(read.load(std::memory_order_relaxed));
+    const std::byte* const at = body.load(std::memory_order_relaxed);
+    if (at == nullptr) return;
+    __builtin_prefetch(others[0].load(std::memory_order_relaxed));
+    // What the body refers to lies mostly beside it, on the stack of the caller.
+    for (int line = -1; line < 3; line++) __builtin_prefetch(at + line * static_cast<int>(kLine));
     if (thread > 1) return;
-    for (const auto& line : written) __builtin_prefetch(line.load(std::memory_order_relaxed), 1);
+    for (size_t i = 1; i < others.size(); i++)
+      __builtin_prefetch(others[i].load(std::memory_order_relaxed), 1);
   }
 };
 Bell g_bell;

@@ -89,8 +89,8 @@ class Loop {
   bool helped() const { return helped_.load(std::memory_order_relaxed); }  // by a worker
 
   const void* body() const { return body_.object(); }
-  // Lines that the first worker needs: it reads the first and writes to the others.
-  std::array<const void*, 3> first_lines() const { return {this, &shares_[1 % count_], &helped_}; }
+  // The lines that the first worker writes to.
+  std::array<const void*, 2> written_first() const { return {&shares_[1 % count_], &helped_}; }
 
   // Does pieces until there are none left.
   void help(uint32_t thread, bool caller) noexcept {
@@ -182,25 +182,22 @@ std::array<Door, 8> g_doors;  // so many loops have workers at a time
 // another core, are asked for at a time; the loop itself may be gone.
 struct alignas(kLine) Bell {
   std::atomic<uint32_t> calls{0};
-  std::atomic<const std::byte*> body{nullptr};
-  std::array<std::atomic<const void*>, 4> others{};  // the first is only read
+  std::array<std::atomic<const void*>, 2> read{};
+  std::array<std::atomic<const void*>, 3> written{};
 
   void announce(const Door& door, const Loop& loop) {
-    body.store(static_cast<const std::byte*>(loop.body()), std::memory_order_relaxed);
-    const auto [itself, share, helped] = loop.first_lines();
+    read[0].store(&loop, std::memory_order_relaxed);
+    read[1].store(loop.body(), std::memory_order_relaxed);
+    const auto [share, helped] = loop.written_first();
     size_t i = 0;
-    for (const void* line : {itself, static_cast<const void*>(&door), share, helped})
-      others[i++].store(line, std::memory_order_relaxed);
+    for (const void* line : {static_cast<const void*>(&door), share, helped})
+      written[i++].store(line, std::memory_order_relaxed);
   }
+  // No more than that: what lies beside the body, its caller may be writing to.
   void fetch(uint32_t thread) const {
-    const std::byte* const at = body.load(std::memory_order_relaxed);
-    if (at == nullptr) return;
-    __builtin_prefetch(others[0].load(std::memory_order_relaxed));
-    // What the body refers to lies mostly beside it, on the stack of the caller.
-    for (int line = -1; line < 3; line++) __builtin_prefetch(at + line * static_cast<int>(kLine));
+    for (const auto& line : read) __builtin_prefetch(line.load(std::memory_order_relaxed));
     if (thread > 1) return;
-    for (size_t i = 1; i < others.size(); i++)
-      __builtin_prefetch(others[i].load(std::memory_order_relaxed), 1);
+    for (const auto& line : written) __builtin_prefetch(line.load(std::memory_order_relaxed), 1);
   }
 };
 Bell g_bell;

@@ -170,9 +170,7 @@ def introduction(results):
             + (", and was a quick one." if results["quick"] else "."), ""]
 
 
-def shortcomings(results, groups):
-    bars = bars_of(results, groups)
-    missed = short_of(results, bars)
+def shortcomings(bars, missed):
     text = ["## Where it falls short", "",
             f"{len(missed)} of {len(bars)} rows that a bar is set for, and of {len(LIMITS)} times, miss it."]
     return text + (["", table(["what", "beside", "ratio", "of best rounds", "bar"], missed)] if missed else [])
@@ -201,8 +199,8 @@ def pictures(results):
     return ["", "## The bilateral filter", "", BILATERAL_IS, "", table(["who", "threads", "time", "ratio"], rows)]
 
 
-def page(results, groups):
-    text = introduction(results) + shortcomings(results, groups)
+def page(results, groups, bars, missed):
+    text = introduction(results) + shortcomings(bars, missed)
     for group, rows in groups.items():
         text += ["", f"## {TITLES[group]}", "", *([WORKS, ""] if group == "arrays" else []),
                  f"![](images/cpu-{group}.svg)", "", table_of(group, rows)]
@@ -221,7 +219,9 @@ def write(results, folder):
     for group, rows in groups.items():
         title = f"{TITLES[group]}: hologram's speed over others', {results['machine']['processor']}"
         (folder / "images" / f"cpu-{group}.svg").write_text(picture(title, rows, COLUMNS[group]))
-    (folder / "performance.md").write_text(page(results, groups))
-    for row in short_of(results, bars_of(results, groups)):
+    bars = bars_of(results, groups)
+    missed = short_of(results, bars)
+    (folder / "performance.md").write_text(page(results, groups, bars, missed))
+    for row in missed:
         print("short: " + ", ".join(row))
     print(f"{folder / 'performance.md'} is written.")

@@ -29,21 +29,9 @@ constexpr Names names_of(ImageLayout layout) {
 // the image writes it in that order by itself.
 Tensor for_libraries(Tensor x) {
   hal::LibraryOps* library = tensor::context_of(x).executor().device->library();
-  const bool fine = !is_float(x.dtype()) || library == nullptr || !library->wants_dense_images();
-  return fine ? x : tensor::dense(x);
-}
-
-// To one executor.
-void bring_together(const char* name, Tensor& x, Tensor& w, Tensor* bias) {
-  const graph::Context* const of_x = &tensor::context_of(x);
-  if (of_x == &tensor::context_of(w) && (bias == nullptr || of_x == &tensor::context_of(*bias)))
-    return;
-  std::vector<Tensor> all = {x, w};
-  if (bias != nullptr) all.push_back(*bias);
-  all = tensor::together(name, std::move(all));
-  x = all[0];
-  w = all[1];
-  if (bias != nullptr) *bias = all[2];
+  if (is_float(x.dtype()) && library != nullptr && library->wants_dense_images())
+    return tensor::dense(x);
+  return x;
 }
 
 }  // namespace
@@ -59,14 +47,14 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
 
   DType dtype = promote(input.dtype(), weight.dtype());
   if (options.bias) dtype = promote(dtype, options.bias->dtype());
-  Tensor x = input.to(dtype), w = weight.to(dtype),
-         bias = options.bias ? options.bias->to(dtype) : Tensor();
-  bring_together(kName, x, w, options.bias ? &bias : nullptr);
-  if (planes) {
-    x = x.permute({0, 2, 3, 1});
-    w = w.permute({2, 3, 1, 0});
-  }
-  x = for_libraries(std::move(x));
+  std::vector<Tensor> all;
+  all.reserve(3);
+  all.push_back(input.to(dtype));
+  all.push_back(weight.to(dtype));
+  if (options.bias) all.push_back(options.bias->to(dtype));
+  all = tensor::together(kName, std::move(all));
+  Tensor x = for_libraries(planes ? all[0].permute({0, 2, 3, 1}) : std::move(all[0])),
+         w = planes ? all[1].permute({2, 3, 1, 0}) : std::move(all[1]);
 
   tensor::check_numbers(kName, options.stride, options.dilation, options.padding);
   check_number(kName, "number of groups", options.groups, 1);
@@ -92,7 +80,7 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
   Tensor result = tensor::make_opaque(graph::convolution_work(desc), desc.d, std::move(shape),
                                       std::move(x), std::move(w));
   if (options.bias) {
-    bias = bias.to(desc.d);
+    const Tensor bias = all[2].to(desc.d);
     result = (dtype == DType::Bool ? result | bias : result + bias).to(dtype);
   }
   return planes ? result.permute({0, 3, 1, 2}) : result;

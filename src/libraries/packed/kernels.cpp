@@ -20,6 +20,7 @@ namespace hologram::libraries::packed::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kSecondCache = 2;  // where lines are announced to
+
 // A rectangle of d whose sums stay in registers, with some left for what is multiplied.
 constexpr int64_t kVectors = 2;
 constexpr int64_t kRows = HWY_TARGET == HWY_AVX2 ? 6 : 14;

@@ -40,7 +40,7 @@ bool in_line(const program::Inst& inst) {
 }
 
 [[maybe_unused]] bool in_line_of_avx512(const program::Inst& inst) {
-  return in_line(inst) && inst.op != Op::Exp;
+  return in_line(inst) && inst.op != Op::Exp && inst.op != Op::Sigmoid;
 }
 
 using Maker = std::unique_ptr<Target> (*)(asmjit::CodeHolder& code, bool wide, uint32_t held);

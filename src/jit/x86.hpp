@@ -159,7 +159,15 @@ class X86 final : public Target {
   BaseReg same_bits(DType type, const Operand& v, bool dies);
   BaseReg fused(DType type, std::span<const Operand> in, uint32_t dying);
   std::optional<BaseReg> shift(Op op, DType type, std::span<const Operand> in);
-  BaseReg exponential(const Operand& v);  // x86_functions.cpp
+  // x86_functions.cpp
+  struct ExpArgument {
+    Vec n, r;
+  };
+  Operand number(double value);
+  ExpArgument reduce_exp(Vec x);
+  Vec near_identity(Vec r, std::span<const double> c);
+  BaseReg exponential(const Operand& v);
+  BaseReg sigmoid(const Operand& v);
   // x86_extremes.cpp
   void add_doubt(BaseReg doubt, BaseReg more);
   // x86_masks.cpp

@@ -124,8 +124,9 @@ std::optional<BaseReg> X86::floating(Op op, DType type, std::span<const Operand>
     case Op::Fma:
     case Op::Mad: return fused(type, in, dying);
     case Op::Exp:
+    case Op::Sigmoid:
       if (!avx512_ || which) return {};
-      return exponential(in[0]);
+      return op == Op::Exp ? exponential(in[0]) : sigmoid(in[0]);
     case Op::Sqrt: {
       const Vec to = of(type);
       cc_.emit(which ? I::kIdVsqrtpd : I::kIdVsqrtps, to, in[0]);

@@ -3,37 +3,80 @@
 
 #include "jit/x86.hpp"
 #include "program/expansions/exp.hpp"
+#include "program/expansions/hyperbolic.hpp"
 
 namespace hologram::jit {
 
 namespace I = asmjit::x86::Inst;
 namespace ex = program::expansions::portable;
 
+namespace {
+
+using Exp = ex::ExpConstants<32>;
+
+}  // namespace
+
+Operand X86::number(double value) {
+  return constant(DType::F32, std::bit_cast<uint32_t>(static_cast<float>(value)));
+}
+
+// x = n ln 2 + r.
+X86::ExpArgument X86::reduce_exp(Vec x) {
+  constexpr int kNearest = 8;
+  const Vec n = of(DType::F32), r = of(DType::F32);
+  cc_.emit(I::kIdVmulps, n, x, number(ex::kLog2E));
+  cc_.emit(I::kIdVrndscaleps, n, n, kNearest);
+  move(r, n);
+  cc_.emit(I::kIdVfmadd132ps, r, x, number(-Exp::ln2_hi));
+  cc_.emit(I::kIdVfmadd231ps, r, n, number(-Exp::ln2_lo));
+  return {n, r};
+}
+
+// r + r^2 (c[0] + c[1] r + …)
+X86::Vec X86::near_identity(Vec r, std::span<const double> c) {
+  const Vec p = of(DType::F32), square = of(DType::F32);
+  move(p, number(c.back()));
+  for (size_t k = c.size() - 1; k-- > 0;) cc_.emit(I::kIdVfmadd213ps, p, r, number(c[k]));
+  cc_.emit(I::kIdVmulps, square, r, r);
+  cc_.emit(I::kIdVfmadd213ps, p, square, r);
+  return p;
+}
+
 // exp as its expansion has it, but for the last step: VSCALEF multiplies by 2^n and rounds once,
 // over- and underflow, infinities and NaN included. Where n is far out, what it multiplies only has
 // to be positive and finite: VRANGE makes at most 1 of the remainder, also where that is NaN.
 BaseReg X86::exponential(const Operand& v) {
-  using T = ex::ExpConstants<32>;
-  const DType type = DType::F32;
-  const auto number = [&](double value) {
-    return constant(type, std::bit_cast<uint32_t>(static_cast<float>(value)));
-  };
-  constexpr int kNearest = 8, kLeastMagnitude = 2;
-  const Vec x = any(type, v), n = of(type), r = of(type), p = of(type), square = of(type);
-  cc_.emit(I::kIdVmulps, n, x, number(ex::kLog2E));
-  cc_.emit(I::kIdVrndscaleps, n, n, kNearest);
-  move(r, n);
-  cc_.emit(I::kIdVfmadd132ps, r, x, number(-T::ln2_hi));
-  cc_.emit(I::kIdVfmadd231ps, r, n, number(-T::ln2_lo));
+  constexpr int kLeastMagnitude = 2;
+  const auto [n, r] = reduce_exp(any(DType::F32, v));
   cc_.emit(I::kIdVrangeps, r, r, number(1), kLeastMagnitude);
-  constexpr size_t kTerms = std::size(T::tail);
-  move(p, number(T::tail[kTerms - 1]));
-  for (size_t k = kTerms - 1; k-- > 0;) cc_.emit(I::kIdVfmadd213ps, p, r, number(T::tail[k]));
-  cc_.emit(I::kIdVmulps, square, r, r);
-  cc_.emit(I::kIdVfmadd213ps, p, square, r);
+  const Vec p = near_identity(r, Exp::tail);
   cc_.emit(I::kIdVaddps, p, p, number(1));
   cc_.emit(I::kIdVscalefps, p, p, n);
   return p;
+}
+
+// sigmoid as its expansion has it, but for 2^n, which VSCALEF makes of any n. VMIN and VMAX give
+// their second operand where that is NaN.
+BaseReg X86::sigmoid(const Operand& v) {
+  using T = ex::HyperbolicConstants<32>;
+  constexpr DType type = DType::F32;
+  constexpr uint32_t kLess = 17;
+  const Vec x = of(type), low = of(type), one = of(type), s = of(type), sum = of(type);
+  move(x, number(T::sigmoid_one));
+  cc_.emit(I::kIdVminps, x, x, v);
+  move(low, number(Exp::underflow));
+  cc_.emit(I::kIdVmaxps, x, low, x);
+  const auto [n, r] = reduce_exp(x);
+  const Vec m = near_identity(r, T::sigmoid_tail);
+  move(one, number(1));
+  cc_.emit(I::kIdVscalefps, s, one, n);
+  const BaseReg below = compare_floats(kLess, type, n, number(0));
+  cc_.emit(I::kIdVaddps, sum, s, one);
+  merge(type, below, sum, one, false);
+  cc_.k(below.as<KReg>()).emit(I::kIdVsubps, m, m, s);
+  cc_.emit(I::kIdVsubps, sum, sum, m);
+  cc_.emit(I::kIdVdivps, s, s, sum);
+  return s;
 }
 
 }  // namespace hologram::jit

@@ -27,6 +27,10 @@ struct HyperbolicConstants<32> {
   static constexpr double cosh_tail[] = {0x1p-1, 0x1.5554e4p-5, 0x1.6d5164p-10};
   static constexpr double overflow = 89.7;  // sinh and cosh are infinite from a little below
   static constexpr double vanished = 40;    // of n: 2^-n is nothing beside 2^n
+  // (1 - exp(-r) - r) / r^2 for |r| <= ln(2)/2; relative error of 1 - exp(-r) 2^-26.1.
+  static constexpr double sigmoid_tail[] = {-0x1.fffffep-2, 0x1.5554bp-3, -0x1.555718p-5,
+                                            0x1.1227b8p-7, -0x1.6b7182p-10};
+  static constexpr double sigmoid_one = 18;  // sigmoid rounds to 1 above
 };
 
 template <>
@@ -52,6 +56,12 @@ struct HyperbolicConstants<64> {
                                          0x1.1f8bc952c9b99p-29};
   static constexpr double overflow = 710.7;
   static constexpr double vanished = 80;
+  // Relative error 2^-55.5.
+  static constexpr double sigmoid_tail[] = {
+      -0x1.0000000000005p-1,  0x1.555555555553ap-3,  -0x1.55555555520e5p-5,  0x1.1111111118c58p-7,
+      -0x1.6c16c17f3e4e5p-10, 0x1.a01a01768e14bp-13, -0x1.a019a66921555p-16, 0x1.71de84036738ap-19,
+      -0x1.28a2cf35c1ea7p-22, 0x1.ae7313f5ea9bp-26};
+  static constexpr double sigmoid_one = 38;
 };
 
 // exp(a) / 4 = up (1 + plus) and exp(-a) / 4 = down (1 + minus) for a >= 0: quarters, so that
@@ -105,18 +115,21 @@ HOLOGRAM_EXPANSIONS_INLINE F tanh(F x) {
   return flip_sign(select(a > x.lit(0.55), outer, inner), x);  // NaN is inner
 }
 
-// 1 / (1 + e) for e = exp(-x), or e / (1 + e) for e = exp(x): through exp(-|x|) nothing overflows.
-// The roundings of the sum and of the quotient are taken back by the remainder of the division.
+// 2^n / (2^n + exp(-r)) for x = n ln 2 + r, from m = 1 - exp(-r): the sum is rounded once where it
+// counts, since 2^n + 1 is exact for 0 <= n <= 23 (52) and where n is less m - 2^n is small.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F sigmoid(F x) {
-  const F e = exp(-abs(x));
-  const F one = x.lit(1);
-  const auto negative = x < x.lit(0);
-  const F top = select(negative, e, one);
-  const auto bottom = fast_two_sum(one, e);
-  const F q = top / bottom.hi;
-  const F remainder = fma(-q, bottom.lo, fma(-q, bottom.hi, top));
-  return fma(remainder, select(negative, one - q, q), q);
+  using T = HyperbolicConstants<F::width>;
+  using E = ExpConstants<F::width>;
+  const F one = x.lit(1), zero = x.lit(0), high = x.lit(T::sigmoid_one);
+  const auto a = reduce_exp(select(x > high, high, x));
+  const F m = fma(a.r * a.r, polynomial(a.r, T::sigmoid_tail), a.r);
+  const auto below = a.n < zero;
+  const auto of_power = [&](F s) {
+    return s / (select(below, one, s + one) - select(below, m - s, m));
+  };
+  return rare(!(x > x.lit(-E::usual)), of_power(power_of_two(a.n)),
+              [&] { return select(x < x.lit(E::underflow), zero, of_power(scale_far(one, a.n))); });
 }
 
 HOLOGRAM_EXPANSIONS_END;

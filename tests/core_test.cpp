@@ -88,11 +88,14 @@ TEST(Threads, CoverTheRangeOnceAndPassExceptionsOn) {
     core::Threads threads(count);
     EXPECT_EQ(threads.count(), count);
     for (const uint64_t n : {uint64_t{0}, uint64_t{1}, uint64_t{7}, uint64_t{10007}}) {
-      std::vector<std::atomic<int>> touched(n);
-      threads.run(n, 3, [&](uint64_t begin, uint64_t end) {
-        for (uint64_t i = begin; i < end; i++) touched[i]++;
-      });
-      for (const auto& t : touched) ASSERT_EQ(t, 1);
+      for (const auto direction : {core::Direction::Forward, core::Direction::Backward}) {
+        std::vector<std::atomic<int>> touched(n);
+        const auto touch = [&](uint64_t begin, uint64_t end) {
+          for (uint64_t i = begin; i < end; i++) touched[i]++;
+        };
+        threads.run(n, 3, touch, direction);
+        for (const auto& t : touched) ASSERT_EQ(t, 1);
+      }
     }
     EXPECT_THROW(threads.run(1000, 1, [](uint64_t, uint64_t) { throw std::runtime_error("stop"); }),
                  std::runtime_error);

@@ -74,15 +74,14 @@ class alignas(kLine) Share {
 
 class Loop {
  public:
-  Loop(FunctionRef<void(uint64_t, uint64_t)> body, uint64_t n, uint64_t size, int threads)
+  Loop(FunctionRef<void(uint64_t, uint64_t)> body, uint64_t n, uint64_t size, int threads,
+       Direction direction)
       : body_(body),
         n_(n),
+        direction_(direction),
         count_(std::min(static_cast<uint32_t>(threads), kShares)),
         pieces_(pieces_of(n, size, static_cast<uint32_t>(threads))) {
-    const auto from = [&](uint32_t s) {
-      return static_cast<uint32_t>(uint64_t{pieces_} * s / count_);
-    };
-    for (uint32_t s = 0; s < count_; s++) shares_[s].set(from(s), from(s + 1));
+    for (uint32_t s = 0; s < count_; s++) shares_[s].set(first_of(s), first_of(s + 1));
   }
 
   uint32_t pieces() const { return pieces_; }
@@ -98,10 +97,11 @@ class Loop {
       bool alone = caller;
       if (!caller) helped_.store(true, std::memory_order_relaxed);
       const Clock::time_point start = Clock::now();
-      Share& own = shares_[thread % count_];
+      const uint32_t number = thread % count_;
+      Share& own = shares_[number];
       int done = 0;
       for (auto p = own.take_first(); p; p = own.take_first(), done++) {
-        run(*p);
+        run(number, *p);
         if (!alone) continue;
         alone = !helped();
         if (!alone || Clock::now() <= start + kLate) continue;
@@ -141,16 +141,24 @@ class Loop {
   uint64_t begin_of(uint64_t piece) const {
     return n_ / pieces_ * piece + n_ % pieces_ * piece / pieces_;
   }
-  void run(uint32_t piece) const { body_(begin_of(piece), begin_of(piece + 1)); }
+  uint32_t first_of(uint32_t share) const {
+    return static_cast<uint32_t>(uint64_t{pieces_} * share / count_);
+  }
+  void run(uint32_t share, uint32_t piece) const {
+    if (direction_ == Direction::Backward)
+      piece = first_of(share) + first_of(share + 1) - 1 - piece;
+    body_(begin_of(piece), begin_of(piece + 1));
+  }
 
   // Whether pieces are left, to those whose they are.
   bool take_from_others(uint32_t thread, bool patient) {
     bool left = false;
     for (uint32_t k = 1; k < count_; k++) {
-      Share& share = shares_[(thread + k) % count_];
+      const uint32_t number = (thread + k) % count_;
+      Share& share = shares_[number];
       const auto leave = [&] { return patient && share.count() == 1 && share.begun(); };
       while (share.count() > 0 && !leave())
-        if (const auto p = share.take_last()) run(*p);
+        if (const auto p = share.take_last()) run(number, *p);
       left = left || share.count() > 0;
     }
     return left;
@@ -158,6 +166,7 @@ class Loop {
 
   const FunctionRef<void(uint64_t, uint64_t)> body_;
   const uint64_t n_;
+  const Direction direction_;
   const uint32_t count_, pieces_;
   std::array<Share, kShares> shares_;
   std::atomic<bool> helped_{false};
@@ -334,7 +343,8 @@ void abandon_work() {
 Threads::Threads(int count)
     : count_(1 + possible_workers((count > 0 ? count : available_threads()) - 1)) {}
 
-void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_t)> body) {
+void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_t)> body,
+                  Direction direction) {
   if (n == 0) return;
   grain = std::max<uint64_t>(grain, 1);
   // Parts of a long loop may differ much in what they take: a late one is to hold up few.
@@ -346,7 +356,7 @@ void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_
   if (worker_count() < count_ - 1) want_workers(count_ - 1);
   Door* const door = worker_count() > 0 ? free_door() : nullptr;
   if (door == nullptr) return body(0, n);
-  Loop loop(body, n, size, count_);
+  Loop loop(body, n, size, count_, direction);
   door->loop = &loop;
   const auto helpers = static_cast<uint32_t>(
       std::min<uint64_t>({static_cast<uint64_t>(count_) - 1, loop.pieces() - 1, kMostPlaces}));

@@ -56,6 +56,25 @@ class Watch {
   const Launch& launch_;
 };
 
+// A launch goes through its memory from the end where this thread's last one stopped: of what is
+// somewhat more than a cache holds most is still there, and from the other end nothing would be.
+core::Direction turn_about() {
+  static thread_local bool backward = true;
+  backward = !backward;
+  return backward ? core::Direction::Backward : core::Direction::Forward;
+}
+
+// part(from, to) for parts of [begin, end).
+template <class Part>
+void cut(uint64_t begin, uint64_t end, uint64_t size, core::Direction direction, const Part& part) {
+  const uint64_t count = (end - begin + size - 1) / size;
+  for (uint64_t k = 0; k < count; k++) {
+    const uint64_t number = direction == core::Direction::Backward ? count - 1 - k : k;
+    const uint64_t from = begin + number * size;
+    part(from, std::min(end, from + size));
+  }
+}
+
 uint64_t more_fuel(Frame* frame) { return static_cast<Watch*>(frame->watch)->look() ? kFuel : 0; }
 
 }  // namespace
@@ -119,18 +138,22 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
       rows * along_x * lanes <= worth_a_call)
     return outcome_of([&] { call(0, rows, 0, along_x); });
 
+  const core::Direction direction = turn_about();
+
   // Groups are few, and equal parts of them end together.
   if (grouped_ && rows == 1) {
     const uint64_t grain = std::max<uint64_t>(1, lanes_worth_a_thread_ / lanes);
     const auto groups = [&](uint64_t begin, uint64_t end) {
-      for (uint64_t x = begin; x < end; x += kGroups) call(0, 1, x, std::min(end, x + kGroups));
+      cut(begin, end, kGroups, direction,
+          [&](uint64_t from, uint64_t to) { call(0, 1, from, to); });
     };
-    return outcome_of([&] { threads.run(along_x, grain, groups); });
+    return outcome_of([&] { threads.run(along_x, grain, groups, direction); });
   }
 
-  // Short rows are taken several at a time, long ones are cut, but for what one thread does and
-  // nobody watches.
-  const bool whole = threads.count() == 1 && !launch.deadline && launch.progress == nullptr;
+  // Short rows are taken several at a time, long ones are cut, but for what one thread does
+  // forward and nobody watches.
+  const bool whole = threads.count() == 1 && direction == core::Direction::Forward &&
+                     !launch.deadline && launch.progress == nullptr;
   const uint64_t parts = whole ? 1 : static_cast<uint64_t>(threads.count()) * kPartsAThread;
   const auto equal = [&](uint64_t count) { return (count + parts - 1) / parts; };
   uint64_t most = kMostLanes;
@@ -147,18 +170,14 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const uint64_t part = cuts == 1 ? along_x : most;
   const uint64_t together = cuts == 1 ? std::max<uint64_t>(1, most / along_x) : 1;
   const auto body = [&](uint64_t begin, uint64_t end) {
-    if (cuts == 1) {
-      for (uint64_t row = begin; row < end; row += together)
-        call(row, std::min(end, row + together), 0, along_x);
-      return;
-    }
-    for (uint64_t item = begin; item < end; item++) {
-      const uint64_t x = item % cuts * part;
-      call(item / cuts, item / cuts + 1, x, std::min(along_x, x + part));
-    }
+    cut(begin, end, together, direction, [&](uint64_t from, uint64_t to) {
+      if (cuts == 1) return call(from, to, 0, along_x);
+      const uint64_t x = from % cuts * part;
+      call(from / cuts, from / cuts + 1, x, std::min(along_x, x + part));
+    });
   };
   const uint64_t grain = std::max<uint64_t>(1, worth_a_call / (part * lanes));
-  return outcome_of([&] { threads.run(rows * cuts, grain, body); });
+  return outcome_of([&] { threads.run(rows * cuts, grain, body, direction); });
 }
 
 }  // namespace hologram::jit

@@ -314,6 +314,12 @@ void forget_workers() {
   }
 }
 
+Direction turn_about() {
+  static thread_local bool backward = true;
+  backward = !backward;
+  return backward ? Direction::Backward : Direction::Forward;
+}
+
 int worker_count() { return g_workers.load(std::memory_order_relaxed); }
 bool is_worker() { return t_number > 0; }
 

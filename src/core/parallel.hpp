@@ -13,6 +13,20 @@ int available_threads();
 // Which end of its share of a loop each thread begins at.
 enum class Direction { Forward, Backward };
 
+// For a loop through memory: the end where this thread's last one stopped. Of what is somewhat more
+// than a cache holds most is still there, and from the other end nothing would be.
+Direction turn_about();
+
+// part(from, to) for parts of [begin, end), all but the last of that size, in that direction.
+template <class Part>
+void cut(uint64_t begin, uint64_t end, uint64_t size, Direction direction, const Part& part) {
+  const uint64_t count = (end - begin + size - 1) / size;
+  for (uint64_t k = 0; k < count; k++) {
+    const uint64_t from = begin + (direction == Direction::Backward ? count - 1 - k : k) * size;
+    part(from, from + size < end ? from + size : end);
+  }
+}
+
 // A fixed number of threads to run loops on: the one that calls, and workers, which all of the
 // process's loops share.
 class Threads {

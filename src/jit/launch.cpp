@@ -56,25 +56,6 @@ class Watch {
   const Launch& launch_;
 };
 
-// A launch goes through its memory from the end where this thread's last one stopped: of what is
-// somewhat more than a cache holds most is still there, and from the other end nothing would be.
-core::Direction turn_about() {
-  static thread_local bool backward = true;
-  backward = !backward;
-  return backward ? core::Direction::Backward : core::Direction::Forward;
-}
-
-// part(from, to) for parts of [begin, end).
-template <class Part>
-void cut(uint64_t begin, uint64_t end, uint64_t size, core::Direction direction, const Part& part) {
-  const uint64_t count = (end - begin + size - 1) / size;
-  for (uint64_t k = 0; k < count; k++) {
-    const uint64_t number = direction == core::Direction::Backward ? count - 1 - k : k;
-    const uint64_t from = begin + number * size;
-    part(from, std::min(end, from + size));
-  }
-}
-
 uint64_t more_fuel(Frame* frame) { return static_cast<Watch*>(frame->watch)->look() ? kFuel : 0; }
 
 }  // namespace
@@ -138,14 +119,14 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
       rows * along_x * lanes <= worth_a_call)
     return outcome_of([&] { call(0, rows, 0, along_x); });
 
-  const core::Direction direction = turn_about();
+  const core::Direction direction = core::turn_about();
 
   // Groups are few, and equal parts of them end together.
   if (grouped_ && rows == 1) {
     const uint64_t grain = std::max<uint64_t>(1, lanes_worth_a_thread_ / lanes);
     const auto groups = [&](uint64_t begin, uint64_t end) {
-      cut(begin, end, kGroups, direction,
-          [&](uint64_t from, uint64_t to) { call(0, 1, from, to); });
+      core::cut(begin, end, kGroups, direction,
+                [&](uint64_t from, uint64_t to) { call(0, 1, from, to); });
     };
     return outcome_of([&] { threads.run(along_x, grain, groups, direction); });
   }
@@ -170,7 +151,7 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const uint64_t part = cuts == 1 ? along_x : most;
   const uint64_t together = cuts == 1 ? std::max<uint64_t>(1, most / along_x) : 1;
   const auto body = [&](uint64_t begin, uint64_t end) {
-    cut(begin, end, together, direction, [&](uint64_t from, uint64_t to) {
+    core::cut(begin, end, together, direction, [&](uint64_t from, uint64_t to) {
       if (cuts == 1) return call(from, to, 0, along_x);
       const uint64_t x = from % cuts * part;
       call(from / cuts, from / cuts + 1, x, std::min(along_x, x + part));

@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t kBytesWorthAThread = 1 << 16;
 // Of large matrices: others may take one of a busy thread.
 constexpr int64_t kBytesOfAPart = 1 << 20;
+constexpr int64_t kBytesOfACut = 1 << 18;  // of what may be more than a cache holds
 
 Rows* kernel_of(const hal::RowsDesc& desc) {
   const RowKernels& all = *row_kernels();
@@ -51,16 +52,22 @@ class SumsOfRows : public HostPlan {
       run_(a + z * g.stride_a + row * g.step, g.step, x + z * g.stride_x + row * g.step_x, g.step_x,
            some, length, y + i);
     };
-    threads.run(rows, std::max(of(kBytesWorthAThread), std::min(share, of(kBytesOfAPart))),
-                [&](uint64_t begin, uint64_t end) {
-                  auto last = static_cast<int64_t>(end);
-                  if (end == rows && g.last != g.length) some_of(--last, 1, g.last);
-                  for (auto i = static_cast<int64_t>(begin); i < last;) {
-                    const int64_t some = std::min(last - i, g.rows - i % g.rows);
-                    some_of(i, some, g.length);
-                    i += some;
-                  }
-                });
+    const bool large = static_cast<int64_t>(rows) * bytes >= kBytesOfAPart;
+    const auto direction = large ? core::turn_about() : core::Direction::Forward;
+    const uint64_t size = large ? of(kBytesOfACut) : rows;
+    const auto body = [&](uint64_t begin, uint64_t end) {
+      core::cut(begin, end, size, direction, [&](uint64_t from, uint64_t to) {
+        auto last = static_cast<int64_t>(to);
+        if (to == rows && g.last != g.length) some_of(--last, 1, g.last);
+        for (auto i = static_cast<int64_t>(from); i < last;) {
+          const int64_t some = std::min(last - i, g.rows - i % g.rows);
+          some_of(i, some, g.length);
+          i += some;
+        }
+      });
+    };
+    const uint64_t grain = std::max(of(kBytesWorthAThread), std::min(share, of(kBytesOfAPart)));
+    threads.run(rows, grain, body, direction);
   }
 
  private:

@@ -127,6 +127,8 @@ set(HOLOGRAM_SOURCES
     src/libraries/onednn/primitives.cpp
     src/libraries/openblas/openblas.cpp
     src/libraries/packed/column_kernels.cpp
+    src/libraries/packed/depthwise.cpp
+    src/libraries/packed/depthwise_kernels.cpp
     src/libraries/packed/kernels.cpp
     src/libraries/packed/packed.cpp
     src/libraries/packed/row_kernels.cpp

@@ -14,6 +14,7 @@
 #include "hologram/expression.hpp"
 #include "hologram/graph.hpp"
 #include "hologram/ops.hpp"
+#include "libraries/packed/depthwise.hpp"
 #include "message_of.hpp"
 
 namespace hologram {
@@ -65,14 +66,7 @@ class Own {
   std::vector<float> run(const ConvLaunch& own, bool races) {
     const auto executable =
         device_->compile(libraries::convolution_program(own.key), {.check = races});
-    std::vector<std::unique_ptr<hal::Buffer>> buffers;
-    std::vector<hal::Binding> bindings;
-    for (std::vector<float>* v : {&x_, &w_, &d_}) {
-      const uint64_t bytes = v->size() * sizeof(float);
-      buffers.push_back(device_->adopt(reinterpret_cast<std::byte*>(v->data()), bytes));
-      bindings.push_back({buffers.back().get(), 0, bytes});
-    }
-    std::fill(d_.begin(), d_.end(), -99.0f);
+    const std::vector<hal::Binding> bindings = operands();
     hal::Launch launch;
     launch.executable = executable.get();
     launch.grid = own.grid;
@@ -83,12 +77,30 @@ class Own {
     stream->wait(stream->submit(), {});
     return d_;
   }
+  std::vector<float> run(const libraries::HostPlan& plan, core::Threads& threads) {
+    plan.run(operands(), {}, threads);
+    return d_;
+  }
 
  private:
+  // The result's memory has nothing of it yet.
+  std::vector<hal::Binding> operands() {
+    std::fill(d_.begin(), d_.end(), -99.0f);
+    std::vector<hal::Binding> bindings;
+    buffers_.clear();
+    for (std::vector<float>* v : {&x_, &w_, &d_}) {
+      const uint64_t bytes = v->size() * sizeof(float);
+      buffers_.push_back(device_->adopt(reinterpret_cast<std::byte*>(v->data()), bytes));
+      bindings.push_back({buffers_.back().get(), 0, bytes});
+    }
+    return bindings;
+  }
+
   std::shared_ptr<hal::Device> device_ =
       std::get<std::shared_ptr<hal::Device>>(backends::cpu::backend().open(0, BackendConfig{}));
   hal::ConvDesc desc_;
   std::vector<float> x_, w_, d_;
+  std::vector<std::unique_ptr<hal::Buffer>> buffers_;
 };
 
 hal::ConvDesc describe(int64_t groups, int64_t channels, int64_t outputs) {
@@ -132,6 +144,37 @@ TEST(Convolution, EveryScheduleHasTheSameBits) {
           EXPECT_EQ(own.run(other, times == 3), first)
               << groups << ' ' << along_columns << ' ' << int{times} << ' ' << wide;
         }
+  }
+}
+
+// The processor's own way of convolutions of each channel by itself, whatever lies outside.
+TEST(Convolution, DepthwiseHasTheBitsOfTheProgram) {
+  const libraries::packed::DepthwiseKernel* const kernel = libraries::packed::depthwise_kernel();
+  if (kernel == nullptr) GTEST_SKIP() << "this processor has no fused multiply-add";
+  std::mt19937 random(7);
+  const auto up_to = [&](int64_t most) {
+    return std::uniform_int_distribution<int64_t>(1, most)(random);
+  };
+  for (int n = 0; n < 300; n++) {
+    hal::ConvDesc desc = describe(kernel->least + up_to(70) - 1, 1, 1);
+    desc.batch = up_to(2);
+    for (hal::ConvAxis* a : {&desc.rows, &desc.columns})
+      *a = {.input = up_to(20),
+            .kernel = up_to(5),
+            .output = up_to(24),
+            .stride = up_to(3),
+            .dilation = up_to(2),
+            .before = up_to(6) - 1};
+    if (n % 3 == 0) desc.columns.stride = desc.columns.dilation = 1;
+    if (n % 2 == 0) desc.columns.kernel = 3;
+    const int64_t pixel = desc.groups + n % 4, row = desc.columns.input * pixel + n % 5;
+    desc.x_strides = {desc.rows.input * row, row, pixel, 1};
+    desc.w_strides = {desc.columns.kernel * desc.groups, desc.groups, desc.groups, 1};
+    ASSERT_FALSE(libraries::packed::refuses(desc));
+    Own own(desc);
+    core::Threads threads(n % 3 + 1);
+    const std::vector<float> by_program = own.run(libraries::convolution_launch(desc, 0, 0), false);
+    ASSERT_EQ(own.run(*libraries::packed::plan(desc), threads), by_program) << n;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "core/messages.hpp"
 #include "libraries/onednn/onednn.hpp"
 #include "libraries/openblas/openblas.hpp"
+#include "libraries/packed/depthwise.hpp"
 #include "libraries/packed/packed.hpp"
 #include "libraries/packed/rows.hpp"
 #include "libraries/stored.hpp"
@@ -144,6 +145,7 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
 }
 
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDesc& desc) {
+  if (libraries_.empty() && !packed::refuses(desc)) return packed::plan(desc);
   std::string reasons;
   for (const HostLibrary* library : libraries()) {
     auto agreed = library->plan(desc);

@@ -1,0 +1,24 @@
+// Convolutions of each channel by itself, on the processor: bit for bit what the program of
+// libraries/convolution.hpp makes of them.
+#pragma once
+
+#include "libraries/host_plan.hpp"
+
+namespace hologram::libraries::packed {
+
+// For the best vector instructions of this processor.
+struct DepthwiseKernel {
+  int64_t least;  // channels
+  // A row of d, from so many rows of the kernel, which begin at w, and those of the image that they
+  // meet, the first of which begins at x.
+  void (*row)(const hal::ConvDesc& desc, const float* x, const float* w, int64_t rows, float* d);
+};
+
+// Null where the processor has no fused multiply-add.
+const DepthwiseKernel* depthwise_kernel();
+
+// Why a convolution is not for this kernel.
+std::optional<hal::Refusal> refuses(const hal::ConvDesc& desc);
+std::shared_ptr<HostPlan> plan(const hal::ConvDesc& desc);  // one that is not refused
+
+}  // namespace hologram::libraries::packed

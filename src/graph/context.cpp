@@ -253,7 +253,7 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
           .grid = step.grid,
           .bindings = bindings_,
           .scalars = step.scalars,
-          .deadline = {},
+          .deadline = deadline(),
           .budget = 0,
           .progress = nullptr},
          *step.program, step.work);

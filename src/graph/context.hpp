@@ -140,7 +140,8 @@ class Context {
   // A step that is the ending of a product: whether a library did all of it. If not, the kernel is
   // ready and the product is there.
   bool end_product(PlannedStep& step, const std::vector<Node*>& nodes);
-  void launch(const std::shared_ptr<const hal::Executable>& executable, hal::Launch launch,
+  hal::Deadline deadline() const;  // of a launch that begins now
+  void launch(const std::shared_ptr<const hal::Executable>& executable, const hal::Launch& launch,
               const Program& program, runtime::Work work);
   Taped tape(Recording& recording, const std::vector<NodeRef>& given,
              const std::vector<NodeRef>& roots);

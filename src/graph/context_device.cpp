@@ -38,17 +38,20 @@ void Context::launch(const Program& program, const Grid& grid,
           .grid = grid,
           .bindings = buffers,
           .scalars = scalars,
-          .deadline = {},
+          .deadline = deadline(),
           .budget = 0,
           .progress = nullptr},
          program, work);
 }
 
-void Context::launch(const std::shared_ptr<const hal::Executable>& executable, hal::Launch launch,
-                     const Program& program, runtime::Work work) {
+hal::Deadline Context::deadline() const {
+  if (config().timeout_ms == 0 || tape_ != nullptr) return {};
+  return hal::Clock::now() + std::chrono::milliseconds(config().timeout_ms);
+}
+
+void Context::launch(const std::shared_ptr<const hal::Executable>& executable,
+                     const hal::Launch& launch, const Program& program, runtime::Work work) {
   if (tape_ != nullptr) return tape_->launch(executable, launch);
-  if (config().timeout_ms > 0)
-    launch.deadline = hal::Clock::now() + std::chrono::milliseconds(config().timeout_ms);
   state_.launches++;
   const auto start_it = [&] { stream().launch(launch); };
   if (state_.profiler == nullptr) return state_.with_memory(start_it);

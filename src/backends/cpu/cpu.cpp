@@ -58,7 +58,8 @@ class CpuStream : public hal::Stream {
                                                    .deadline = launch.deadline,
                                                    .budget = launch.budget,
                                                    .progress = launch.progress,
-                                                   .past_caches = bytes > more_than_caches_},
+                                                   .past_caches = bytes > more_than_caches_,
+                                                   .check = program.checks()},
                                                   *threads_);
       if (outcome == interp::Outcome::Cancelled)
         throw core::error(Text::ProgramCancelled, program.name());

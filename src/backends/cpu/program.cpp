@@ -15,8 +15,7 @@ CpuProgram::CpuProgram(const program::Program& program, const interp::KernelTabl
   if (when == Jit::Always && !check) compile();
 }
 
-interp::Outcome CpuProgram::run(interp::Launch launch, core::Threads& threads) const {
-  launch.check = check_;
+interp::Outcome CpuProgram::run(const interp::Launch& launch, core::Threads& threads) const {
   // The interpreter counts the rounds of loops as a budget has them.
   if (check_ || launch.budget != 0) return interp::execute(code_, launch, threads, &machines_);
   if (!settled_.load(std::memory_order_acquire)) {

@@ -19,7 +19,8 @@ class CpuProgram : public hal::Executable {
   CpuProgram(const program::Program& program, const interp::KernelTable& kernels, jit::Isa isa,
              Jit when, bool check);
 
-  interp::Outcome run(interp::Launch launch, core::Threads& threads) const;
+  // The launch says whether it checks, as the program does.
+  interp::Outcome run(const interp::Launch& launch, core::Threads& threads) const;
   // "compiled: AVX-512, 1,234 bytes", "interpreted: its lanes share memory".
   std::string note() const override;
   // Of the bytes of an element of the buffer.
@@ -27,6 +28,7 @@ class CpuProgram : public hal::Executable {
     return std::countr_zero(size_of(code_.buffers[buffer].type));
   }
   const std::string& name() const { return code_.name; }
+  bool checks() const { return check_; }
 
  private:
   // What it takes to compile a program: so long it is interpreted at most.

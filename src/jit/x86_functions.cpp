@@ -60,7 +60,6 @@ BaseReg X86::exponential(const Operand& v) {
 BaseReg X86::sigmoid(const Operand& v) {
   using T = ex::HyperbolicConstants<32>;
   constexpr DType type = DType::F32;
-  constexpr uint32_t kLess = 17;
   const Vec x = of(type), low = of(type), one = of(type), s = of(type), sum = of(type);
   move(x, number(T::sigmoid_one));
   cc_.emit(I::kIdVminps, x, x, v);
@@ -70,7 +69,8 @@ BaseReg X86::sigmoid(const Operand& v) {
   const Vec m = near_identity(r, T::sigmoid_tail);
   move(one, number(1));
   cc_.emit(I::kIdVscalefps, s, one, n);
-  const BaseReg below = compare_floats(kLess, type, n, number(0));
+  const Operand sign[] = {n, number(0)};
+  const BaseReg below = *compare(Op::Lt, type, sign);
   cc_.emit(I::kIdVaddps, sum, s, one);
   merge(type, below, sum, one, false);
   cc_.k(below.as<KReg>()).emit(I::kIdVsubps, m, m, s);

@@ -145,7 +145,8 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
 }
 
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDesc& desc) {
-  if (libraries_.empty() && !packed::refuses(desc)) return packed::plan(desc);
+  const bool own = libraries_.empty() && !packed::refuses(desc);
+  if (own && packed::slides(desc)) return packed::plan(desc);
   std::string reasons;
   for (const HostLibrary* library : libraries()) {
     auto agreed = library->plan(desc);
@@ -153,6 +154,7 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDe
       add_reason(reasons, *library, *refusal);
     else return std::get<std::shared_ptr<HostPlan>>(std::move(agreed));
   }
+  if (own) return packed::plan(desc);
   return hal::Refusal{reasons};
 }
 

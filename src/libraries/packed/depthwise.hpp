@@ -6,6 +6,14 @@
 
 namespace hologram::libraries::packed {
 
+// Columns of a kernel that slides: what one output has of the image, the next has a column further.
+// Each element is then loaded once for several outputs, which no library does; of other kernels
+// oneDNN's convolutions are faster.
+inline constexpr int64_t kSlide = 3;
+inline bool slides(const hal::ConvDesc& desc) {
+  return desc.columns.kernel == kSlide && desc.columns.stride == desc.columns.dilation;
+}
+
 // For the best vector instructions of this processor.
 struct DepthwiseKernel {
   int64_t least;  // channels

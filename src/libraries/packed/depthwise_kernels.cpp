@@ -26,7 +26,6 @@ constexpr int64_t kWidth = hn::MaxLanes(Tag());
 // Of sums at a time: outputs next to each other, and vectors of channels. Registers have room for
 // the weights of a row of kSlide beside them.
 constexpr int kMostOutputs = 6, kMostVectors = 2;
-constexpr int kSlide = 3;
 
 // In elements, from one to the next.
 struct Steps {
@@ -86,10 +85,15 @@ void inside(const Steps& steps, const float* x, const float* w, float* d) {
   sums.store(d, s.d_output);
 }
 
-// The same of kSlide columns where what one output has of the image, the next has a column further:
-// each element is loaded once for them all.
-template <int kOutputs, int kVectors>
-void sliding(const Steps& steps, const float* x, const float* w, float* d) {
+// Columns of the image that lie inside, from the one that the first output meets first.
+struct Within {
+  int64_t begin, end;
+};
+
+// Of kSlide columns where what one output has of the image, the next has a column further: each
+// element is loaded once for them all. What lies outside is 0.
+template <int kOutputs, int kVectors, bool kAllInside>
+void sliding(const Steps& steps, const float* x, const float* w, float* d, Within within) {
   const Steps s = steps;
   Sums<kOutputs, kVectors> sums;
   for (int64_t i = 0; i < s.rows; i++, x += s.x_row + kSlide * s.x_tap, w += s.w_row) {
@@ -102,9 +106,10 @@ void sliding(const Steps& steps, const float* x, const float* w, float* d) {
     const float* from = x;
 #pragma GCC unroll 8
     for (int at = 0; at < kOutputs + kSlide - 1; at++, from += s.x_tap) {
+      const bool is_inside = kAllInside || (at >= within.begin && at < within.end);
 #pragma GCC unroll 2
       for (int v = 0; v < kVectors; v++) {
-        const V element = hn::LoadU(kTag, from + v * kWidth);
+        const V element = is_inside ? hn::LoadU(kTag, from + v * kWidth) : hn::Zero(kTag);
         HWY_FENCE;  // or it would be loaded again for each output
 #pragma GCC unroll 3
         for (int j = 0; j < kSlide; j++)
@@ -139,16 +144,17 @@ void edge(const hal::ConvDesc& desc, const Steps& s, const float* x, std::array<
   sums.store(d, d_apart);
 }
 
-using Inside = decltype(&inside<1, 1>);
-using Edge = decltype(&edge<1>);
 struct Tiles {
-  std::array<Inside, kMostOutputs> any, sliding;
-  Edge edge;
+  std::array<decltype(&inside<1, 1>), kMostOutputs> inside;
+  std::array<std::array<decltype(&sliding<1, 1, true>), kMostOutputs>, 2> sliding;
+  decltype(&edge<1>) edge;
 };
 template <int kVectors, int... kOutputs>
 constexpr Tiles tiles_of(std::integer_sequence<int, kOutputs...>) {
   return {
-      {&inside<kOutputs + 1, kVectors>...}, {&sliding<kOutputs + 1, kVectors>...}, &edge<kVectors>};
+      {&inside<kOutputs + 1, kVectors>...},
+      {{{&sliding<kOutputs + 1, kVectors, false>...}, {&sliding<kOutputs + 1, kVectors, true>...}}},
+      &edge<kVectors>};
 }
 template <int... kVectors>
 constexpr auto all_tiles(std::integer_sequence<int, kVectors...>) {
@@ -166,23 +172,47 @@ HWY_INLINE void for_channels(int64_t channels, const Tile& tile) {
   }
 }
 
+// tile(from, count) for a few outputs each of [first, end).
+template <class Tile>
+HWY_INLINE void for_outputs(int64_t first, int64_t end, const Tile& tile) {
+  const int64_t tiles = (end - first + kMostOutputs - 1) / kMostOutputs;
+  for (int64_t k = 0; k < tiles; k++) {
+    const int64_t from = first + (end - first) * k / tiles;
+    tile(from, first + (end - first) * (k + 1) / tiles - from);
+  }
+}
+
+void slide_along(const hal::ConvDesc& desc, const Steps& s, const float* x, const float* w,
+                 float* d) {
+  const hal::ConvAxis& a = desc.columns;
+  for_outputs(0, a.output, [&](int64_t from, int64_t count) {
+    // A step is one column of the image, or several, of which the first are outside.
+    const int64_t at = from * a.stride - a.before, columns = count + kSlide - 1;
+    const auto steps_to = [&](int64_t column) {
+      return column <= at ? 0 : (column - at + a.stride - 1) / a.stride;
+    };
+    const Within within = {steps_to(0), steps_to(a.input)};
+    const bool all = within.begin == 0 && within.end >= columns;
+    for_channels(desc.groups, [&](const Tiles& of, int64_t c) {
+      of.sliding[all ? 1 : 0][static_cast<size_t>(count - 1)](
+          s, x + at * desc.x_strides[2] + c, w + c, d + from * s.d_output + c, within);
+    });
+  });
+}
+
 void row(const hal::ConvDesc& desc, const float* x, const float* w, int64_t rows, float* d) {
   const Steps s(desc, rows);
+  if (slides(desc)) return slide_along(desc, s, x, w, d);
   const hal::ConvAxis& a = desc.columns;
   const int64_t room = a.input - 1 - (a.kernel - 1) * a.dilation + a.before;
   const int64_t first = std::min((a.before + a.stride - 1) / a.stride, a.output);
   const int64_t end = std::clamp(room < 0 ? 0 : room / a.stride + 1, first, a.output);
-
-  const bool slides = s.taps == kSlide && s.x_tap == s.x_output;
-  const int64_t tiles = (end - first + kMostOutputs - 1) / kMostOutputs;
-  for (int64_t k = 0; k < tiles; k++) {
-    const int64_t from = first + (end - first) * k / tiles;
-    const auto count = static_cast<size_t>(first + (end - first) * (k + 1) / tiles - from);
-    const int64_t at = from * s.x_output - a.before * desc.x_strides[2], to = from * s.d_output;
+  for_outputs(first, end, [&](int64_t from, int64_t count) {
+    const int64_t at = (from * a.stride - a.before) * desc.x_strides[2], to = from * s.d_output;
     for_channels(desc.groups, [&](const Tiles& of, int64_t c) {
-      (slides ? of.sliding : of.any)[count - 1](s, x + at + c, w + c, d + to + c);
+      of.inside[static_cast<size_t>(count - 1)](s, x + at + c, w + c, d + to + c);
     });
-  }
+  });
   const int64_t edges = first + a.output - end;
   const auto output = [&](int64_t k) { return k < first ? k : k - first + end; };
   for (int64_t k = 0; k < edges; k += 2) {

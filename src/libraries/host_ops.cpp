@@ -145,7 +145,7 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
 }
 
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDesc& desc) {
-  const bool own = libraries_.empty() && !packed::refuses(desc);
+  const bool own = libraries_.empty() && packed::takes(desc);
   if (own && packed::slides(desc)) return packed::plan(desc);
   std::string reasons;
   for (const HostLibrary* library : libraries()) {

@@ -1,7 +1,5 @@
 #include "libraries/packed/depthwise.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "libraries/images.hpp"
@@ -55,23 +53,20 @@ class Depthwise : public HostPlan {
 
 }  // namespace
 
-std::optional<hal::Refusal> refuses(const ConvDesc& desc) {
+bool takes(const ConvDesc& desc) {
   const DepthwiseKernel* const kernel = depthwise_kernel();
-  if (kernel == nullptr) return hal::Refusal{"this processor has no fused multiply-add"};
+  if (kernel == nullptr || desc.channels != 1 || desc.outputs != 1 || desc.groups < kernel->least)
+    return false;
   for (const DType type : {desc.x, desc.w, desc.d, desc.accumulate})
-    if (type != DType::F32)
-      return hal::Refusal{fmt::format("no depthwise convolution of {}", name_of(type))};
-  if (desc.channels != 1 || desc.outputs != 1 || desc.groups < kernel->least)
-    return hal::Refusal{fmt::format("no {} groups of {} channels and {} outputs", desc.groups,
-                                    desc.channels, desc.outputs)};
+    if (type != DType::F32) return false;
   const auto backwards = [](int64_t stride) { return stride < 0; };
   if (desc.x_strides[3] != 1 || desc.w_strides[3] != 1 ||
       std::any_of(desc.x_strides.begin(), desc.x_strides.end(), backwards) ||
       std::any_of(desc.w_strides.begin(), desc.w_strides.end(), backwards))
-    return hal::Refusal{"channels are no neighbours, or an axis goes backwards"};
+    return false;
   for (const Images& images : {images_of(desc), weights_of(desc), results_of(desc)})
-    if (count_of(images.lengths) == 0) return hal::Refusal{"there is nothing to convolve"};
-  return {};
+    if (count_of(images.lengths) == 0) return false;
+  return true;
 }
 
 std::shared_ptr<HostPlan> plan(const ConvDesc& desc) { return std::make_shared<Depthwise>(desc); }

@@ -7,8 +7,8 @@
 namespace hologram::libraries::packed {
 
 // Columns of a kernel that slides: what one output has of the image, the next has a column further.
-// Each element is then loaded once for several outputs, which no library does; of other kernels
-// oneDNN's convolutions are faster.
+// Each element is then loaded once for several outputs, which is faster than oneDNN's convolutions;
+// of other kernels those are.
 inline constexpr int64_t kSlide = 3;
 inline bool slides(const hal::ConvDesc& desc) {
   return desc.columns.kernel == kSlide && desc.columns.stride == desc.columns.dilation;
@@ -25,8 +25,8 @@ struct DepthwiseKernel {
 // Null where the processor has no fused multiply-add.
 const DepthwiseKernel* depthwise_kernel();
 
-// Why a convolution is not for this kernel.
-std::optional<hal::Refusal> refuses(const hal::ConvDesc& desc);
-std::shared_ptr<HostPlan> plan(const hal::ConvDesc& desc);  // one that is not refused
+// Whether a convolution is for this kernel. Most are not, and nobody asks why.
+bool takes(const hal::ConvDesc& desc);
+std::shared_ptr<HostPlan> plan(const hal::ConvDesc& desc);  // one that it takes
 
 }  // namespace hologram::libraries::packed

@@ -100,8 +100,8 @@ lock() {
   flock -n 9 || { say "Another command is building; waiting for it." && flock 9; }
 }
 
-# configure FOLDER OPTION…: once for the same options; ninja runs cmake again by itself when a CMake
-# file has changed.
+# configure FOLDER OPTION…: once for the same options and Debian packages, of which some are used where
+# they are there; ninja runs cmake again by itself when a CMake file has changed.
 configure() {
   local folder=$1 log=$1/configure.log
   shift
@@ -111,7 +111,8 @@ configure() {
     say "The clone has moved: building anew."
     find "$folder" -mindepth 1 -maxdepth 1 ! -name .lock ! -name '*.log' -exec rm -rf -- {} +
   fi
-  [[ -f $folder/build.ninja && $(cat "$folder/.options" 2>/dev/null) == "$*" ]] && return
+  [[ -f $folder/build.ninja && $(cat "$folder/.options" 2>/dev/null) == "$*" &&
+    ! /var/lib/dpkg/status -nt $folder/.options ]] && return
   cmake -S "$root" -B "$folder" -G Ninja "$@" >"$log" 2>&1 ||
     fail "$log" "The build could not be configured."
   printf '%s\n' "$*" >"$folder/.options"

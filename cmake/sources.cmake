@@ -297,6 +297,7 @@ if(HOLOGRAM_JIT)
        src/jit/groups.cpp
        src/jit/jit.cpp
        src/jit/launch.cpp
+       src/jit/past_caches.cpp
        src/jit/tails.cpp
        src/jit/tuples.cpp
        src/jit/values.cpp)

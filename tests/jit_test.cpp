@@ -367,6 +367,39 @@ TEST_F(Jit, ResultsOfMoreThanCachesHold) {
     }
 }
 
+// Rows that begin anywhere in a line: their elements before the first whole vector come first.
+TEST_F(Jit, RowsOfMoreThanCachesHold) {
+  constexpr int64_t kElements = 10 << 20;
+  for (const int64_t lanes : {64, 128, 256})
+    for (const int64_t n : {9, 250, 1001, 1024}) {
+      const Program program = Program::parse(
+          fmt::format("program p(in x: f32[all], in w: f32[n], out y: f32[all]) workgroup({0}) "
+                      "lanes(all / n * {0}) {{\n"
+                      "  row = group_id.x * n\n  var sum = 0.0\n"
+                      "  for k in 0..n step {0} {{\n    at = k + lane_id.x\n"
+                      "    if at < n {{ sum += x[row + at] }} }}\n"
+                      "  mean = group_reduce_add(sum) / f32(n)\n"
+                      "  for k in 0..n step {0} {{\n    at = k + lane_id.x\n"
+                      "    if at < n {{ y[row + at] = (x[row + at] - mean) * w[at] }} }} }}",
+                      lanes));
+      const int64_t all = kElements / n * n;
+      const auto size = static_cast<size_t>(all);
+      std::vector<float> x(size), w(static_cast<size_t>(n)), expected(size + 4, 7), made(expected);
+      for (size_t i = 0; i < size; i++) x[i] = static_cast<float>(i * 0x9e3779b9u >> 8);
+      for (size_t i = 0; i < w.size(); i++) w[i] = static_cast<float>(i) + 0.5f;
+      const auto run = [&](const Executor& executor, std::vector<float>& y) {
+        executor.run(program, {{"x", Array::borrow(DType::F32, {all}, x.data())},
+                               {"w", Array::borrow(DType::F32, {n}, w.data())},
+                               {"y", Array::borrow(DType::F32, {all}, y.data() + 1)}});
+      };
+      for (const Both& both : instruction_sets()) {
+        run(both.interpreted, expected);
+        run(both.compiled, made);
+        EXPECT_TRUE(expected == made) << both.target.name << " " << lanes << " " << n;
+      }
+    }
+}
+
 TEST_F(Jit, ReductionsOfWorkgroups) {
   for (const std::string_view combine : {"add", "mul", "min", "max", "and", "or", "xor"})
     for (const DType type : kComputes) {

@@ -188,8 +188,8 @@ void Compiler::load_neighbours(uint32_t at) {
     return at;
   };
   const bool all_inside = masks_.empty() && inside_or_bail(i, index);
-  if (all_inside && lines_ahead_ > 0)
-    announce(address(0), unroll_ * target_.width, lines_ahead_, false);
+  if (all_inside && lines_ahead_[i.slot] > 0)
+    announce(address(0), unroll_ * target_.width, lines_ahead_[i.slot], false);
   if (all_inside && stays_in_memory(at)) {
     bool all = true;
     for (uint32_t k = 0; k < unroll_ && all; k++) {
@@ -283,9 +283,18 @@ void Compiler::announce(const Address& first, uint32_t elements, int32_t lines_a
 // A processor looks for loads that may begin only so many instructions ahead; where each is
 // followed by long calculations, that is not far enough for memory, and where it is not, as in
 // sums, more instructions would only be in the way. Of rows that a workgroup reads several times,
-// what is calculated between the first time and the last is when the next row can come.
-int32_t Compiler::lines_ahead_of(const Region& r) const {
+// what is calculated between the first time and the last is when the next row can come, or while
+// results are written.
+void Compiler::find_lines_ahead(const Region& r) {
   constexpr uint32_t kFunction = 8, kLong = 2;
+  const auto size = static_cast<uint32_t>(module_.body.insts.size());
+  uint32_t last = size;  // region
+  while (last > 0 && inst(last - 1).op != Op::GroupReduce) last--;
+  const auto reads = [&](uint32_t slot, uint32_t begin, uint32_t end) {
+    for (uint32_t at = begin; at < end; at++)
+      if (inst(at).op == Op::Load && inst(at).slot == slot) return true;
+    return false;
+  };
   uint32_t work = 0, loads = 0;
   bool loops = false;
   for (uint32_t at = r.begin; at < r.end; at++) {
@@ -296,34 +305,19 @@ int32_t Compiler::lines_ahead_of(const Region& r) const {
     else if (program::info(i.op).category == program::Category::Function) work += kFunction;
     else if (program::is_pure(i.op)) work++;
   }
-  if (work < kLong * loads) return 0;
-  if (!loops) return kLinesAhead;
-  const bool between = analysis_.grouped && r.begin > 0 && r.end < module_.body.insts.size();
-  return between ? target_.lines_of_next_row() : 0;
-}
-
-// The vectors of a chunk, and on to `done`, where a launch writes more than caches hold. A buffer
-// that is read, too, is in them.
-void Compiler::store_past_caches(uint32_t slot, const Address& first,
-                                 std::span<const Operand> values, Label done) {
-  const DType stored = module_.buffers[slot].type;
-  const uint32_t bytes = target_.vector_bytes(stored);
-  const auto is_read = [slot](const Inst& i) { return i.op == Op::Load && i.slot == slot; };
-  const auto& insts = module_.body.insts;
-  if (bytes == 0 || std::any_of(insts.begin(), insts.end(), is_read)) return;
-  const Label cached = label();
-  target_.jump_if(Cond::NotEqual, cached_, asmjit::imm(0), true, cached);
-  const BaseReg odd = target_.scalar();
-  target_.address_of(odd, first);
-  target_.scalar_op(Op::And, DType::U64, odd, odd, asmjit::imm(bytes - 1));
-  target_.jump_if(Cond::NotEqual, odd, asmjit::imm(0), true, cached);
-  Address at = first;
-  for (const Operand& value : values) {
-    target_.store_past_caches(stored, at, value);
-    at.bytes += static_cast<int32_t>(target_.width * at.element);
+  const bool is_long = work >= kLong * loads;
+  for (uint32_t slot = 0; slot < lines_ahead_.size(); slot++) {
+    int32_t& lines = lines_ahead_[slot] = 0;
+    if (!loops) {
+      if (is_long) lines = kLinesAhead;
+    } else if (analysis_.grouped && r.begin > 0) {
+      const Target::NextRow next = target_.next_row();
+      const bool to_the_last =
+          next.lines_of_last > 0 && reads(slot, 0, last) && reads(slot, last, size);
+      if (r.begin == last) lines = to_the_last ? next.lines_of_last : 0;
+      else if (is_long && !to_the_last) lines = next.lines_between;
+    }
   }
-  target_.jump(done);
-  bind(cached);
 }
 
 void Compiler::store_neighbours(const Inst& i) {

@@ -22,6 +22,7 @@ Compiler::Compiler(const Module& module, const Analysis& analysis,
   lengths_.resize(module.buffers.size());
   rooms_.resize(module.buffers.size());
   last_tuples_.resize(module.buffers.size());
+  lines_ahead_.resize(module.buffers.size());
   find_hoisted();
   find_tuples();
 }
@@ -223,7 +224,7 @@ void Compiler::region(const Region& r) {
   // Of a workgroup nothing is left over.
   while (analysis_.grouped && unroll_ > 1 && group_lanes_ % lanes() != 0) unroll_ /= 2;
   find_outer(r);
-  lines_ahead_ = lines_ahead_of(r);
+  find_lines_ahead(r);
   chunks(r, guard_of(r));
 }
 

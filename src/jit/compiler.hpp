@@ -138,6 +138,14 @@ class Compiler {
   bool is_by_vector(uint32_t begin, uint32_t end) const;
   void emit_by_vector(uint32_t begin, uint32_t end, BaseReg left);
 
+  // past_caches.cpp
+  uint32_t bytes_past_caches(uint32_t slot) const;
+  void store_past_caches(uint32_t slot, const Address& first, std::span<const Operand> values,
+                         Label done);
+  std::optional<uint32_t> store_of_row(uint32_t loop) const;
+  uint32_t branch_of(uint32_t loop) const;
+  void begin_with_a_line(uint32_t loop, uint32_t store, BaseReg counter);
+
   // values.cpp
   Operand operand(uint32_t value, uint32_t k);
   BaseReg scalar_of(uint32_t value);
@@ -184,10 +192,8 @@ class Compiler {
   bool store_uniform(const Inst& i);
   void store_neighbours(const Inst& i);
   void announce(const Address& first, uint32_t elements, int32_t lines_ahead, bool stores);
-  void store_past_caches(uint32_t slot, const Address& first, std::span<const Operand> values,
-                         Label done);
   void store_masked(DType stored, const Address& to, const Inst& i, uint32_t k);
-  int32_t lines_ahead_of(const Region& r) const;
+  void find_lines_ahead(const Region& r);
   void store_any(const Inst& i);
   Address run_address(uint32_t slot, BaseReg index);
   BaseReg index_of(const Inst& i);
@@ -208,10 +214,10 @@ class Compiler {
 
   std::vector<bool> hoisted_;  // by instruction: computed before the chunks
   uint32_t unroll_ = 1;
-  int32_t lines_ahead_ = 0;     // of loads; 0: they are not announced
-  uint32_t group_lanes_ = 0;    // of a workgroup, that the region at hand needs
-  std::vector<BaseReg> masks_;  // of the lanes that take part, a vector each; empty: all
-  BaseReg masked_first_;        // how many, if those are the first ones
+  std::vector<int32_t> lines_ahead_;  // by buffer, of loads; 0: they are not announced
+  uint32_t group_lanes_ = 0;          // of a workgroup, that the region at hand needs
+  std::vector<BaseReg> masks_;        // of the lanes that take part, a vector each; empty: all
+  BaseReg masked_first_;              // how many, if those are the first ones
   uint32_t level_ = 0, levels_ = 0;
   std::vector<Value> values_, variables_;
   std::set<uint32_t> outer_;  // variables that stand in memory while the inner loops run

@@ -260,6 +260,10 @@ uint32_t Compiler::rounds(uint32_t at) {
     as_vector = target_.vector(t);
     v.vectors[0] = as_vector;
   }
+  if (const auto store = store_of_row(at)) {
+    begin_with_a_line(at, *store, counter);
+    target_.jump_if(Cond::GreaterEqual, counter, end, true, done);
+  }
   const auto outer = limits_in_all_lanes_;
   find_limits_in_all_lanes(at);
   bind(round);

@@ -184,8 +184,12 @@ class Target {
   virtual uint32_t vector_bytes(DType /*stored*/) const { return 0; }  // 0: not of this type
   virtual void store_past_caches(DType /*stored*/, const Address& /*to*/,
                                  const Operand& /*value*/) {}
-  // Lines that are announced of the row that a workgroup reads next.
-  virtual int32_t lines_of_next_row() const { return 64; }
+  // How many lines ahead a workgroup announces the rows that it reads next: before the last time
+  // that it goes through one, or then, if it reads it once more.
+  struct NextRow {
+    int32_t lines_between, lines_of_last;
+  };
+  virtual NextRow next_row() const { return {64, 0}; }
   // The line there will be read or written soon; it need not be in any buffer.
   virtual void announce_load(const Address& /*from*/, bool /*far*/) {}
   virtual void announce_store(const Address& /*to*/) {}

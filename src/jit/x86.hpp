@@ -114,7 +114,7 @@ class X86 final : public Target {
   bool stores_past_caches() const override { return true; }
   uint32_t vector_bytes(DType stored) const override;
   void store_past_caches(DType stored, const Address& to, const Operand& value) override;
-  int32_t lines_of_next_row() const override;
+  NextRow next_row() const override;
   void announce_load(const Address& from, bool far) override;
   void announce_store(const Address& to) override;
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,

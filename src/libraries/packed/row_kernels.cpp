@@ -63,8 +63,9 @@ HWY_INLINE V term(const float* a, const float* x) {
   return kProducts ? hn::Mul(v, hn::LoadU(kTag, x)) : v;
 }
 
-template <bool kProducts, class Mask>
+template <bool kProducts, int64_t kAhead, class Mask>
 HWY_INLINE V part(Mask some, const float* a, const float* x) {
+  if constexpr (kAhead > 0) hwy::Prefetch(a + kAhead);
   const V v = hn::MaskedLoad(some, kTag, a);
   return kProducts ? hn::Mul(v, hn::MaskedLoad(some, kTag, x)) : v;
 }
@@ -92,16 +93,16 @@ HWY_INLINE float tree(V (&sums)[kAll]) {
 }
 
 // Adds what is left behind the last whole turn of the lanes.
-template <bool kProducts>
+template <bool kProducts, int64_t kAhead = 0>
 HWY_INLINE void add_rest(const float* a, const float* x, int64_t left, float* totals) {
   const int64_t whole = left / kWidth * kWidth;
   const auto add = [&](int64_t i, V more) HWY_ATTR {
     hn::Store(hn::Add(more, hn::Load(kTag, totals + i)), kTag, totals + i);
   };
-  for (int64_t i = 0; i < whole; i += kWidth) add(i, term<kProducts>(a + i, x + i));
+  for (int64_t i = 0; i < whole; i += kWidth) add(i, term<kProducts, kAhead>(a + i, x + i));
   if (whole == left) return;
   const auto some = hn::FirstN(kTag, static_cast<size_t>(left - whole));
-  add(whole, part<kProducts>(some, a + whole, x + whole));
+  add(whole, part<kProducts, kAhead>(some, a + whole, x + whole));
 }
 
 // A run of many lanes. Memory is read from one end to the other, even where there are not as many
@@ -125,7 +126,7 @@ HWY_INLINE void run(const float* a, const float* x, int64_t length, float* total
   }
 #pragma GCC unroll 32
   for (int v = 0; v < kMany; v++) hn::Store(sums[v], kTag, totals + v * kWidth);
-  add_rest<kProducts>(a + full, x + full, length - full, totals);
+  add_rest<kProducts, kAhead>(a + full, x + full, length - full, totals);
 }
 
 template <int64_t kLanes>
@@ -230,7 +231,8 @@ void with_tail(const float* a, int64_t step, const float* x, int64_t step_x, int
 #pragma GCC unroll 16
     for (int v = 0; v < kTail - 1; v++)
       sums[v] = hn::Add(term<kProducts, kAhead>(from + v * kWidth, of_x + v * kWidth), sums[v]);
-    sums[kTail - 1] = hn::Add(part<kProducts>(some, from + kLast, of_x + kLast), sums[kTail - 1]);
+    sums[kTail - 1] =
+        hn::Add(part<kProducts, kAhead>(some, from + kLast, of_x + kLast), sums[kTail - 1]);
     y[r] = tree<kFew>(sums);
   }
 }
@@ -281,7 +283,7 @@ Mask lanes_within(int64_t at, int64_t begin, int64_t end) {
 template <int64_t kAhead, int kVectors>
 HWY_INLINE void add_turns(const float* a, const float* x, Mask first, int64_t turns,
                           V (&sums)[kVectors]) {
-  sums[0] = part<true>(first, a, x);
+  sums[0] = part<true, kAhead>(first, a, x);
   each<kVectors - 1>([&](auto v) HWY_ATTR {
     constexpr int k = v + 1;
     sums[k] = term<true, kAhead>(a + k * kWidth, x + k * kWidth);
@@ -307,14 +309,14 @@ void rows_by_few(const float* a, int64_t step, const Way* ways, int64_t many, in
     if (turns > 0) {
       add_turns<kAhead>(from, way.x, way.first, turns, sums);
     } else {
-      sums[0] = part<true>(way.first, from, way.x);
+      sums[0] = part<true, kAhead>(way.first, from, way.x);
       each<kFew - 1>([&](auto v) HWY_ATTR { sums[v + 1] = hn::Zero(kTag); });
     }
     each<kTail>([&](auto v) HWY_ATTR {
       if (v == 0 && turns == 0) return;
       const float *const f = tail + v * kWidth, *const g = of_x + v * kWidth;
-      const V more = v == kTail - 1   ? part<true>(way.last, f, g)
-                     : v == kTail - 2 ? part<true>(way.last_but_one, f, g)
+      const V more = v == kTail - 1   ? part<true, kAhead>(way.last, f, g)
+                     : v == kTail - 2 ? part<true, kAhead>(way.last_but_one, f, g)
                                       : term<true, kAhead>(f, g);
       sums[v % kFew] = hn::Add(more, sums[v % kFew]);
     });
@@ -369,13 +371,13 @@ HWY_INLINE void turned_run(const float* a, const float* x, int64_t skip, int64_t
   if (turns > 0) {
     add_turns<kAhead>(a, x, first, turns, sums);
   } else {
-    sums[0] = part<true>(first, a, x);
+    sums[0] = part<true, kAhead>(first, a, x);
     each<kMany - 1>([&](auto v) HWY_ATTR { sums[v + 1] = hn::Zero(kTag); });
     done = kWidth;
   }
   each<kMany>([&](auto v) HWY_ATTR { hn::Store(sums[v], kTag, totals + v * kWidth); });
   float* const to = totals + done % kManyLanes;
-  if (done < end) add_rest<true>(a + done, x + done, end - done, to);
+  if (done < end) add_rest<true, kAhead>(a + done, x + done, end - done, to);
 }
 
 template <int64_t kAhead>

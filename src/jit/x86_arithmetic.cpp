@@ -198,6 +198,11 @@ BaseReg X86::fused(DType type, std::span<const Operand> in, uint32_t dying) {
   Vec to = a.as<Vec>();
   if (!a_dies) {
     to = of(type);
+    if (b.isMem() && c.isMem()) {
+      move(to, c);
+      cc_.emit(k231[eight], to, a, b);
+      return to;
+    }
     move(to, a);
   }
   if (b.isMem()) cc_.emit(k132[eight], to, any(type, c), b);  // to = to b + c

@@ -32,12 +32,23 @@ X86::ExpArgument X86::reduce_exp(Vec x) {
   return {n, r};
 }
 
-// r + r^2 (c[0] + c[1] r + …)
+// r + r^2 (c[0] + c[1] r + …), by pairs where the expansions' polynomial() is.
 X86::Vec X86::near_identity(Vec r, std::span<const double> c) {
-  const Vec p = of(DType::F32), square = of(DType::F32);
-  move(p, number(c.back()));
-  for (size_t k = c.size() - 1; k-- > 0;) cc_.emit(I::kIdVfmadd213ps, p, r, number(c[k]));
+  const Vec square = of(DType::F32);
   cc_.emit(I::kIdVmulps, square, r, r);
+  const auto from = [&](size_t at, bool pair) {
+    const Vec p = of(DType::F32);
+    move(p, number(c[at]));
+    if (pair) cc_.emit(I::kIdVfmadd231ps, p, r, number(c[at + 1]));
+    return p;
+  };
+  const bool by_pairs = c.size() >= ex::kLeastPairs;
+  size_t at = by_pairs ? (c.size() - 1) / 2 * 2 : c.size() - 1;
+  const Vec p = from(at, by_pairs && at + 1 < c.size());
+  while (at > 0) {
+    if (by_pairs) cc_.emit(I::kIdVfmadd213ps, p, square, from(at -= 2, true));
+    else cc_.emit(I::kIdVfmadd213ps, p, r, number(c[at -= 1]));
+  }
   cc_.emit(I::kIdVfmadd213ps, p, square, r);
   return p;
 }
@@ -66,7 +77,7 @@ BaseReg X86::sigmoid(const Operand& v) {
   move(low, number(Exp::underflow));
   cc_.emit(I::kIdVmaxps, x, low, x);
   const auto [n, r] = reduce_exp(x);
-  const Vec m = near_identity(r, T::sigmoid_tail);
+  const Vec m = near_identity(r, Exp::decay_tail);
   move(one, number(1));
   cc_.emit(I::kIdVscalefps, s, one, n);
   const Operand sign[] = {n, number(0)};

@@ -105,11 +105,27 @@ HWY_INLINE void add_rest(const float* a, const float* x, int64_t left, float* to
   add(whole, part<kProducts, kAhead>(some, a + whole, x + whole));
 }
 
+// The totals begin with the first run, and other runs are added to them.
+template <int64_t kLanes>
+HWY_INLINE void to_totals(V (&sums)[kLanes / kWidth], bool first, float* totals) {
+  constexpr int kVectors = kLanes / kWidth;
+  if (!first)
+    each<kVectors>(
+        [&](auto v) HWY_ATTR { sums[v] = hn::Add(hn::Load(kTag, totals + v * kWidth), sums[v]); });
+  each<kVectors>([&](auto v) HWY_ATTR { hn::Store(sums[v], kTag, totals + v * kWidth); });
+}
+
+template <int64_t kLanes>
+HWY_INLINE void add_lanes(const float* more, float* totals) {
+  for (int64_t i = 0; i < kLanes; i += kWidth)
+    hn::Store(hn::Add(hn::Load(kTag, totals + i), hn::Load(kTag, more + i)), kTag, totals + i);
+}
+
 // A run of many lanes. Memory is read from one end to the other, even where there are not as many
 // registers as vectors of lanes: a sum on the stack takes less time than to come back for what was
 // left out.
 template <bool kProducts, int64_t kAhead>
-HWY_INLINE void run(const float* a, const float* x, int64_t length, float* totals) {
+HWY_INLINE void run(const float* a, const float* x, int64_t length, bool first, float* totals) {
   const int64_t full = length / kManyLanes * kManyLanes;
   V sums[kMany];
   if (full > 0) {
@@ -124,15 +140,12 @@ HWY_INLINE void run(const float* a, const float* x, int64_t length, float* total
 #pragma GCC unroll 32
     for (auto& sum : sums) sum = hn::Zero(kTag);
   }
-#pragma GCC unroll 32
-  for (int v = 0; v < kMany; v++) hn::Store(sums[v], kTag, totals + v * kWidth);
-  add_rest<kProducts, kAhead>(a + full, x + full, length - full, totals);
-}
-
-template <int64_t kLanes>
-HWY_INLINE void add_lanes(const float* more, float* totals) {
-  for (int64_t i = 0; i < kLanes; i += kWidth)
-    hn::Store(hn::Add(hn::Load(kTag, totals + i), hn::Load(kTag, more + i)), kTag, totals + i);
+  if (full == length) return to_totals<kManyLanes>(sums, first, totals);
+  HWY_ALIGN float more[kManyLanes];
+  float* const to = first ? totals : more;
+  to_totals<kManyLanes>(sums, true, to);
+  add_rest<kProducts, kAhead>(a + full, x + full, length - full, to);
+  if (!first) add_lanes<kManyLanes>(more, totals);
 }
 
 template <int64_t kLanes>
@@ -149,12 +162,9 @@ HWY_INLINE float tree_of(const float* totals) {
 template <bool kProducts, int64_t kAhead>
 HWY_INLINE float row_of_many(const float* a, const float* x, int64_t length) {
   constexpr int64_t kElements = kRun * kManyLanes;
-  HWY_ALIGN float totals[kManyLanes], more[kManyLanes];
-  run<kProducts, kAhead>(a, x, std::min(kElements, length), totals);
-  for (int64_t first = kElements; first < length; first += kElements) {
-    run<kProducts, kAhead>(a + first, x + first, std::min(kElements, length - first), more);
-    add_lanes<kManyLanes>(more, totals);
-  }
+  HWY_ALIGN float totals[kManyLanes];
+  for (int64_t at = 0; at < length; at += kElements)
+    run<kProducts, kAhead>(a + at, x + at, std::min(kElements, length - at), at == 0, totals);
   return tree_of<kManyLanes>(totals);
 }
 
@@ -430,11 +440,11 @@ const RowKernels* all() {
   static constexpr RowKernels::Reach kFewProducts = {&by_few<true>, &by_few<true>},
                                      kManyProducts = {&by_many<true>, &by_many<true>};
   static constexpr RowKernels kAmd = {
-      {{&by_few<false>, &by_few<false, 2048>},
+      {{&by_few<false, 1024>, &by_few<false, 2048>},
        kFewProducts,
        {&by_vector_of_few<1024>, &by_vector_of_few<4096>}},
-      {{&by_many<false, 1024>, &by_many<false>},
-       kManyProducts,
+      {{&by_many<false, 1024>, &by_many<false, 4096>},
+       {&by_many<true, 1024>, &by_many<true>},
        {&by_vector_of_many<1024>, &by_vector_of_many<4096>}},
       kNoCache,
   };

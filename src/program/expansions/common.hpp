@@ -14,16 +14,6 @@
 
 HOLOGRAM_EXPANSIONS_BEGIN
 
-// The coefficients from c[first] on, every second one, of a polynomial in x^2.
-template <size_t first, class F, size_t N, size_t... I>
-HOLOGRAM_EXPANSIONS_INLINE F every_second(F square, const double (&c)[N],
-                                          std::index_sequence<I...>) {
-  constexpr size_t kLast = N - 1 - (N - 1 - first) % 2;
-  F y = square.lit(c[kLast]);
-  ((y = fma(y, square, square.lit(c[kLast - 2 - 2 * I]))), ...);
-  return y;
-}
-
 // c[0] + c[1] x + c[2] x^2 + …, by Horner's rule.
 template <class F, size_t N>
 HOLOGRAM_EXPANSIONS_INLINE F horner(F x, const double (&c)[N]) {
@@ -35,18 +25,31 @@ HOLOGRAM_EXPANSIONS_INLINE F horner(F x, const double (&c)[N]) {
   (std::make_index_sequence<N - 1>());
 }
 
-// The same; a long one as an even and an odd half, which do not wait for each other. Not where the
-// halves would cancel: signs that alternate for x up to 1.
+// The same as c[0] + c[1] x + x^2 (c[2] + c[3] x + x^2 (…)): half as many operations wait for each
+// other (Estrin, "Organization of computer systems: the fixed plus variable structure computer",
+// 1960).
+template <class F, class Coefficients>
+HOLOGRAM_EXPANSIONS_INLINE F pairs(F x, F square, const Coefficients& c) {
+  constexpr size_t N = sizeof(c) / sizeof(c[0]);
+  const auto pair = [&]<size_t at>(std::integral_constant<size_t, at>) {
+    if constexpr (at + 1 < N) return fma(x, x.lit(c[at + 1]), x.lit(c[at]));
+    else return x.lit(c[at]);
+  };
+  constexpr size_t kLast = (N - 1) / 2;
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    F y = pair(std::integral_constant<size_t, 2 * kLast>());
+    ((y = fma(y, square, pair(std::integral_constant<size_t, 2 * (kLast - 1 - I)>()))), ...);
+    return y;
+  }
+  (std::make_index_sequence<kLast>());
+}
+
+// Short ones by Horner's rule, which needs no square.
+inline constexpr size_t kLeastPairs = 6;
 template <class F, size_t N>
 HOLOGRAM_EXPANSIONS_INLINE F polynomial(F x, const double (&c)[N]) {
-  if constexpr (N < 11) {
-    return horner(x, c);
-  } else {
-    const F square = x * x;
-    const F even = every_second<0>(square, c, std::make_index_sequence<(N + 1) / 2 - 1>());
-    const F odd = every_second<1>(square, c, std::make_index_sequence<N / 2 - 1>());
-    return fma(odd, x, even);
-  }
+  if constexpr (N < kLeastPairs) return horner(x, c);
+  else return pairs(x, x * x, c);
 }
 
 template <class F>

@@ -26,6 +26,9 @@ struct ExpConstants<32> {
   // (expm1(r) - r) / r^2 on |r| <= ln(2)/2; relative error of expm1 2^-30.9.
   static constexpr double tail[] = {0x1p-1,        0x1.555554p-3,  0x1.5554fp-5,
                                     0x1.111306p-7, 0x1.6d4388p-10, 0x1.9e0ca2p-13};
+  // (1 - exp(-r) - r) / r^2 for |r| <= ln(2)/2; relative error of 1 - exp(-r) 2^-26.1.
+  static constexpr double decay_tail[] = {-0x1.fffffep-2, 0x1.5554bp-3, -0x1.555718p-5,
+                                          0x1.1227b8p-7, -0x1.6b7182p-10};
   static constexpr double usual = 87;  // below this |x|, exp(x) needs no care with its exponent
   static constexpr double overflow = 89, underflow = -104;                   // inf above, 0 below
   static constexpr double usual2 = 126, overflow2 = 129, underflow2 = -151;  // the same of exp2
@@ -49,6 +52,11 @@ struct ExpConstants<64> {
                                     0x1.27e5132ae42a2p-22,
                                     0x1.af5f5eb3811bcp-26,
                                     0x1.1f1a66d05a922p-29};
+  // Relative error 2^-55.5.
+  static constexpr double decay_tail[] = {
+      -0x1.0000000000005p-1,  0x1.555555555553ap-3,  -0x1.55555555520e5p-5,  0x1.1111111118c58p-7,
+      -0x1.6c16c17f3e4e5p-10, 0x1.a01a01768e14bp-13, -0x1.a019a66921555p-16, 0x1.71de84036738ap-19,
+      -0x1.28a2cf35c1ea7p-22, 0x1.ae7313f5ea9bp-26};
   static constexpr double usual = 708;
   static constexpr double overflow = 710, underflow = -746;
   static constexpr double usual2 = 1022, overflow2 = 1025, underflow2 = -1077;
@@ -59,11 +67,19 @@ struct ExpConstants<64> {
 // expm1(r + c) for |r| <= ln(2)/2 and c of the size of r's rounding error.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F expm1_reduced(F r, F c) {
-  return r + fma(r * r, polynomial(r, ExpConstants<F::width>::tail), c);
+  const F square = r * r;
+  return r + fma(square, pairs(r, square, ExpConstants<F::width>::tail), c);
 }
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F expm1_reduced(F r) {
-  return fma(r * r, polynomial(r, ExpConstants<F::width>::tail), r);
+  const F square = r * r;
+  return fma(square, pairs(r, square, ExpConstants<F::width>::tail), r);
+}
+
+// 1 - exp(-r) for |r| <= ln(2)/2, not as closely: where it is but a part of the result.
+template <class F>
+HOLOGRAM_EXPANSIONS_INLINE F decay_reduced(F r) {
+  return fma(r * r, polynomial(r, ExpConstants<F::width>::decay_tail), r);
 }
 
 // p 2^n for p near 1 where the result is a normal number.

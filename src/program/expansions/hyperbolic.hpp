@@ -25,11 +25,8 @@ struct HyperbolicConstants<32> {
   // The same for |x| <= ln(2)/2, and (cosh(x) - 1) / x^2; relative errors 2^-34.1 and 2^-33.2.
   static constexpr double sinh_tail[] = {0x1.555556p-3, 0x1.110fe2p-7, 0x1.a28f26p-13};
   static constexpr double cosh_tail[] = {0x1p-1, 0x1.5554e4p-5, 0x1.6d5164p-10};
-  static constexpr double overflow = 89.7;  // sinh and cosh are infinite from a little below
-  static constexpr double vanished = 40;    // of n: 2^-n is nothing beside 2^n
-  // (1 - exp(-r) - r) / r^2 for |r| <= ln(2)/2; relative error of 1 - exp(-r) 2^-26.1.
-  static constexpr double sigmoid_tail[] = {-0x1.fffffep-2, 0x1.5554bp-3, -0x1.555718p-5,
-                                            0x1.1227b8p-7, -0x1.6b7182p-10};
+  static constexpr double overflow = 89.7;   // sinh and cosh are infinite from a little below
+  static constexpr double vanished = 40;     // of n: 2^-n is nothing beside 2^n
   static constexpr double sigmoid_one = 18;  // sigmoid rounds to 1 above
 };
 
@@ -56,11 +53,6 @@ struct HyperbolicConstants<64> {
                                          0x1.1f8bc952c9b99p-29};
   static constexpr double overflow = 710.7;
   static constexpr double vanished = 80;
-  // Relative error 2^-55.5.
-  static constexpr double sigmoid_tail[] = {
-      -0x1.0000000000005p-1,  0x1.555555555553ap-3,  -0x1.55555555520e5p-5,  0x1.1111111118c58p-7,
-      -0x1.6c16c17f3e4e5p-10, 0x1.a01a01768e14bp-13, -0x1.a019a66921555p-16, 0x1.71de84036738ap-19,
-      -0x1.28a2cf35c1ea7p-22, 0x1.ae7313f5ea9bp-26};
   static constexpr double sigmoid_one = 38;
 };
 
@@ -123,7 +115,7 @@ HOLOGRAM_EXPANSIONS_INLINE F sigmoid(F x) {
   using E = ExpConstants<F::width>;
   const F one = x.lit(1), zero = x.lit(0), high = x.lit(T::sigmoid_one);
   const auto a = reduce_exp(select(x > high, high, x));
-  const F m = fma(a.r * a.r, polynomial(a.r, T::sigmoid_tail), a.r);
+  const F m = decay_reduced(a.r);
   const auto below = a.n < zero;
   const auto of_power = [&](F s) {
     return s / (select(below, one, s + one) - select(below, m - s, m));

@@ -131,11 +131,15 @@ class Loop {
   }
 
  private:
-  // As many for each thread where that makes shares more equal.
+  // As many for each thread, which makes shares as equal as can be, unless they are one by one.
   static uint32_t pieces_of(uint64_t n, uint64_t size, uint32_t threads) {
     const auto pieces = static_cast<uint32_t>((n + size - 1) / size);
     constexpr uint64_t kMany = 4;
-    return pieces < threads || n / pieces < kMany ? pieces : pieces - pieces % threads;
+    const uint32_t odd = pieces % threads;
+    if (pieces < threads || odd == 0) return pieces;
+    if (n / pieces >= kMany) return pieces - odd;
+    const uint32_t more = pieces + threads - odd;
+    return more <= n ? more : pieces;
   }
   // Pieces are as equal as can be, and so are shares of them.
   uint64_t begin_of(uint64_t piece) const {

@@ -121,7 +121,8 @@ int64_t rows_of_tile(const ConvDesc& d, int64_t threads) {
     if (const int64_t cut = cut_for(each);
         work * static_cast<double>(cut) >= kTileOfSeveral && longest(cut) <= longest(best))
       best = cut;
-  return std::min(rows, std::max(best, static_cast<int64_t>(kLeastTile / work) + 1));
+  const int64_t cut = std::min(rows, std::max(best, static_cast<int64_t>(kLeastTile / work) + 1));
+  return longest(best) < longest(cut) ? best : cut;
 }
 
 ConvolutionPlan::Parts parts_of(const Library& library, const ConvDesc& d, int64_t rows) {

@@ -1,6 +1,7 @@
 // Loads and stores of vectors: neighbours, and elements at any index.
 #include <functional>
 
+#include "core/processor.hpp"
 #include "jit/x86.hpp"
 
 namespace hologram::jit {
@@ -12,14 +13,9 @@ namespace {
 
 bool is_plain(DType stored) { return size_of(stored) >= 4 && stored != DType::Bool; }
 
-bool is_amd() {
-  static const bool is = asmjit::CpuInfo::host().isVendor("AMD");
-  return is;
-}
-
 // AMD's processors find the lines of long runs sooner by themselves: told of them, Zen 4 reads
 // memory a quarter slower, and writes to its caches no faster.
-bool wants_announcements() { return !is_amd(); }
+bool wants_announcements() { return !core::is_amd(); }
 
 }  // namespace
 
@@ -207,7 +203,7 @@ void X86::store_past_caches(DType stored, const Address& to, const Operand& valu
 // row begins, it finds the rest by itself, and is slower told of all of it: 40 lines take 0.6 of
 // the time of 64. Intel's processors want the whole row.
 X86::NextRow X86::next_row() const {
-  return avx512_ && is_amd() ? NextRow{40, 224} : NextRow{64, 0};
+  return avx512_ && core::is_amd() ? NextRow{40, 224} : NextRow{64, 0};
 }
 
 void X86::announce_load(const Address& from, bool far) {
@@ -274,7 +270,7 @@ BaseReg X86::gather(DType stored, BaseReg base, BaseReg index, DType index_type,
 
 // Gathers of AMD's processors are many instructions in one. With Intel's nothing is gained: on a
 // Xeon of 2023 three gathers take as long.
-bool X86::gathers_tuples() const { return is_amd(); }
+bool X86::gathers_tuples() const { return core::is_amd(); }
 
 // Blocks of 4 lanes, 4 elements each, are turned.
 void X86::gather_tuples(BaseReg base, BaseReg index, std::span<const BaseReg> to) {

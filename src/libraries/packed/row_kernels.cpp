@@ -12,6 +12,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/processor.hpp"
 #include "libraries/packed/best.hpp"
 #include "libraries/packed/rows.hpp"
 
@@ -436,7 +437,6 @@ const RowKernels* all() {
   };
   return &kAll;
 #else
-  static const bool is_amd = __builtin_cpu_is("amd") > 0;
   static constexpr RowKernels::Reach kFewProducts = {&by_few<true>, &by_few<true>},
                                      kManyProducts = {&by_many<true>, &by_many<true>};
   static constexpr RowKernels kAmd = {
@@ -460,7 +460,7 @@ const RowKernels* all() {
        {&by_vector_of_many<0>, &by_vector_of_many<4096>}},
       kNoCacheOfACore,
   };
-  return is_amd ? &kAmd : &kOthers;
+  return core::is_amd() ? &kAmd : &kOthers;
 #endif
 }
 

@@ -220,6 +220,8 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ld
   for (int64_t r = 0; r < kHeight; r++)
 #pragma GCC unroll 16
     for (int64_t t = 0; t < kTerms; t++) x[r][t] = hn::Set(tag, a[r * a_row + t * a_term]);
+  // Places of terms from every fourth one on, by one, two and three rows: there are not as many
+  // registers as terms, and compilers take one for each.
   int64_t three = 3 * ldb;
   asm("" : "+r"(three));
   for (int64_t i = 0; i < columns; i += kLanes<T>) {
@@ -231,7 +233,6 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ld
       sum[r] = more ? hn::Load(tag, sums + r * kStripe<T, kHeight> + i) : hn::Zero(tag);
 #pragma GCC unroll 16
     for (int64_t t = 0; t < kTerms; t++) {
-      // From every fourth one on: there are not as many registers as terms.
       if (t % 4 == 0) {
         fourth = y + t * ldb;
         asm("" : "+r"(fourth));

@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t kBytesWorthAThread = 1 << 16;
 // Of large matrices: others may take one of a busy thread.
 constexpr int64_t kBytesOfAPart = 1 << 20;
-constexpr int64_t kBytesOfACut = 1 << 18;  // of what may be more than a cache holds
+// Of all that is read: what may be more than a cache holds is read from both ends in turn, by cuts.
+constexpr int64_t kBytesOfACache = 3 << 18, kBytesOfACut = 1 << 18;
 
 Rows* kernel_of(const hal::RowsDesc& desc) {
   const RowKernels& all = *row_kernels();
@@ -52,7 +53,8 @@ class SumsOfRows : public HostPlan {
       run_(a + z * g.stride_a + row * g.step, g.step, x + z * g.stride_x + row * g.step_x, g.step_x,
            some, length, y + i);
     };
-    const bool large = static_cast<int64_t>(rows) * bytes >= kBytesOfAPart;
+    const int64_t all = static_cast<int64_t>(rows) * bytes * (g.products && g.step_x != 0 ? 2 : 1);
+    const bool large = all >= kBytesOfACache;
     const auto direction = large ? core::turn_about() : core::Direction::Forward;
     const uint64_t size = large ? of(kBytesOfACut) : rows;
     const auto body = [&](uint64_t begin, uint64_t end) {

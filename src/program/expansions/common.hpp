@@ -28,9 +28,8 @@ HOLOGRAM_EXPANSIONS_INLINE F horner(F x, const double (&c)[N]) {
 // The same as c[0] + c[1] x + x^2 (c[2] + c[3] x + x^2 (…)): half as many operations wait for each
 // other (Estrin, "Organization of computer systems: the fixed plus variable structure computer",
 // 1960).
-template <class F, class Coefficients>
-HOLOGRAM_EXPANSIONS_INLINE F pairs(F x, F square, const Coefficients& c) {
-  constexpr size_t N = sizeof(c) / sizeof(c[0]);
+template <class F, size_t N>
+HOLOGRAM_EXPANSIONS_INLINE F pairs(F x, F square, const double (&c)[N]) {
   const auto pair = [&]<size_t at>(std::integral_constant<size_t, at>) {
     if constexpr (at + 1 < N) return fma(x, x.lit(c[at + 1]), x.lit(c[at]));
     else return x.lit(c[at]);

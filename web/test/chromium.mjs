@@ -226,7 +226,11 @@ class Page {
     });
     const { errorText } = await this.send('Page.navigate', { url });
     if (errorText) throw new Error(`${url}: ${errorText}`);
-    await loaded;
+    let timer;
+    const slow = new Promise((_, fail) => {
+      timer = setTimeout(() => fail(new Error(`${url} was not loaded within ${PATIENCE} ms.`)), PATIENCE);
+    });
+    await Promise.race([loaded, slow]).finally(() => clearTimeout(timer));
   }
 
   // What a function gives in the page, called there with these arguments; promises are waited for.

@@ -118,7 +118,7 @@ TEST(Product, KernelsHaveTheBitsOfTheProgram) {
     for (const hal::GemmDesc& desc : all) {
       SCOPED_TRACE(text(desc));
       if (const auto refusal = libraries::packed::refuses(desc)) GTEST_SKIP() << refusal->reason;
-      const auto plan = libraries::packed::plan(desc);
+      const auto plan = libraries::packed::plan(desc, 2);
       Case program(libraries::product_of(desc));
       program.fill(random);
       Case kernels(program.p), again(program.p);
@@ -135,7 +135,7 @@ TEST(Product, KernelsHaveTheBitsOfTheProgram) {
 // Sums of f32 in workspace of their own, beside the copies.
 TEST(Product, KernelsTakeNarrowFloatsAsCopies) {
   const auto device = cpu(2);
-  libraries::HostOps ops;
+  libraries::HostOps ops(2);
   std::mt19937 random(3);
   for (const Types types : {Types{DType::F16, DType::F16, DType::F16},
                             {DType::BF16, DType::BF16, DType::BF16},

@@ -40,6 +40,15 @@ void finish(const PlannedStep& step, const std::vector<Node*>& nodes) {
   }
 }
 
+// Whether it does its own work on what is there: then there is nothing to plan.
+bool stands_alone(const Node& node) {
+  return node.kind == Kind::Opaque &&
+         node.state.load(std::memory_order_acquire) == NodeState::Lazy &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), [](const Input& input) {
+           return input.node->state.load(std::memory_order_acquire) == NodeState::Ready;
+         });
+}
+
 // What a step that failed has written into keeps no memory, but for a node that came with some.
 void let_go(const PlannedStep& step, const std::vector<Node*>& nodes, const Node* has_memory) {
   for (const PlannedStep::Made& made : step.made)
@@ -67,6 +76,8 @@ class Context::Locked {
 };
 
 Context::Context(Executor::State& state) : state_(state) {
+  alone_.steps.emplace_back().opaque = true;
+  alone_.steps.front().made.push_back({0, true});
   if (const uint64_t memory = device().total_memory; memory > 0) most_bytes_ = memory;
   if (config().autotuning_ms > 0 || !config().autotuning_cache_file.empty())
     tuner_ = std::make_unique<Tuner>(*this);
@@ -117,6 +128,10 @@ void Context::compute_lazy(std::span<Node* const> roots, const Node* has_memory)
   for (const Node* root : roots)
     if (root->state.load(std::memory_order_acquire) == NodeState::Failed)
       std::rethrow_exception(root->error);
+  if (roots.size() == 1 && !rehearses() && stands_alone(*roots.front())) {
+    lone_.assign(1, roots.front());
+    return run(alone_, lone_, nullptr, has_memory);
+  }
   const bool can_run = structure_.walk(roots, false);
   if (structure_.roots().empty()) return;
   const uint64_t hash = structure_.hash();
@@ -180,11 +195,15 @@ void Context::run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* f
   if (tape_ == nullptr) stream().start();
 }
 
+bool Context::rehearses() const {
+  return state_.device->compiles_later() && state_.device->library() == nullptr;
+}
+
 // Takes down what the steps launch, and forgets it. Works may want to look at values, which ends it
 // there; what goes wrong is told when the steps run.
 void Context::rehearse(Plan& plan, const std::vector<Node*>& nodes, const Schedule& fresh) {
   const bool one = plan.steps.size() == 1 && !plan.steps.front().opaque;
-  if (one || !state_.device->compiles_later() || state_.device->library() != nullptr) return;
+  if (one || !rehearses()) return;
   Tape tape(true);
   struct Before {
     Tape*& place;

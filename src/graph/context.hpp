@@ -133,6 +133,7 @@ class Context {
            const Node* has_memory);
   void compute(PlannedStep& step, const std::vector<Node*>& nodes, const Step* fresh);
   // Has the programs of steps that never ran compiled side by side, where the device does that.
+  bool rehearses() const;
   void rehearse(Plan& plan, const std::vector<Node*>& nodes, const Schedule& fresh);
   void prepare(PlannedStep& step, const Kernel& kernel);
   // Null unless the device's library has such a kernel.
@@ -153,8 +154,10 @@ class Context {
   std::unordered_map<std::string, Program> kernels_;  // by key_of
   std::unordered_map<uint64_t, Plan> plans_;          // by the hash of their structure
   size_t plan_words_ = 0;                             // of all plans' structures
+  Plan alone_;                                        // of a work by itself
   // Kept for their memory.
   Structure structure_;
+  std::vector<Node*> lone_;
   std::vector<hal::Binding> bindings_;
   std::unique_ptr<Tuner> tuner_;
   Tape* tape_ = nullptr;  // takes down what would be launched, while there is one

@@ -134,7 +134,7 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
     if (widens) return std::make_shared<WidenedPlan>(std::move(plan), desc);
     return plan;
   };
-  if (libraries_.empty() && !packed::refuses(wanted)) return agreed(packed::plan(wanted));
+  if (libraries_.empty() && !packed::refuses(wanted)) return agreed(packed::plan(wanted, threads_));
   std::string reasons;
   for (const HostLibrary* library : libraries()) {
     const auto refusal = library->refuses(wanted);

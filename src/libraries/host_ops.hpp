@@ -37,7 +37,8 @@ std::span<const HostLibrary* const> host_libraries();
 class HostOps : public hal::LibraryOps {
  public:
   // hologram's own kernels, and for what they refuse host_libraries(), opened by the first plan.
-  HostOps() = default;
+  // Its plans are run by so many threads at most.
+  explicit HostOps(int threads) : threads_(threads) {}
   explicit HostOps(std::vector<const HostLibrary*> libraries) : libraries_(std::move(libraries)) {}
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override;
@@ -48,6 +49,7 @@ class HostOps : public hal::LibraryOps {
   static void add_reason(std::string& reasons, const HostLibrary& library,
                          const hal::Refusal& refusal);
 
+  const int threads_ = 1;
   std::vector<const HostLibrary*> libraries_;
 };
 

@@ -60,23 +60,25 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
   check_number(kName, "number of groups", options.groups, 1);
   hal::ConvDesc desc;
   desc.x = desc.w = dtype;
-  desc.batch = x.size(0);
+  const Shape &images = x.shape(), &kernel = w.shape();
+  const int64_t channels = images[3], outputs = kernel[3];
+  desc.batch = images[0];
   desc.groups = options.groups;
-  if (x.size(3) % desc.groups != 0 || w.size(3) % desc.groups != 0 ||
-      x.size(3) / desc.groups != w.size(2))
-    throw core::error(Text::ConvChannels, kName, x.size(3), desc.groups, to_string(weight.shape()),
+  if (channels % desc.groups != 0 || outputs % desc.groups != 0 ||
+      channels / desc.groups != kernel[2])
+    throw core::error(Text::ConvChannels, kName, channels, desc.groups, to_string(weight.shape()),
                       names.weight);
-  desc.channels = w.size(2);
-  desc.outputs = w.size(3) / desc.groups;
+  desc.channels = kernel[2];
+  desc.outputs = outputs / desc.groups;
   std::tie(desc.rows, desc.columns) = tensor::image_axes(
-      kName, x, {w.size(0), w.size(1)}, options.stride, options.dilation, options.padding);
+      kName, x, {kernel[0], kernel[1]}, options.stride, options.dilation, options.padding);
   desc.accumulate = libraries::product_accumulator(dtype);
   // A bias is added to what has not been rounded yet.
   desc.d = options.bias ? desc.accumulate : dtype;
-  if (options.bias && options.bias->shape() != Shape{w.size(3)})
-    throw core::error(Text::ConvBias, kName, to_string(options.bias->shape()), w.size(3));
+  if (options.bias && options.bias->shape() != Shape{outputs})
+    throw core::error(Text::ConvBias, kName, to_string(options.bias->shape()), outputs);
 
-  Shape shape = {desc.batch, desc.rows.output, desc.columns.output, w.size(3)};
+  Shape shape = {desc.batch, desc.rows.output, desc.columns.output, outputs};
   Tensor result = tensor::make_opaque(graph::convolution_work(desc), desc.d, std::move(shape),
                                       std::move(x), std::move(w));
   if (options.bias) {

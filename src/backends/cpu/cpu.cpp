@@ -153,7 +153,8 @@ class CpuDevice : public hal::Device {
         isa_(jit::isa_of(target.name)),
         jit_(config.jit),
         threads_(std::make_shared<core::Threads>(config.num_threads)),
-        info_(describe(threads_->count(), target.name, config.jit)) {}
+        info_(describe(threads_->count(), target.name, config.jit)),
+        library_(threads_->count()) {}
 
   const DeviceInfo& info() const override { return info_; }
   std::optional<hal::Refusal> refuses(const program::Program&) const override { return {}; }

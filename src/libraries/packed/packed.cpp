@@ -145,7 +145,7 @@ class Share {
 template <class T>
 class Plan : public HostPlan {
  public:
-  explicit Plan(const GemmDesc& desc)
+  Plan(const GemmDesc& desc, int threads)
       : kernels_(*kernels(T{})),
         desc_(desc),
         slices_(parts(desc.k, kSlice)),
@@ -158,7 +158,7 @@ class Plan : public HostPlan {
                : has_rest() ? 1
                             : 0) *
               kernels_.columns * std::min(kSlice, desc.k)),
-        rooms_(worth(flops() * static_cast<double>(desc.batch), core::available_threads())) {}
+        rooms_(worth(flops() * static_cast<double>(desc.batch), threads)) {}
 
   const std::string& name() const override { return name_of_product<T>(); }
   uint64_t workspace() const override { return static_cast<uint64_t>(bytes_of(rooms_ * room_)); }
@@ -324,11 +324,11 @@ std::optional<hal::Refusal> refuses(const GemmDesc& desc) {
   return {};
 }
 
-std::shared_ptr<HostPlan> plan(const GemmDesc& desc) {
-  const auto of = [](const GemmDesc& d, auto type) -> std::shared_ptr<HostPlan> {
+std::shared_ptr<HostPlan> plan(const GemmDesc& desc, int threads) {
+  const auto of = [threads](const GemmDesc& d, auto type) -> std::shared_ptr<HostPlan> {
     using T = decltype(type);
     if (!d.transpose_b && d.m <= kFewRows) return std::make_shared<FewRows<T>>(d);
-    return std::make_shared<Plan<T>>(d);
+    return std::make_shared<Plan<T>>(d, threads);
   };
   const GemmDesc folded = fold(desc);
   return desc.a == DType::F32 ? of(folded, float{}) : of(folded, double{});

@@ -52,6 +52,7 @@ const Kernels<double>* kernels(double);
 
 // Why a product is not for these kernels.
 std::optional<hal::Refusal> refuses(const hal::GemmDesc& desc);
-std::shared_ptr<HostPlan> plan(const hal::GemmDesc& desc);  // one that is not refused
+// Of one that is not refused, for so many threads at most.
+std::shared_ptr<HostPlan> plan(const hal::GemmDesc& desc, int threads);
 
 }  // namespace hologram::libraries::packed

@@ -20,8 +20,8 @@ struct TensorAccess {
     return *tensor.node_;
   }
   static View view(const Tensor& tensor);
-  // Whether that is all of the node's result as it lies in memory.
-  static bool is_whole(const Tensor& tensor) { return tensor.view_ == nullptr; }
+  // The same, or null if it is all of the node's result as it lies in memory.
+  static const View* part(const Tensor& tensor) { return tensor.view_.get(); }
 
  private:
   [[noreturn]] static void throw_no_tensor();

@@ -127,12 +127,12 @@ Attribute attribute_of(DType dtype, const Operand& number) {
 }
 
 Input input_of(const Tensor& tensor) {
-  if (Access::is_whole(tensor)) return Input(Access::node(tensor));
+  if (Access::part(tensor) == nullptr) return Input(Access::node(tensor));
   return {Access::node(tensor), Access::view(tensor)};
 }
 
 Input input_of(Tensor&& tensor) {
-  if (Access::is_whole(tensor)) return Input(Access::node(std::move(tensor)));
+  if (Access::part(tensor) == nullptr) return Input(Access::node(std::move(tensor)));
   View view = Access::view(tensor);
   return {Access::node(std::move(tensor)), std::move(view)};
 }

@@ -16,20 +16,25 @@ using core::Text;
 
 namespace {
 
+int64_t rows_of(const Tensor& matrix) { return matrix.shape().end()[-2]; }
+int64_t columns_of(const Tensor& matrix) { return matrix.shape().end()[-1]; }
+
 // Batch, row, column; the batch as one axis, which may repeat a matrix.
 graph::Input as_three_axes(const Tensor& t, const Shape& batch) {
+  const Shape three = {graph::element_count(batch), rows_of(t), columns_of(t)};
   if (t.rank() == 2 && batch.empty()) {
-    graph::View view = tensor::Access::view(t);
-    view.shape.insert(view.shape.begin(), 1);
-    view.strides.insert(view.strides.begin(), 0);
+    graph::View view;
+    view.shape = three;
+    view.strides = {0, three[2], 1};
+    if (const graph::View* part = tensor::Access::part(t)) {
+      std::copy_n(part->strides.begin(), 2, view.strides.begin() + 1);
+      view.offset = part->offset;
+    }
     return {tensor::Access::node(t), std::move(view)};
   }
   Shape shape = batch;
   shape.insert(shape.end(), t.shape().end() - 2, t.shape().end());
   const Tensor repeated = t.broadcast_to(std::move(shape));
-  const int64_t count =
-      std::accumulate(batch.begin(), batch.end(), int64_t{1}, std::multiplies<>());
-  const Shape three = {count, t.size(-2), t.size(-1)};
   if (graph::reshaped(tensor::Access::view(repeated), three))
     return tensor::input_of(repeated.reshape(three));
   return tensor::input_of(tensor::dense(repeated).reshape(three));
@@ -51,8 +56,10 @@ graph::Input for_libraries(graph::Input matrix) {
 // as memory, which no library is always, and fuse with what comes before and after. Sums along the
 // other axis of the matrix are left to the library.
 bool are_sums_of_rows(const Tensor& matrix, int axis) {
-  return is_float(matrix.dtype()) &&
-         (matrix.size(axis) == 1 || *(tensor::Access::view(matrix).strides.end() + axis) == 1);
+  if (!is_float(matrix.dtype())) return false;
+  if (matrix.shape().end()[axis] == 1) return true;
+  const graph::View* const part = tensor::Access::part(matrix);
+  return part != nullptr ? part->strides.end()[axis] == 1 : axis == -1 || columns_of(matrix) == 1;
 }
 // The last two axes of either may change places first.
 Tensor sums_of_rows(const Tensor& matrix, bool turn_matrix, const Tensor& vector,
@@ -89,7 +96,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     throw core::error(Text::ProductRank, to_string(a.shape()), to_string(b.shape()));
   if (a.rank() == 1) return matmul(a.unsqueeze(0), b).squeeze(b.rank() == 1 ? 0 : -2);
   if (b.rank() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
-  if (a.size(-1) != b.size(-2))
+  if (columns_of(a) != rows_of(b))
     throw core::error(Text::ProductLengths, to_string(a.shape()), to_string(b.shape()));
   const DType dtype = promote(a.dtype(), b.dtype());
   const tensor::Converted of_a(a, dtype), of_b(b, dtype);
@@ -97,22 +104,22 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (&tensor::context_of(a) != &tensor::context_of(b))
     moved = tensor::together("matmul", {*of_a, *of_b});
   const Tensor &x = moved.empty() ? *of_a : moved[0], &y = moved.empty() ? *of_b : moved[1];
-  if (y.size(-1) == 1 && are_sums_of_rows(x, -1))
+  if (columns_of(y) == 1 && are_sums_of_rows(x, -1))
     return sums_of_rows(x, false, y, true).unsqueeze(-1);
-  if (x.size(-2) == 1 && are_sums_of_rows(y, -2))
+  if (rows_of(x) == 1 && are_sums_of_rows(y, -2))
     return sums_of_rows(y, true, x, false).unsqueeze(-2);
-  Shape shape = tensor::broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
-                                        Shape(b.shape().begin(), b.shape().end() - 2));
-  graph::Input left = for_libraries(as_three_axes(x, shape)),
-               right = for_libraries(as_three_axes(y, shape));
-  auto product = std::make_unique<graph::Node>(
-      graph::Kind::Opaque, tensor::context_of(x), dtype,
-      Shape{left.view().shape[0], left.view().shape[1], right.view().shape[2]});
+  Shape shape;
+  if (a.rank() > 2 || b.rank() > 2)
+    shape = tensor::broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
+                                    Shape(b.shape().begin(), b.shape().end() - 2));
+  const int64_t rows = rows_of(a), columns = columns_of(b);
+  auto product = std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(x), dtype,
+                                               Shape{graph::element_count(shape), rows, columns});
   product->work = graph::product_work();
-  product->inputs.push_back(std::move(left));
-  product->inputs.push_back(std::move(right));
-  shape.push_back(a.size(-2));
-  shape.push_back(b.size(-1));
+  product->inputs.push_back(for_libraries(as_three_axes(x, shape)));
+  product->inputs.push_back(for_libraries(as_three_axes(y, shape)));
+  shape.push_back(rows);
+  shape.push_back(columns);
   return tensor::Access::make(tensor::Access::node(tensor::finish(std::move(product))),
                               graph::dense_view(shape));
 }

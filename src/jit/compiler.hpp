@@ -140,6 +140,7 @@ class Compiler {
 
   // past_caches.cpp
   uint32_t bytes_past_caches(uint32_t slot) const;
+  BaseReg within_a_vector(const Address& address, uint32_t bytes);
   void store_past_caches(uint32_t slot, const Address& first, std::span<const Operand> values,
                          Label done);
   std::optional<uint32_t> store_of_row(uint32_t loop) const;

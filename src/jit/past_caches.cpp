@@ -17,6 +17,14 @@ uint32_t Compiler::bytes_past_caches(uint32_t slot) const {
   return target_.vector_bytes(module_.buffers[slot].type);
 }
 
+// How far behind a place where such a vector may begin an address lies, in bytes.
+BaseReg Compiler::within_a_vector(const Address& address, uint32_t bytes) {
+  const BaseReg within = target_.scalar();
+  target_.address_of(within, address);
+  target_.scalar_op(Op::And, DType::U64, within, within, asmjit::imm(bytes - 1));
+  return within;
+}
+
 // The vectors of a chunk, and on to `done`, if they begin where a vector may.
 void Compiler::store_past_caches(uint32_t slot, const Address& first,
                                  std::span<const Operand> values, Label done) {
@@ -24,10 +32,7 @@ void Compiler::store_past_caches(uint32_t slot, const Address& first,
   if (bytes == 0) return;
   const Label cached = label();
   target_.jump_if(Cond::NotEqual, cached_, asmjit::imm(0), true, cached);
-  const BaseReg odd = target_.scalar();
-  target_.address_of(odd, first);
-  target_.scalar_op(Op::And, DType::U64, odd, odd, asmjit::imm(bytes - 1));
-  target_.jump_if(Cond::NotEqual, odd, asmjit::imm(0), true, cached);
+  target_.jump_if(Cond::NotEqual, within_a_vector(first, bytes), asmjit::imm(0), true, cached);
   const DType stored = module_.buffers[slot].type;
   Address at = first;
   for (const Operand& value : values) {
@@ -93,9 +98,9 @@ void Compiler::begin_with_a_line(uint32_t loop, uint32_t store, BaseReg counter)
   target_.jump_if(Cond::NotEqual, cached_, asmjit::imm(0), true, whole);
   emit(loop + 1, branch);
   if (compute_early(index, branch + 1)) {
-    const BaseReg before = target_.scalar(), left = target_.scalar(), some = target_.scalar();
-    target_.address_of(before, {data_[slot], extended(index), 0, static_cast<uint8_t>(element)});
-    target_.scalar_op(Op::And, DType::U64, before, before, asmjit::imm(bytes - 1));
+    const BaseReg left = target_.scalar(), some = target_.scalar();
+    const BaseReg before =
+        within_a_vector({data_[slot], extended(index), 0, static_cast<uint8_t>(element)}, bytes);
     target_.jump_if(Cond::Equal, before, asmjit::imm(0), true, whole);
     target_.set(left, bytes);
     target_.scalar_op(Op::Sub, DType::U64, left, left, before);

@@ -128,7 +128,7 @@ void Context::compute_lazy(std::span<Node* const> roots, const Node* has_memory)
   for (const Node* root : roots)
     if (root->state.load(std::memory_order_acquire) == NodeState::Failed)
       std::rethrow_exception(root->error);
-  if (roots.size() == 1 && !rehearses() && stands_alone(*roots.front())) {
+  if (roots.size() == 1 && stands_alone(*roots.front()) && !rehearses()) {
     lone_.assign(1, roots.front());
     return run(alone_, lone_, nullptr, has_memory);
   }

@@ -289,12 +289,14 @@ if(HOLOGRAM_JIT)
        ${HOLOGRAM_JIT}
        src/jit/access.cpp
        src/jit/analysis.cpp
+       src/jit/atomics.cpp
        src/jit/code.cpp
        src/jit/compiler.cpp
        src/jit/control.cpp
        src/jit/demand.cpp
        src/jit/extremes.cpp
        src/jit/groups.cpp
+       src/jit/one_by_one.cpp
        src/jit/jit.cpp
        src/jit/launch.cpp
        src/jit/past_caches.cpp

@@ -338,6 +338,76 @@ inline constexpr Text kTexts[] = {
      "    lanes(h * 32) {\n  a = group_reduce_add(x[global_id.x])\n"
      "  b = group_reduce_max(k[global_id.x] * 2)\n"
      "  if lane_id.x == 0 { y[group_id.x] = a + f64(b); q[group_id.x] = b - i32(a > 0.0) } }"},
+    // ---- Atomic operations of lanes side by side.
+    {"atomic operations",
+     "program p(in index: i32[n], in x: i32[n], atomic y: i32[n], atomic z: u32[n], atomic w: "
+     "i32[h])\n"
+     "    lanes(n) { i = global_id.x\n  atomic_add(y[index[i]], x[i])\n"
+     "  if x[i] > 3 { atomic_max(z[index[i]], u32(x[i])) }\n  atomic_min(w[h - 1], -i) }"},
+    {"atomic operations, 64-bit indices",
+     "program p(in index: i32[n], in x: u32[n], atomic y: u32[n], atomic z: u32[n])\n"
+     "    lanes(n) index(i64) { i = global_id.x\n"
+     "  if i < n { atomic_xor(y[i64(index[i])], x[i])\n"
+     "    for j in 0..3 { atomic_add(z[i + j], x[i] + u32(j)) } } }"},
+    {"atomic operations, and what they find",
+     "program p(in x: i32[n], atomic y: i32[n], out z: i32[n]) lanes(n) { i = global_id.x\n"
+     "  a = atomic_add(y[i], x[i]); b = atomic_and(y[i], 255); c = atomic_or(y[i], 16)\n"
+     "  z[i] = a + b * 3 + c * 5 + atomic_exchange(y[i], i) }"},
+};
+
+// What lanes do one after the other.
+inline constexpr Text kOneByOne[] = {
+    {"as many rounds as a lane wants",
+     "program p(in x: f32[n], out y: f32[n], out k: i32[n]) lanes(n) { i = global_id.x\n"
+     "  var s = x[i]; var rounds = 0\n"
+     "  while abs(s) > 1.0 && rounds < 50 { s = s * 0.5; rounds += 1 }\n"
+     "  y[i] = s; k[i] = rounds }"},
+    {"a loop that is left",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = 0.0\n"
+     "  for j in 0..9 { if x[i + j] > 2.0 { break }\n    s += f32(j) }\n  y[i] = s }"},
+    {"loops that are left, gone on with, and ended",
+     "program p(in x: i32[n], out y: i32[n], h: i32) lanes(n) { i = global_id.x\n"
+     "  if i >= n { return }\n  var s = 0\n"
+     "  for j in 0..h + 2 {\n    if x[i] % 3 == j { continue }\n"
+     "    for k in 0..i % 5 { if x[k] == j { break }\n"
+     "      if s > 100 { y[i] = -s\n        return }\n      s += k * j + 1 }\n    s -= 1 }\n"
+     "  y[i] = s }"},
+    {"rounds by the lane",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = 0.0\n"
+     "  for j in 0..i % 50 { s += x[j] * x[i] }\n  y[i] = s }"},
+    {"rounds that wrap around",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = 0.0\n"
+     "  for j in u32(i) - 2..u32(i) + 3 { s += x[i32(j)] + 1.0 }\n  y[i] = s }"},
+    {"memory that a lane has written",
+     "program p(inout x: f32[n], out y: f16[n], h: i32) lanes(n) { i = global_id.x\n"
+     "  for j in 0..i % 3 + 1 { x[i] = x[i] * 0.5 + f32(h) }\n  y[i] = x[i] }"},
+    {"bools, bytes and wide numbers",
+     "program p(in x: i64[n], in m: bool[n], out y: i64[n], out b: bool[n], out c: i8[n])\n"
+     "    lanes(n) index(i64) { i = global_id.x\n  if i >= n { return }\n"
+     "  var odd = m[i]; var s = x[i]\n"
+     "  while s > 3 || s < -3 { odd = odd != (s % 2 != 0)\n    s = s / 4 }\n"
+     "  y[i] = s * 7 + x[i] % 8 - x[i] / 1024; b[i] = odd; c[i] = i32(s) }"},
+    {"divisions by powers of two",
+     "program p(in x: i32[n], in u: u32[n], out y: i32[n], out v: u32[n]) lanes(n) {\n"
+     "  i = global_id.x; a = x[i]; b = u[i]\n  if i >= n { return }\n"
+     "  y[i] = a / 1 + a % 1 + a / 2 * 3 + a % 2 * 5 + a / 65536 * 7 + a % 65536 * 9 +\n"
+     "    a / 1073741824 * 11 + a % 1073741824 * 13 + a / -2 + a % -8 + a / 0 + a % 0\n"
+     "  v[i] = b / u32(1) + b % u32(1) + b / u32(4) * u32(3) + b % u32(4) * u32(5) +\n"
+     "    b / u32(1073741824) + b % u32(1073741824) }"},
+    {"atomic operations of loops",
+     "program p(in x: i32[n], atomic y: i32[h], atomic z: u32[h], atomic w: i32[h])\n"
+     "    lanes(n) { i = global_id.x\n  for j in 0..i % 7 { atomic_add(y[(x[i] + j) & 3], j); "
+     "atomic_max(z[j], u32(i))\n"
+     "    if j > 4 { break } }\n  atomic_min(w[0], -i) }"},
+    {"rows of the grid",
+     "program p(in x: f32[h, n], out y: f32[h, n]) lanes(n, h) { i = global_id.x\n"
+     "  r = global_id.y\n  if i >= n { return }\n  var s = 0.0\n"
+     "  for j in r..i { if j > r + 4 { break }\n    s += x[r, j] }\n  y[r, i] = s + f32(r) }"},
+    {"workgroups of one lane",
+     "program p(in x: f32[n], in index: i32[n], out y: f32[n], out s: f32[1]) "
+     "workgroup(1)\n"
+     "    lanes(1) { var sum = 0.0\n"
+     "  for j in 0..n { y[index[j]] = x[j]\n    sum += x[j] }\n  s[0] = sum }"},
 };
 
 }  // namespace hologram::jit

@@ -63,6 +63,20 @@ TEST_F(Jit, SmallPrograms) {
   }
 }
 
+TEST_F(Jit, LanesOneByOne) {
+  for (const Text& t : kOneByOne) {
+    const Program program = Program::parse(t.text, t.name);
+    const std::string name(t.name);
+    for (const Both& both : instruction_sets()) {
+      const auto result =
+          compile(program.optimized(), interp::kernel_table(both.target), isa_of(both.target.name));
+      ASSERT_EQ(result.index(), 0u) << name << ": " << std::get<std::string>(result);
+      EXPECT_EQ(std::get<0>(result)->lanes(), Lanes::OneByOne) << name;
+    }
+    for (const int64_t n : kLengths) expect_same(program, sizes_of(n), name);
+  }
+}
+
 TEST_F(Jit, Library) {
   size_t taken = 0;
   for (const std::string_view name : program::library_names()) {
@@ -180,8 +194,13 @@ constexpr Source kSources[] = {{"x[i]", "y[i]", "w[i]"}, {"x[i]", "y[1]", "w[2]"
                                {"x[3]", "y[i]", "w[i]"}, {"x[4]", "y[5]", "w[6]"},
                                {"x[i]", "x[i]", "x[i]"}, {"TYPE(i)", "TYPE(i * 3)", "x[i]", true}};
 
+// Of lanes side by side, and one by one.
+constexpr std::string_view kGuarded[] = {"if i < n { z[i] = VALUE } }",
+                                         "if i >= n { return }\n  z[i] = VALUE }"};
+
 // The type of an expression: what the store of it takes.
-std::optional<Program> operation(std::string_view expression, const Source& source, DType type) {
+std::optional<Program> operation(std::string_view expression, const Source& source, DType type,
+                                 std::string_view guarded) {
   const std::string name(name_of(type));
   const auto filled = [&](std::string_view text) {
     std::string out(text);
@@ -189,10 +208,11 @@ std::optional<Program> operation(std::string_view expression, const Source& sour
     return out;
   };
   for (const DType result : kComputes) {
-    const std::string text = fmt::format(
+    std::string text = fmt::format(
         "program p(in x: {0}[n], in y: {0}[n], in w: {0}[n], out z: {1}[n]) lanes(n) {{\n"
-        "  i = global_id.x\n  a = {2}; b = {3}; c = {4}\n  if i < n {{ z[i] = {5} }} }}",
-        name, name_of(result), filled(source.a), filled(source.b), filled(source.c), expression);
+        "  i = global_id.x\n  a = {2}; b = {3}; c = {4}\n  {5}",
+        name, name_of(result), filled(source.a), filled(source.b), filled(source.c), guarded);
+    text.replace(text.find("VALUE"), 5, expression);
     try {
       return Program::parse(text);
     } catch (const Error&) {
@@ -205,21 +225,22 @@ TEST_F(Jit, OperationsOnSpecialValues) {
   size_t count = 0;
   for (const std::string_view expression : kOperations)
     for (const DType type : kComputes)
-      for (const Source& source : kSources) {
-        if (source.integers_only && !is_integer(type)) continue;
-        const auto program = operation(expression, source, type);
-        if (!program) continue;
-        count++;
-        const std::string what = fmt::format("{} on {}", expression, name_of(type));
-        expect_taken(*program, what);
-        for (uint64_t seed = 1; seed <= 3; seed++) {
-          Sizes sizes = sizes_of(531);
-          sizes.seed = seed;
-          expect_same(*program, sizes, what);
+      for (const Source& source : kSources)
+        for (const std::string_view guarded : kGuarded) {
+          if (source.integers_only && !is_integer(type)) continue;
+          const auto program = operation(expression, source, type, guarded);
+          if (!program) continue;
+          count++;
+          const std::string what = fmt::format("{} on {}", expression, name_of(type));
+          expect_taken(*program, what);
+          for (uint64_t seed = 1; seed <= 3; seed++) {
+            Sizes sizes = sizes_of(531);
+            sizes.seed = seed;
+            expect_same(*program, sizes, what);
+          }
+          ASSERT_FALSE(HasFailure());
         }
-        ASSERT_FALSE(HasFailure());
-      }
-  EXPECT_GT(count, 1000u);
+  EXPECT_GT(count, 2000u);
 }
 
 // ---- Quotients by a number that is the same in all lanes ----------------------------------------
@@ -330,7 +351,7 @@ TEST_F(Jit, ConversionsFromEveryElementToEveryOther) {
         loaded.replace(loaded.find('K'), 1, index);
         for (const std::string_view store :
              {"if i < n { y[i] = VALUE } }", "y[i] = VALUE }", "y[i ^ 1] = VALUE }",
-              "if i % 3 == 1 { y[i] = VALUE } }"}) {
+              "if i % 3 == 1 { y[i] = VALUE } }", "if i % 3 == 1 { return }\n  y[i] = VALUE }"}) {
           std::string text = head + "  i = global_id.x\n  " + std::string(store);
           text.replace(text.find("VALUE"), 5, loaded);
           const Program program = Program::parse(text);

@@ -13,12 +13,12 @@ int Box::lanes_axis() const {
   return static_cast<int>(std::max_element(lengths.begin(), lengths.end()) - lengths.begin());
 }
 
-Grid Box::grid() const {
+Grid Box::grid(uint32_t lanes) const {
   Grid grid;
   size_t next = 1;
   for (int axis = 0; axis < 3; axis++) {
     const auto n = static_cast<uint64_t>(lengths[static_cast<size_t>(axis)]);
-    if (axis == lanes_axis()) grid[0] = (n + kBoxLanes - 1) / kBoxLanes;
+    if (axis == lanes_axis()) grid[0] = (n + lanes - 1) / lanes;
     else grid[next++] = n;
   }
   return grid;

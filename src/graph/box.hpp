@@ -10,16 +10,16 @@
 
 namespace hologram::graph {
 
+inline constexpr uint32_t kBoxLanes = 256;
+
 struct Box {
   std::array<int64_t, 3> lengths = {1, 1, 1};
 
   int lanes_axis() const;
-  Grid grid() const;
+  Grid grid(uint32_t lanes = kBoxLanes) const;  // of workgroups of so many
   // i32 where so many elements can be counted in it.
   static DType index_type(int64_t most_elements);
 };
-
-inline constexpr uint32_t kBoxLanes = 256;
 
 // The positions of a lane in the box, and the condition that it lies inside. `lengths` are scalars
 // of the program.

@@ -20,12 +20,17 @@ struct IndexKey {
   DType element, position, index;
   int8_t lanes_axis;
   bool scatter, add;
+  bool alone;  // a workgroup is one lane
+  uint32_t lanes() const { return alone ? 1 : kBoxLanes; }
 };
+// Of a scatter that has so few lanes, each is a workgroup, which a processor takes for a plain
+// loop.
+constexpr int64_t kFewLanes = 2;
 
 // What both have in common: x and the result are [outer, length or count, inner].
 class Maker {
  public:
-  Maker(const char* name, const IndexKey& key) : key_(key), b_(name, {kBoxLanes}, key.index) {}
+  Maker(const char* name, const IndexKey& key) : key_(key), b_(name, {key.lanes()}, key.index) {}
 
   Program gather() {
     const Buf x = b_.buffer("x", key_.element, Access::In);
@@ -117,6 +122,7 @@ class IndexWork : public Work {
     key.lanes_axis = static_cast<int8_t>(box.lanes_axis());
     key.scatter = scatter_;
     key.add = add_;
+    key.alone = scatter_ && box.lengths[static_cast<size_t>(key.lanes_axis)] <= kFewLanes;
     const Program& program = context.kept("index", key, [&] {
       Maker maker(scatter_ ? "scatter" : "gather", key);
       return scatter_ ? maker.scatter() : maker.gather();
@@ -133,7 +139,7 @@ class IndexWork : public Work {
     const hal::Binding first = scatter_ ? node.inputs[2].node->result.where : x.node->result.where;
     const hal::Binding bindings[] = {first, positions.node->result.where, wrong.where,
                                      result.where};
-    if (count > 0) context.launch(program, box.grid(), bindings, scalars);
+    if (count > 0) context.launch(program, box.grid(key.lanes()), bindings, scalars);
 
     context.check(wrong, [operation = operation_, length = of_x.shape[1]] {
       return core::error(Text::PositionRange, operation, length);

@@ -3,6 +3,7 @@
 // the digits of a piece of the row, running sums over the counts say where each piece's share of a
 // digit begins, and the lane puts its elements there.
 #include <algorithm>
+#include <bit>
 
 #include "graph/context.hpp"
 #include "graph/order_works.hpp"
@@ -269,21 +270,19 @@ Program search_program(const SearchKey& key) {
   const Buf values = b.buffer("values", key.element, Access::In);
   const Buf positions = b.buffer("positions", DType::I64, Access::Out);
   const Value n = b.scalar("n", key.index), length = b.scalar("length", key.index);
-  const Value i = b.global_id(0);
+  const Value halves = b.scalar("halves", key.index), i = b.global_id(0);
   b.if_(i < n, [&] {
     const Value mine = key_of(b, b.load(values, i), key.element, false);
-    const Value zero = b.constant(key.index, int64_t{0});
-    const Var low = b.var(zero), high = b.var(length);
-    // Halves at most 63 times.
-    b.for_(zero, b.constant(key.index, int64_t{63}), 1, [&](Value) {
-      b.if_(b.get(low) >= b.get(high), [&] { b.break_(); });
-      const Value middle = b.get(low) + (b.get(high) - b.get(low)) / 2;
+    const Var first = b.var(b.constant(key.index, int64_t{0})), count = b.var(length);
+    // As often for all, without branches: nothing of this can be foreseen.
+    b.for_(b.constant(key.index, int64_t{0}), halves, 1, [&](Value) {
+      const Value half = b.get(count) / 2, middle = b.get(first) + half;
       const Value other = key_of(b, b.load(sorted, middle), key.element, false);
-      b.if_(
-          key.behind ? other <= mine : other < mine, [&] { b.set(low, middle + 1); },
-          [&] { b.set(high, middle); });
+      const Value precedes = (b.get(count) > 0) & (key.behind ? other <= mine : other < mine);
+      b.set(first, select(precedes, middle + 1, b.get(first)));
+      b.set(count, select(precedes, b.get(count) - half - 1, half));
     });
-    b.store(positions, i, b.cast(b.get(low), DType::I64));
+    b.store(positions, i, b.cast(b.get(first), DType::I64));
   });
   return b.finish();
 }
@@ -296,7 +295,9 @@ class SearchWork : public Work {
     const Node &sorted = *node.inputs[0].node, &values = *node.inputs[1].node;
     const int64_t n = element_count(node.shape), length = element_count(sorted.shape);
     SearchKey key{sorted.dtype, Box::index_type(std::max(n, length)), behind_};
-    const uint64_t scalars[] = {index_bits(key.index, n), index_bits(key.index, length)};
+    const int halves = std::bit_width(static_cast<uint64_t>(length));
+    const uint64_t scalars[] = {index_bits(key.index, n), index_bits(key.index, length),
+                                index_bits(key.index, halves)};
     const hal::Binding bindings[] = {sorted.result.where, values.result.where, result.where};
     const Grid grid = {(static_cast<uint64_t>(n) + kBoxLanes - 1) / kBoxLanes, 1, 1};
     context.launch(context.kept("search", key, [&] { return search_program(key); }), grid, bindings,

@@ -54,4 +54,7 @@ class Machines {
 Outcome execute(const Bytecode& code, const Launch& launch, core::Threads& threads,
                 Machines* kept = nullptr);
 
+// Of an element that other threads may combine with theirs at the same time: the old value.
+uint32_t combine_atomically(program::Combine how, bool is_signed, uint32_t& where, uint32_t value);
+
 }  // namespace hologram::interp

@@ -43,26 +43,27 @@ Part lanes_inside(int64_t base, int64_t step, uint64_t length, uint32_t lanes) {
 size_t element_of(DType type) { return type == DType::Bool ? 0 : size_of(type); }
 size_t group_bytes(DType type) { return type == DType::Bool ? kGroup / 8 : kGroup * size_of(type); }
 
-uint32_t combine(program::Combine how, bool is_signed, uint32_t& where, uint32_t v) {
+}  // namespace
+
+uint32_t combine_atomically(program::Combine how, bool is_signed, uint32_t& where, uint32_t value) {
   const std::atomic_ref<uint32_t> ref(where);
   constexpr auto kRelaxed = std::memory_order_relaxed;
   switch (how) {
-    case program::Combine::Add: return ref.fetch_add(v, kRelaxed);
-    case program::Combine::And: return ref.fetch_and(v, kRelaxed);
-    case program::Combine::Or: return ref.fetch_or(v, kRelaxed);
-    case program::Combine::Xor: return ref.fetch_xor(v, kRelaxed);
-    case program::Combine::Exchange: return ref.exchange(v, kRelaxed);
+    case program::Combine::Add: return ref.fetch_add(value, kRelaxed);
+    case program::Combine::And: return ref.fetch_and(value, kRelaxed);
+    case program::Combine::Or: return ref.fetch_or(value, kRelaxed);
+    case program::Combine::Xor: return ref.fetch_xor(value, kRelaxed);
+    case program::Combine::Exchange: return ref.exchange(value, kRelaxed);
     default: break;
   }
   uint32_t old = ref.load(kRelaxed);
   for (;;) {
-    const bool less = is_signed ? static_cast<int32_t>(v) < static_cast<int32_t>(old) : v < old;
+    const bool less =
+        is_signed ? static_cast<int32_t>(value) < static_cast<int32_t>(old) : value < old;
     const bool replaces = how == program::Combine::Min ? less : !less;
-    if (!replaces || ref.compare_exchange_weak(old, v, kRelaxed)) return old;
+    if (!replaces || ref.compare_exchange_weak(old, value, kRelaxed)) return old;
   }
 }
-
-}  // namespace
 
 Machine::Target Machine::target(const Step& s) const {
   if (s.op == Op::Load || s.op == Op::Store || s.op == Op::Atomic) {
@@ -205,7 +206,7 @@ void Machine::atomic(const Step& s) {
     if (s.from == DType::I64) i = reinterpret_cast<const uint64_t*>(where.data)[w];
     else i = static_cast<uint64_t>(int64_t{reinterpret_cast<const int32_t*>(where.data)[w]});
     const uint32_t v = reinterpret_cast<const uint32_t*>(value.data)[value.step == 0 ? 0 : lane];
-    old[lane] = i < t.length ? combine(how, is_signed, data[i], v) : 0;
+    old[lane] = i < t.length ? combine_atomically(how, is_signed, data[i], v) : 0;
   };
   // The result's row may be that of an operand: each lane reads its own before it writes.
   for (uint32_t n = 0; n < lanes_; n++) {

@@ -15,16 +15,15 @@ class Analyser {
   explicit Analyser(const Module& module)
       : module_(module), insts_(module.body.insts), types_(module.body.values) {}
 
-  Analysis run() {
+  Analysis run(bool one_by_one) {
+    out_.one_by_one = one_by_one;
     refuse_instructions();
     structure();
     out_.values.assign(types_.size(), Form::Uniform);
     out_.steps.assign(types_.size(), 0);
     out_.variables.assign(module_.variables.size(), Form::Uniform);
-    do {
-      changed_ = false;
-      for (uint32_t i = 0; i < insts_.size(); i++) visit(i);
-    } while (changed_);
+    while (!one_by_one && visit_all()) {
+    }
     check_loops();
     consumers();
     postpone();
@@ -34,18 +33,25 @@ class Analyser {
  private:
   Form form(uint32_t value) const { return out_.values[value]; }
 
+  void refuse_side_by_side(const char* why) const {
+    if (!out_.one_by_one) throw Refused{why};
+  }
+
   void refuse_instructions() {
+    bool atomic = false;
     for (const Inst& inst : insts_) {
       switch (inst.op) {
-        case Op::Loop: throw Refused{"it has a loop without a count"};
+        case Op::Loop: refuse_side_by_side("it has a loop without a count"); break;
         case Op::Break:
         case Op::Continue:
-        case Op::Return: throw Refused{"lanes leave its blocks by break, continue or return"};
+        case Op::Return:
+          refuse_side_by_side("lanes leave its blocks by break, continue or return");
+          break;
         case Op::Barrier:
         case Op::SharedLoad:
         case Op::SharedStore:
         case Op::SharedAtomic: throw Refused{"its lanes share memory"};
-        case Op::Atomic: throw Refused{"it has atomic operations"};
+        case Op::Atomic: atomic = true; break;
         case Op::GroupScan:
         case Op::GroupUniform: throw Refused{"it has a scan or a broadcast over the workgroup"};
         case Op::GroupReduce: out_.grouped = true; break;
@@ -58,6 +64,8 @@ class Analyser {
         default: break;
       }
     }
+    if (out_.grouped && atomic) throw Refused{"it has atomic operations"};
+    if (out_.grouped && out_.one_by_one) throw Refused{"its lanes work together"};
     if (out_.grouped && (module_.workgroup[1] != 1 || module_.workgroup[2] != 1))
       throw Refused{"its workgroups have several axes"};
   }
@@ -82,8 +90,8 @@ class Analyser {
       }
       out_.around[i] = open.empty() ? kNone : open.back();
       for (size_t k = open.size(); k-- > 0 && out_.loop[i] == kNone;)
-        if (insts_[open[k]].op == Op::For) out_.loop[i] = open[k];
-      if (inst.op == Op::If || inst.op == Op::For) open.push_back(i);
+        if (insts_[open[k]].op == Op::For || insts_[open[k]].op == Op::Loop) out_.loop[i] = open[k];
+      if (inst.op == Op::If || inst.op == Op::For || inst.op == Op::Loop) open.push_back(i);
       if (inst.op == Op::Var) declared_[inst.slot] = i;
       if (inst.op == Op::GroupReduce && !open.empty())
         throw Refused{"it combines the lanes of a workgroup inside control flow"};
@@ -109,6 +117,12 @@ class Analyser {
   // A block that only some lanes run.
   bool diverges(uint32_t block) const {
     return insts_[block].op == Op::If && form(insts_[block].args[0]) != Form::Uniform;
+  }
+
+  bool visit_all() {
+    changed_ = false;
+    for (uint32_t i = 0; i < insts_.size(); i++) visit(i);
+    return changed_;
   }
 
   void visit(uint32_t i) {
@@ -137,6 +151,7 @@ class Analyser {
           lower(out_.values[inst.id], Form::Varying);
         return;
       }
+      case Op::Atomic: return lower(out_.values[inst.id], Form::Varying);
       case Op::For: return counter(inst);
       default:
         if (program::is_pure(inst.op)) pure(inst);
@@ -208,8 +223,9 @@ class Analyser {
     uint32_t until = at;
     for (uint32_t loop = out_.loop[at]; loop != kNone; loop = out_.loop[loop])
       until = out_.close[loop];
-    return std::none_of(insts_.begin(), insts_.begin() + until,
-                        [](const Inst& inst) { return inst.op == Op::Store; });
+    return std::none_of(insts_.begin(), insts_.begin() + until, [](const Inst& inst) {
+      return inst.op == Op::Store || inst.op == Op::Atomic;
+    });
   }
 
   void check_loops() {
@@ -246,9 +262,9 @@ class Analyser {
                            out_.variables[inst.slot] == Form::Varying) ||
                           inst.op == Op::GroupReduce;
       // An index that is the same in all lanes, of an access that differs.
-      const bool far =
-          (inst.op == Op::Store || (inst.op == Op::Load && form(inst.id) == Form::Varying)) &&
-          size_of(types_[inst.args[0]]) == 8;
+      const bool far = (inst.op == Op::Store || inst.op == Op::Atomic ||
+                        (inst.op == Op::Load && form(inst.id) == Form::Varying)) &&
+                       size_of(types_[inst.args[0]]) == 8;
       out_.wide = out_.wide || far;
       if (!vector) continue;
       for (size_t k = inst.op == Op::Store ? 1 : 0; k < program::arity(inst); k++) {
@@ -304,6 +320,7 @@ class Analyser {
 
 }  // namespace
 
-Analysis analyse(const Module& module) { return Analyser(module).run(); }
+Analysis analyse(const Module& module) { return Analyser(module).run(false); }
+Analysis analyse_one_by_one(const Module& module) { return Analyser(module).run(true); }
 
 }  // namespace hologram::jit

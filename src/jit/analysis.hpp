@@ -46,9 +46,13 @@ struct Analysis {
   std::vector<bool> by_row;          // by id: a uniform value that depends on the group's position
   bool wide = false;                 // lanes of 64 bits
   bool grouped = false;              // a workgroup at a time; else any lanes along x
+  bool one_by_one = false;           // a lane at a time: all of its values count as uniform
 };
 
-// Throws Refused. `width`: lanes of a vector of 32-bit values.
+// Throws Refused.
 Analysis analyse(const Module& module);
+// Of lanes that run one after the other, where they may go ways of their own: loops of any number
+// of rounds, break, continue, return, atomic operations.
+Analysis analyse_one_by_one(const Module& module);
 
 }  // namespace hologram::jit

@@ -66,9 +66,9 @@ void Compiler::load_parameters() {
   load(buffers, offsetof(Frame, buffers));
   std::set<uint32_t> accessed, measured;
   for (const Inst& i : module_.body.insts) {
-    if (i.op == Op::Load || i.op == Op::Store) {
+    if (i.op == Op::Load || i.op == Op::Store || i.op == Op::Atomic) {
       accessed.insert(i.slot);
-      if (!i.proved) measured.insert(i.slot);
+      if (!i.proved || i.op == Op::Atomic) measured.insert(i.slot);
     }
     if (i.op == Op::Length) measured.insert(i.slot);
   }
@@ -164,7 +164,7 @@ void Compiler::position(const Inst& i) {
       return;
     case Op::GroupId: return copy(axis == 0 ? group_ : axis == 1 ? y_ : z_);
     case Op::GlobalId: {
-      if (axis != 0) return copy(axis == 1 ? y_ : z_);
+      if (axis != 0 || analysis_.one_by_one) return copy(axis == 0 ? x_ : axis == 1 ? y_ : z_);
       const BaseReg r = target_.scalar();
       if (analysis_.grouped) target_.scalar_op(Op::Add, DType::I64, r, x_, group_start_);
       else target_.copy(r, x_);
@@ -177,14 +177,16 @@ void Compiler::position(const Inst& i) {
 
 // ---- What is computed before the chunks ---------------------------------------------------------
 
-// At the top, the same in all lanes, and not by way of a variable.
+// At the top, the same in all lanes, and not by way of a variable; of lanes that run one by one,
+// what is the same for the whole launch.
 void Compiler::find_hoisted() {
   const auto n = static_cast<uint32_t>(module_.body.insts.size());
   hoisted_.assign(n, false);
   for (uint32_t at = 0; at < n; at++) {
     const Inst& i = inst(at);
     bool hoisted = analysis_.around[at] == kNone && i.id != kNone && form(i.id) == Form::Uniform &&
-                   i.op != Op::Get && i.op != Op::GroupReduce && i.op != Op::For;
+                   i.op != Op::Get && i.op != Op::GroupReduce && i.op != Op::For &&
+                   i.op != Op::Atomic && !(analysis_.one_by_one && analysis_.by_row[i.id]);
     for (size_t k = 0; hoisted && k < program::arity(i); k++) {
       const uint32_t from = analysis_.definition[i.args[k]];
       hoisted = inst(from).op == Op::GroupReduce || hoisted_[from];
@@ -208,8 +210,10 @@ void Compiler::hoist(uint32_t begin, uint32_t end, bool by_row) {
 
 void Compiler::region(const Region& r) {
   bool works = r.end < module_.body.insts.size();
-  for (uint32_t at = r.begin; at < r.end; at++) works = works || inst(at).op == Op::Store;
+  for (uint32_t at = r.begin; at < r.end; at++)
+    works = works || inst(at).op == Op::Store || inst(at).op == Op::Atomic;
   if (!works) return;
+  if (analysis_.one_by_one) return one_by_one(r);
   // A variable that another region sets, or that this one leaves to another, has no place to stay.
   for (uint32_t at = r.begin; at < r.after; at++) {
     const Inst& i = inst(at);
@@ -358,7 +362,7 @@ void Compiler::chunk(const Region& r, const Guard& guard) {
     } else if (at == guard.at) {
       emit(at + 1, analysis_.close[at]);
       at = analysis_.close[at] + 1;
-    } else if (inst(at).op == Op::If || inst(at).op == Op::For) {
+    } else if (inst(at).op == Op::If || inst(at).op == Op::For || inst(at).op == Op::Loop) {
       const uint32_t next = analysis_.close[at] + 1;
       emit(at, next);
       at = next;

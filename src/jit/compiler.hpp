@@ -6,6 +6,9 @@
 // is the same in all lanes is computed by scalar instructions, before the chunks where it can be;
 // an index that counts with the lanes is its first value. Lanes that do not take part in a block
 // are masked, and a block that no lane of the chunk takes part in is jumped over.
+//
+// Where lanes go ways of their own they run one after the other instead: a chunk is one lane, and
+// everything in it is the same in all of its lanes.
 #pragma once
 
 #include <array>
@@ -80,7 +83,7 @@ class Compiler {
   Form form(uint32_t value) const { return analysis_.values[value]; }
   const Inst& definition(uint32_t value) const { return inst(analysis_.definition[value]); }
   bool is_constant(uint32_t value) const { return definition(value).op == Op::Const; }
-  uint32_t lanes() const { return unroll_ * target_.width; }
+  uint32_t lanes() const { return analysis_.one_by_one ? 1 : unroll_ * target_.width; }
   Label label() { return target_.compiler().newLabel(); }
   void bind(Label label) { target_.compiler().bind(label); }
 
@@ -99,6 +102,14 @@ class Compiler {
   uint32_t lanes_at_work(const Region& r) const;
   uint32_t unroll_of(const Region& r) const;  // demand.cpp
   void find_outer(const Region& r);
+
+  // one_by_one.cpp
+  void one_by_one(const Region& r);
+  uint32_t endless(uint32_t at);
+  void leave(const Inst& i);
+
+  // atomics.cpp
+  void atomic(const Inst& i);
 
   // groups.cpp
   void groups();
@@ -252,6 +263,12 @@ class Compiler {
   BaseReg fuel_, cached_;
   Label stop_;
   std::vector<std::pair<Label, Label>> refuel_;  // the way there and back
+  // Lanes one by one: where one is done, and where break and continue lead to, of the loops around.
+  Label lane_done_;
+  struct Ways {
+    Label out, on;
+  };
+  std::vector<Ways> loops_;
   uint32_t recomputed_before_ = 0;
 };
 

@@ -19,6 +19,7 @@ void Compiler::emit(uint32_t begin, uint32_t end) {
     const Op op = inst(at).op;
     if (op == Op::If) at = branch(at);
     else if (op == Op::For) at = loop(at);
+    else if (op == Op::Loop) at = endless(at);
     else instruction(at++);
   }
 }
@@ -32,6 +33,10 @@ void Compiler::instruction(uint32_t at) {
     case Op::Var: return declare(i);
     case Op::Set: return assign(at);
     case Op::Get: return get(at);
+    case Op::Atomic: return atomic(i);
+    case Op::Break:
+    case Op::Continue:
+    case Op::Return: return leave(i);
     case Op::End:
     case Op::Else: return;
     default:
@@ -247,7 +252,7 @@ uint32_t Compiler::rounds(uint32_t at) {
     return r;
   };
   if (form(i.id) == Form::Affine) check_rounds(i);
-  const Label done = label(), round = label(), refuel = label(), again = label();
+  const Label done = label(), round = label(), refuel = label(), again = label(), on = label();
   const BaseReg counter = first_of(i.args[0]), end = first_of(i.args[1]);
   target_.jump_if(counts_unsigned ? Cond::AboveEqual : Cond::GreaterEqual, counter, end, true,
                   done);
@@ -268,8 +273,11 @@ uint32_t Compiler::rounds(uint32_t at) {
   find_limits_in_all_lanes(at);
   bind(round);
   if (analysis_.as_vector[i.id]) target_.broadcast(t, as_vector, counter);
+  loops_.push_back({done, on});
   emit(at + 1, close);
+  loops_.pop_back();
   limits_in_all_lanes_ = outer;
+  bind(on);
   target_.count_down(fuel_, refuel);
   bind(again);
   refuel_.emplace_back(refuel, again);

@@ -81,6 +81,27 @@ class Errors final : public asmjit::ErrorHandler {
   std::string first;
 };
 
+// Side by side if lanes can be; why they cannot is what is told where they cannot be compiled at
+// all. A workgroup of one lane that loops is a plain loop.
+Analysis analyse_either_way(const program::Module& module) {
+  const auto& insts = module.body.insts;
+  const auto loops = [](const program::Inst& i) { return i.op == Op::For; };
+  try {
+    if (module.lanes() == 1 && std::any_of(insts.begin(), insts.end(), loops))
+      return analyse_one_by_one(module);
+  } catch (const Refused&) {  // NOLINT(bugprone-empty-catch): side by side, then
+  }
+  try {
+    return analyse(module);
+  } catch (const Refused& refused) {
+    try {
+      return analyse_one_by_one(module);
+    } catch (const Refused&) {
+      throw refused;
+    }
+  }
+}
+
 }  // namespace
 
 Isa isa_of(std::string_view target) {
@@ -106,7 +127,7 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
     // Expansions convert their constants.
     if (expanded.body.insts.size() != module.body.insts.size()) program::simplify(expanded);
     if (expanded.body.insts.size() > kLongest) return "it is too long";
-    const Analysis analysis = analyse(expanded);
+    const Analysis analysis = analyse_either_way(expanded);
     asmjit::CodeHolder holder;
     Errors errors;
     asmjit::StringLogger logger;
@@ -128,8 +149,11 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
       return "the assembler fails: " + errors.first;
     auto code = std::make_unique<Code>(holder);
     if (listing != nullptr) listing->assign(logger.data(), logger.dataSize());
-    return std::make_shared<const Compiled>(std::move(code), analysis.grouped, module.workgroup,
-                                            expanded.body.insts.size());
+    const Lanes lanes = analysis.grouped      ? Lanes::ByGroup
+                        : analysis.one_by_one ? Lanes::OneByOne
+                                              : Lanes::SideBySide;
+    return std::make_shared<const Compiled>(std::move(code), lanes, module.workgroup,
+                                            expanded.body.insts);
   } catch (const Refused& refused) {
     return refused.reason;
   }

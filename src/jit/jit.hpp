@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -22,18 +23,26 @@ std::string_view name_of(Isa isa);
 
 class Code;  // memory that may be executed
 
+// How code goes through the lanes.
+enum class Lanes : uint8_t {
+  SideBySide,  // vectors of any lanes of a row of the grid
+  ByGroup,     // the same of a workgroup at a time
+  OneByOne,    // as they go ways of their own
+};
+
 class Compiled {
  public:
-  // `instructions`: of a lane, with functions replaced.
-  Compiled(std::unique_ptr<Code> code, bool grouped, std::array<uint32_t, 3> workgroup,
-           uint64_t instructions);
+  // `insts`: of a lane, with functions replaced.
+  Compiled(std::unique_ptr<Code> code, Lanes lanes, std::array<uint32_t, 3> workgroup,
+           std::span<const program::Inst> insts);
   ~Compiled();
   interp::Outcome run(const interp::Launch& launch, core::Threads& threads) const;
   size_t bytes() const;
+  Lanes lanes() const { return lanes_; }
 
  private:
   std::unique_ptr<Code> code_;
-  bool grouped_;
+  Lanes lanes_;
   std::array<uint32_t, 3> workgroup_;
   uint64_t lanes_worth_a_thread_;
 };

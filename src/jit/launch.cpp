@@ -23,8 +23,22 @@ constexpr uint64_t kLanesTogether = 256;  // parts are multiples of these
 constexpr uint64_t kLanesWorthACall = 1024, kLeastOfGroups = 256;
 constexpr uint64_t kPartsAThread = 4;
 
+// Of lanes one by one, which take as long each as a vector of others; fewer where they have loops,
+// of which nobody knows how long they are.
+constexpr uint64_t kOneByOne = 16, kWithLoops = 8;
+
 uint64_t worth(uint64_t instructions, uint64_t least, uint64_t most) {
   return std::clamp(most * kOfInstructions / std::max<uint64_t>(instructions, 1), least, most);
+}
+
+uint64_t worth_a_thread(Lanes lanes, std::span<const program::Inst> insts) {
+  if (lanes == Lanes::ByGroup) return worth(insts.size(), kLeastOfGroups, kLanesWorthACall);
+  const uint64_t side_by_side = worth(insts.size(), kLeastWorthAThread, kLanesWorthAThread);
+  if (lanes == Lanes::SideBySide) return side_by_side;
+  const bool loops = std::any_of(insts.begin(), insts.end(), [](const program::Inst& i) {
+    return i.op == program::Op::For || i.op == program::Op::Loop;
+  });
+  return loops ? kWithLoops : side_by_side / kOneByOne;
 }
 
 struct Stopped {};
@@ -60,14 +74,12 @@ uint64_t more_fuel(Frame* frame) { return static_cast<Watch*>(frame->watch)->loo
 
 }  // namespace
 
-Compiled::Compiled(std::unique_ptr<Code> code, bool grouped, std::array<uint32_t, 3> workgroup,
-                   uint64_t instructions)
+Compiled::Compiled(std::unique_ptr<Code> code, Lanes lanes, std::array<uint32_t, 3> workgroup,
+                   std::span<const program::Inst> insts)
     : code_(std::move(code)),
-      grouped_(grouped),
+      lanes_(lanes),
       workgroup_(workgroup),
-      lanes_worth_a_thread_(grouped ? worth(instructions, kLeastOfGroups, kLanesWorthACall)
-                                    : worth(instructions, kLeastWorthAThread, kLanesWorthAThread)) {
-}
+      lanes_worth_a_thread_(worth_a_thread(lanes, insts)) {}
 Compiled::~Compiled() = default;
 
 size_t Compiled::bytes() const { return code_->bytes(); }
@@ -77,10 +89,11 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return Outcome::Done;
   const auto function = reinterpret_cast<Function>(const_cast<void*>(code_->entry()));
   Watch watch(launch);
-  const uint64_t along_x = grouped_ ? grid[0] : grid[0] * workgroup_[0];
+  const bool grouped = lanes_ == Lanes::ByGroup;
+  const uint64_t along_x = grouped ? grid[0] : grid[0] * workgroup_[0];
   const uint64_t rows_y = grid[1] * workgroup_[1], rows = rows_y * grid[2] * workgroup_[2];
-  const uint64_t lanes = grouped_ ? workgroup_[0] : 1;
-  const uint64_t worth_a_call = grouped_ ? kLanesWorthACall : lanes_worth_a_thread_;
+  const uint64_t lanes = grouped ? workgroup_[0] : 1;
+  const uint64_t worth_a_call = grouped ? kLanesWorthACall : lanes_worth_a_thread_;
 
   const auto call = [&](uint64_t row, uint64_t row_end, uint64_t x, uint64_t x_end) {
     alignas(64) std::byte rows[kRows * kRowBytes];
@@ -122,7 +135,7 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const core::Direction direction = core::turn_about();
 
   // Groups are few, and equal parts of them end together.
-  if (grouped_ && rows == 1) {
+  if (grouped && rows == 1) {
     const uint64_t grain = std::max<uint64_t>(1, lanes_worth_a_thread_ / lanes);
     const auto groups = [&](uint64_t begin, uint64_t end) {
       core::cut(begin, end, kGroups, direction,
@@ -138,13 +151,14 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const uint64_t parts = whole ? 1 : static_cast<uint64_t>(threads.count()) * kPartsAThread;
   const auto equal = [&](uint64_t count) { return (count + parts - 1) / parts; };
   uint64_t most = kMostLanes;
-  if (whole && !grouped_) {
+  if (whole && !grouped) {
     most = std::max(along_x * rows, along_x);
-  } else if (grouped_) {
+  } else if (grouped) {
     const uint64_t least = std::max<uint64_t>(1, kLanesWorthACall / lanes);
     most = std::clamp(equal(along_x), least, std::max(least, kGroups));
   } else if (along_x < kMostLanes * parts * 2) {
-    most = (equal(along_x * rows) + kLanesTogether - 1) / kLanesTogether * kLanesTogether;
+    const uint64_t together = std::min(kLanesTogether, lanes_worth_a_thread_);
+    most = (equal(along_x * rows) + together - 1) / together * together;
     most = std::clamp(most, lanes_worth_a_thread_, kLanes);
   }
   const uint64_t cuts = (along_x + most - 1) / most;

@@ -162,6 +162,10 @@ bool Compiler::uniform_integer(const Inst& i) {
     target_.scalar_not(r, scalar_of(i.args[0]), i.type);
   } else if (i.op == Op::Bitcast) {
     target_.copy(r, scalar_of(i.args[0]));
+  } else if (i.op == Op::Neg) {
+    const BaseReg zero = target_.scalar();
+    target_.set(zero, 0);
+    target_.scalar_op(Op::Sub, i.type, r, zero, scalar_of(i.args[0]));
   } else if (i.op == Op::Cast) {
     const BaseReg a = scalar_of(i.args[0]);
     if (i.type == DType::Bool) target_.scalar_compare(r, Cond::NotEqual, a, asmjit::imm(0), wide);

@@ -123,9 +123,15 @@ bool X86::scalar_op(Op op, DType type, BaseReg to, BaseReg a, const Operand& b) 
       cc_.mov(d, t);
       return true;
     }
+    case Op::Div:
+    case Op::Rem: return divide_scalars(op, type, d, s, other);
     case Op::Shl:
     case Op::Shr: {
-      if (!other.isImm()) return false;
+      if (!other.isImm()) {
+        const Id by = op == Op::Shl ? I::kIdShlx : is_signed ? I::kIdSarx : I::kIdShrx;
+        cc_.emit(by, d, s, other);  // counts as many bits of the other as a shift can have
+        return true;
+      }
       const uint64_t n = other.as<asmjit::Imm>().valueAs<uint64_t>() % (wide ? 64 : 32);
       cc_.mov(d, s);
       cc_.emit(op == Op::Shl ? I::kIdShl : is_signed ? I::kIdSar : I::kIdShr, d, asmjit::imm(n));

@@ -138,6 +138,7 @@ class X86 final : public Target {
   using KReg = asmjit::x86::KReg;
   using Id = asmjit::InstId;
 
+  bool divide_scalars(Op op, DType type, const Gp& to, const Gp& a, const Operand& b);
   static Gp gp(const BaseReg& r) { return r.as<Gp>(); }
   static Gp gp32(const BaseReg& r) { return r.as<Gp>().r32(); }
   static Mem memory(const Address& a, uint32_t size);

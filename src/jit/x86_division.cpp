@@ -1,5 +1,5 @@
-// Quotients of many numbers by one, without the instruction that divides: on 16 lanes it takes as
-// long as thirty multiplications.
+// Of integers by powers of two. And quotients of many numbers by one, without the instruction that
+// divides: on 16 lanes it takes as long as thirty multiplications.
 //
 // With y = 1 / b rounded to nearest, q = a y, r = a - q b and q + r y is a / b rounded to nearest,
 // r and the sum being fused: P. Markstein's theorem, as N. Brisebarre, J.-M. Muller and S. K. Raina
@@ -28,6 +28,35 @@ constexpr int kLeast = -100, kMost = 100, kLeastDivisor = -24, kMostDivisor = 24
 constexpr int kBelow = 1, kNotBelow = 5;  // predicates of comparisons
 
 }  // namespace
+
+// By a power of two, truncated. The instruction for others wants registers of its own, and vectors
+// take no longer.
+bool X86::divide_scalars(Op op, DType type, const Gp& to, const Gp& a, const Operand& b) {
+  const int64_t n = b.isImm() ? b.as<asmjit::Imm>().value() : 0;
+  if (n <= 0 || !std::has_single_bit(static_cast<uint64_t>(n))) return false;
+  const bool wide = size_of(type) == 8, is_signed = is_signed_integer(type);
+  const int shift = std::countr_zero(static_cast<uint64_t>(n));
+  const Gp whole = wide ? cc_.newGpq() : cc_.newGpq().r32();
+  cc_.mov(whole, a);
+  if (is_signed && shift > 0) {  // a negative one as the multiple of n that is not below it
+    const int bits = wide ? 64 : 32;
+    cc_.sar(whole, bits - 1);
+    cc_.shr(whole, bits - shift);
+    cc_.add(whole, a);
+  }
+  if (op == Op::Div) {
+    if (is_signed) cc_.sar(whole, shift);
+    else cc_.shr(whole, shift);
+    cc_.mov(to, whole);
+    return true;
+  }
+  const Gp rest = wide ? cc_.newGpq() : cc_.newGpq().r32();
+  cc_.and_(whole, asmjit::imm(-n));
+  cc_.mov(rest, a);
+  cc_.sub(rest, whole);
+  cc_.mov(to, rest);
+  return true;
+}
 
 std::optional<Target::Divisor> X86::divisor(DType type, const Operand& b) {
   if (!avx512_ || type != DType::F32) return {};

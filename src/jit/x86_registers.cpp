@@ -29,7 +29,7 @@ constexpr uint32_t kGroups = 3;  // RegGroup::kGp, kVec, kX86_K
 constexpr uint8_t kGeneral[] = {0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 5, 12, 13, 14, 15};
 constexpr asmjit::InstId kMoves[kGroups] = {I::kIdMov, I::kIdVmovaps, I::kIdKmovq};
 constexpr uint32_t kOverwritten = 0xfc7;  // by calls, of these
-constexpr uint8_t kArguments[] = {7, 6, 2, 1};
+constexpr uint8_t kArguments[] = {7, 6, 2, 1, 8, 9};
 constexpr uint32_t kRax = 0, kRbp = 5;
 // What stands on the stack is brought into one of so many registers of its group: few at first.
 constexpr uint32_t kFewBrought = 2, kMostBrought = 4;

@@ -51,7 +51,9 @@ std::string CpuProgram::note() const {
   if (check_) return "interpreted: every access is checked";
   if (when_ == Jit::Off) return "interpreted: the compiler is switched off";
   const auto code = [&](const jit::Compiled& compiled) {
-    return fmt::format("{}, {} bytes", jit::name_of(isa_), compiled.bytes());
+    return fmt::format("{}{}, {} bytes", jit::name_of(isa_),
+                       compiled.lanes() == jit::Lanes::OneByOne ? ", lane by lane" : "",
+                       compiled.bytes());
   };
   const std::lock_guard lock(mutex_);
   if (kept_ != nullptr) return "compiled: " + code(*kept_);

@@ -84,6 +84,11 @@ class Target {
   virtual bool scalar_op(Op op, DType type, BaseReg to, BaseReg a, const Operand& b) = 0;
   virtual void scalar_not(BaseReg to, BaseReg a, DType type) = 0;
   virtual void scalar_compare(BaseReg to, Cond cond, BaseReg a, const Operand& b, bool wide) = 0;
+  // Of the first lanes of two floats; false where pure() does it.
+  virtual bool compare_first(Op /*op*/, DType /*type*/, BaseReg /*to*/, const Operand& /*a*/,
+                             const Operand& /*b*/) {
+    return false;
+  }
   virtual void scalar_select(BaseReg to, BaseReg cond, BaseReg a, BaseReg b) = 0;
   virtual void jump(Label to) = 0;
   virtual void jump_if(Cond cond, BaseReg a, const Operand& b, bool wide, Label to) = 0;

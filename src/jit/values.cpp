@@ -131,6 +131,11 @@ void Compiler::affine(const Inst& i) {
 
 void Compiler::uniform(const Inst& i) {
   if (!is_float(i.type) && !is_float(i.from) && uniform_integer(i)) return;
+  if (i.type == DType::Bool && is_float(i.from) && program::arity(i) == 2) {
+    const BaseReg r = target_.scalar();
+    if (target_.compare_first(i.op, i.from, r, operand(i.args[0], 0), operand(i.args[1], 0)))
+      return define_scalar(i.id, r);
+  }
   if (i.op == Op::Select && i.type != DType::Bool) {
     const BaseReg condition = target_.vector(DType::Bool);
     target_.broadcast(DType::Bool, condition, scalar_of(i.args[0]));

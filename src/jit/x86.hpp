@@ -59,6 +59,7 @@ class X86 final : public Target {
   bool scalar_op(Op op, DType type, BaseReg to, BaseReg a, const Operand& b) override;
   void scalar_not(BaseReg to, BaseReg a, DType type) override;
   void scalar_compare(BaseReg to, Cond cond, BaseReg a, const Operand& b, bool wide) override;
+  bool compare_first(Op op, DType type, BaseReg to, const Operand& a, const Operand& b) override;
   void scalar_select(BaseReg to, BaseReg cond, BaseReg a, BaseReg b) override;
   void jump(Label to) override { cc_.jmp(to); }
   void jump_if(Cond cond, BaseReg a, const Operand& b, bool wide, Label to) override;

@@ -122,7 +122,7 @@ class IndexWork : public Work {
     key.lanes_axis = static_cast<int8_t>(box.lanes_axis());
     key.scatter = scatter_;
     key.add = add_;
-    key.alone = scatter_ && box.lengths[static_cast<size_t>(key.lanes_axis)] <= kFewLanes;
+    key.alone = scatter_ && box.lengths[static_cast<size_t>(box.lanes_axis())] <= kFewLanes;
     const Program& program = context.kept("index", key, [&] {
       Maker maker(scatter_ ? "scatter" : "gather", key);
       return scatter_ ? maker.scatter() : maker.gather();

@@ -295,7 +295,7 @@ class SearchWork : public Work {
     const Node &sorted = *node.inputs[0].node, &values = *node.inputs[1].node;
     const int64_t n = element_count(node.shape), length = element_count(sorted.shape);
     SearchKey key{sorted.dtype, Box::index_type(std::max(n, length)), behind_};
-    const int halves = std::bit_width(static_cast<uint64_t>(length));
+    const auto halves = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(length)));
     const uint64_t scalars[] = {index_bits(key.index, n), index_bits(key.index, length),
                                 index_bits(key.index, halves)};
     const hal::Binding bindings[] = {sorted.result.where, values.result.where, result.where};

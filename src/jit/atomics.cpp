@@ -19,10 +19,9 @@ static_assert(sizeof(How) == 4);
 How how_of(uint64_t bits) { return std::bit_cast<How>(static_cast<uint32_t>(bits)); }
 
 // The old value.
-uint64_t combine_one(uint64_t how, uint64_t where, uint64_t value) {
+uint64_t combine_one(uint64_t how, uint32_t* where, uint64_t value) {
   const How h = how_of(how);
-  return interp::combine_atomically(h.combine, h.is_signed, *reinterpret_cast<uint32_t*>(where),
-                                    static_cast<uint32_t>(value));
+  return interp::combine_atomically(h.combine, h.is_signed, *where, static_cast<uint32_t>(value));
 }
 
 // Lanes one after the other: those of the mask whose index lies inside. The old values go to the

@@ -2,6 +2,7 @@
 // interpreter bit for bit: both run the same expansions of the functions.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,10 +42,15 @@ class Compiled {
   Lanes lanes() const { return lanes_; }
 
  private:
+  uint64_t worth_a_thread() const;  // lanes
+
   std::unique_ptr<Code> code_;
   Lanes lanes_;
   std::array<uint32_t, 3> workgroup_;
   uint64_t lanes_worth_a_thread_;
+  // Of lanes one by one: nanoseconds that one took in the last calls, as nobody knows how long
+  // loops are; 0: not known.
+  mutable std::atomic<float> time_of_lane_ = 0;
 };
 
 // The code, or why the program stays with the interpreter: "its lanes share memory". `module` is

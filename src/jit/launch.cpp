@@ -1,6 +1,7 @@
 // Runs compiled code over a grid, cut into parts for the threads.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 
 #include "jit/code.hpp"
 #include "jit/frame.hpp"
@@ -10,6 +11,7 @@ namespace hologram::jit {
 
 using interp::Launch;
 using interp::Outcome;
+using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -24,14 +26,15 @@ constexpr uint64_t kLanesWorthACall = 1024, kLeastOfGroups = 256;
 constexpr uint64_t kPartsAThread = 4;
 
 // Of lanes one by one, which take as long each as a vector of others; fewer where they have loops,
-// of which nobody knows how long they are.
+// until it is known how long they take.
 constexpr uint64_t kOneByOne = 16, kWithLoops = 8;
+constexpr float kTimeWorthAThread = 4000;  // nanoseconds
 
 uint64_t worth(uint64_t instructions, uint64_t least, uint64_t most) {
   return std::clamp(most * kOfInstructions / std::max<uint64_t>(instructions, 1), least, most);
 }
 
-uint64_t worth_a_thread(Lanes lanes, std::span<const program::Inst> insts) {
+uint64_t foreseen(Lanes lanes, std::span<const program::Inst> insts) {
   if (lanes == Lanes::ByGroup) return worth(insts.size(), kLeastOfGroups, kLanesWorthACall);
   const uint64_t side_by_side = worth(insts.size(), kLeastWorthAThread, kLanesWorthAThread);
   if (lanes == Lanes::SideBySide) return side_by_side;
@@ -52,8 +55,7 @@ class Watch {
     if (stop.load(std::memory_order_relaxed)) return false;
     if (launch_.progress != nullptr && launch_.progress->cancel.load(std::memory_order_relaxed))
       return give_up(Outcome::Cancelled);
-    if (launch_.deadline && std::chrono::steady_clock::now() > *launch_.deadline)
-      return give_up(Outcome::TimedOut);
+    if (launch_.deadline && Clock::now() > *launch_.deadline) return give_up(Outcome::TimedOut);
     return true;
   }
 
@@ -79,8 +81,15 @@ Compiled::Compiled(std::unique_ptr<Code> code, Lanes lanes, std::array<uint32_t,
     : code_(std::move(code)),
       lanes_(lanes),
       workgroup_(workgroup),
-      lanes_worth_a_thread_(worth_a_thread(lanes, insts)) {}
+      lanes_worth_a_thread_(foreseen(lanes, insts)) {}
 Compiled::~Compiled() = default;
+
+uint64_t Compiled::worth_a_thread() const {
+  const float time = time_of_lane_.load(std::memory_order_relaxed);
+  if (time == 0) return lanes_worth_a_thread_;
+  return static_cast<uint64_t>(
+      std::clamp(kTimeWorthAThread / time, 1.0f, static_cast<float>(kLanesWorthAThread)));
+}
 
 size_t Compiled::bytes() const { return code_->bytes(); }
 
@@ -93,8 +102,10 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const uint64_t along_x = grouped ? grid[0] : grid[0] * workgroup_[0];
   const uint64_t rows_y = grid[1] * workgroup_[1], rows = rows_y * grid[2] * workgroup_[2];
   const uint64_t lanes = grouped ? workgroup_[0] : 1;
-  const uint64_t worth_a_call = grouped ? kLanesWorthACall : lanes_worth_a_thread_;
+  const uint64_t worth = worth_a_thread(), worth_a_call = grouped ? kLanesWorthACall : worth;
 
+  const bool measures = lanes_ == Lanes::OneByOne;
+  std::atomic<Clock::rep> spent{0};
   const auto call = [&](uint64_t row, uint64_t row_end, uint64_t x, uint64_t x_end) {
     alignas(64) std::byte rows[kRows * kRowBytes];
     Frame frame{.buffers = launch.buffers.data(),
@@ -112,7 +123,10 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
                 .more_fuel = more_fuel,
                 .watch = &watch,
                 .rows = rows};
-    if (!watch.look() || function(&frame) != 0) throw Stopped{};
+    if (!watch.look()) throw Stopped{};
+    const auto start = measures ? Clock::now() : Clock::time_point{};
+    if (function(&frame) != 0) throw Stopped{};
+    if (measures) spent.fetch_add((Clock::now() - start).count(), std::memory_order_relaxed);
     if (launch.progress != nullptr)
       launch.progress->done.fetch_add((row_end - row) * (x_end - x) * lanes,
                                       std::memory_order_relaxed);
@@ -123,6 +137,16 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
       work();
     } catch (const Stopped&) {
       return watch.outcome.load();
+    }
+    if (measures) {
+      const std::chrono::duration<float, std::nano> all = Clock::duration(spent.load());
+      // Others may have had more to do than these: what lies behind the last of a workgroup does
+      // nothing.
+      constexpr float kForgets = 0.9f;
+      const float before = time_of_lane_.load(std::memory_order_relaxed);
+      time_of_lane_.store(
+          std::max(all.count() / static_cast<float>(rows * along_x), kForgets * before),
+          std::memory_order_relaxed);
     }
     return Outcome::Done;
   };
@@ -136,7 +160,7 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
 
   // Groups are few, and equal parts of them end together.
   if (grouped && rows == 1) {
-    const uint64_t grain = std::max<uint64_t>(1, lanes_worth_a_thread_ / lanes);
+    const uint64_t grain = std::max<uint64_t>(1, worth / lanes);
     const auto groups = [&](uint64_t begin, uint64_t end) {
       core::cut(begin, end, kGroups, direction,
                 [&](uint64_t from, uint64_t to) { call(0, 1, from, to); });
@@ -157,9 +181,9 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
     const uint64_t least = std::max<uint64_t>(1, kLanesWorthACall / lanes);
     most = std::clamp(equal(along_x), least, std::max(least, kGroups));
   } else if (along_x < kMostLanes * parts * 2) {
-    const uint64_t together = std::min(kLanesTogether, lanes_worth_a_thread_);
+    const uint64_t together = std::min(kLanesTogether, worth);
     most = (equal(along_x * rows) + together - 1) / together * together;
-    most = std::clamp(most, lanes_worth_a_thread_, kLanes);
+    most = std::clamp(most, worth, kLanes);
   }
   const uint64_t cuts = (along_x + most - 1) / most;
   const uint64_t part = cuts == 1 ? along_x : most;

@@ -132,8 +132,8 @@ class Context {
   void run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* fresh,
            const Node* has_memory);
   void compute(PlannedStep& step, const std::vector<Node*>& nodes, const Step* fresh);
-  // Has the programs of steps that never ran compiled side by side, where the device does that.
-  bool rehearses() const;
+  bool rehearses() const;  // whether the device compiles programs side by side
+  // Has it compile those of steps that never ran.
   void rehearse(Plan& plan, const std::vector<Node*>& nodes, const Schedule& fresh);
   void prepare(PlannedStep& step, const Kernel& kernel);
   // Null unless the device's library has such a kernel.

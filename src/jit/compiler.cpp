@@ -7,12 +7,6 @@
 
 namespace hologram::jit {
 
-namespace {
-
-Address field(BaseReg frame, size_t offset) { return {frame, {}, static_cast<int32_t>(offset)}; }
-
-}  // namespace
-
 Compiler::Compiler(const Module& module, const Analysis& analysis,
                    const interp::KernelTable& kernels, Target& target)
     : module_(module), analysis_(analysis), kernels_(kernels), target_(target) {

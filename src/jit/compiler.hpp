@@ -84,6 +84,9 @@ class Compiler {
   const Inst& definition(uint32_t value) const { return inst(analysis_.definition[value]); }
   bool is_constant(uint32_t value) const { return definition(value).op == Op::Const; }
   uint32_t lanes() const { return analysis_.one_by_one ? 1 : unroll_ * target_.width; }
+  static Address field(BaseReg frame, size_t offset) {
+    return {frame, {}, static_cast<int32_t>(offset)};
+  }
   Label label() { return target_.compiler().newLabel(); }
   void bind(Label label) { target_.compiler().bind(label); }
 
@@ -134,6 +137,7 @@ class Compiler {
   void split_branch(uint32_t at);
   void find_limits_in_all_lanes(uint32_t loop);
   uint32_t rounds(uint32_t at);
+  void one_round(uint32_t at, Label done);
   void check_rounds(const Inst& i);
   void declare(const Inst& i);
   void assign(uint32_t at);

@@ -238,6 +238,18 @@ void Compiler::check_rounds(const Inst& i) {
   bind(exact);
 }
 
+// What a loop does in a round, and the fuel that it takes; break leads to `done`.
+void Compiler::one_round(uint32_t at, Label done) {
+  const Label on = label(), refuel = label(), again = label();
+  loops_.push_back({done, on});
+  emit(at + 1, analysis_.close[at]);
+  loops_.pop_back();
+  bind(on);
+  target_.count_down(fuel_, refuel);
+  bind(again);
+  refuel_.emplace_back(refuel, again);
+}
+
 // Counts in 64 bits, so that the end of a narrower type is no special case; what is left of an i64
 // is counted as an unsigned number.
 uint32_t Compiler::rounds(uint32_t at) {
@@ -252,7 +264,7 @@ uint32_t Compiler::rounds(uint32_t at) {
     return r;
   };
   if (form(i.id) == Form::Affine) check_rounds(i);
-  const Label done = label(), round = label(), refuel = label(), again = label(), on = label();
+  const Label done = label(), round = label();
   const BaseReg counter = first_of(i.args[0]), end = first_of(i.args[1]);
   target_.jump_if(counts_unsigned ? Cond::AboveEqual : Cond::GreaterEqual, counter, end, true,
                   done);
@@ -273,14 +285,8 @@ uint32_t Compiler::rounds(uint32_t at) {
   find_limits_in_all_lanes(at);
   bind(round);
   if (analysis_.as_vector[i.id]) target_.broadcast(t, as_vector, counter);
-  loops_.push_back({done, on});
-  emit(at + 1, close);
-  loops_.pop_back();
+  one_round(at, done);
   limits_in_all_lanes_ = outer;
-  bind(on);
-  target_.count_down(fuel_, refuel);
-  bind(again);
-  refuel_.emplace_back(refuel, again);
   const auto step = static_cast<int64_t>(i.imm);
   Operand by = asmjit::imm(step);
   if (step > INT32_MAX) {

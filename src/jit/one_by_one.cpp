@@ -1,16 +1,15 @@
 // Lanes that go ways of their own: one after the other.
+#include <cstddef>
+
 #include "jit/compiler.hpp"
 
 namespace hologram::jit {
 
 void Compiler::one_by_one(const Region& r) {
   const BaseReg frame = target_.argument(), end = target_.scalar();
-  const auto field = [&](size_t offset) {
-    return Address{frame, {}, static_cast<int32_t>(offset)};
-  };
   x_ = target_.scalar();
-  target_.load_scalar(x_, field(offsetof(Frame, x_begin)), 8, false);
-  target_.load_scalar(end, field(offsetof(Frame, x_end)), 8, false);
+  target_.load_scalar(x_, field(frame, offsetof(Frame, x_begin)), 8, false);
+  target_.load_scalar(end, field(frame, offsetof(Frame, x_end)), 8, false);
   unroll_ = 1;
   lane_done_ = label();
   const Label next = label();
@@ -23,19 +22,12 @@ void Compiler::one_by_one(const Region& r) {
 
 // A loop without a count, which only break and return end.
 uint32_t Compiler::endless(uint32_t at) {
-  const uint32_t close = analysis_.close[at];
-  const Label done = label(), round = label(), refuel = label(), again = label(), on = label();
+  const Label done = label(), round = label();
   bind(round);
-  loops_.push_back({done, on});
-  emit(at + 1, close);
-  loops_.pop_back();
-  bind(on);
-  target_.count_down(fuel_, refuel);
-  bind(again);
-  refuel_.emplace_back(refuel, again);
+  one_round(at, done);
   target_.jump(round);
   bind(done);
-  return close + 1;
+  return analysis_.close[at] + 1;
 }
 
 void Compiler::leave(const Inst& i) {

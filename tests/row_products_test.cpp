@@ -180,6 +180,39 @@ TEST(RowProducts, SpecialValues) {
                          [](const Tensor& m, const Tensor& v) { return ops::matmul(m, v); });
 }
 
+// Those that are the fastest on other processors, too.
+TEST(RowProducts, SameBitsOfAllKernels) {
+  namespace packed = libraries::packed;
+  const auto all = packed::all_row_kernels();
+  if (all.empty()) GTEST_SKIP() << "they are for AVX2";
+  using Reach = packed::RowKernels::Reach;
+  using Lanes = packed::RowKernels::Lanes;
+  constexpr int64_t kRows = 29, kFrom = 5;
+  for (const int64_t length : kLengths) {
+    SCOPED_TRACE(length);
+    const int64_t step = length + 3;
+    const std::vector<float> a = numbers(static_cast<size_t>(kFrom + kRows * step), 31),
+                             x = numbers(static_cast<size_t>(kFrom + kRows * step), 32);
+    const auto expect_same_of = [&](Lanes packed::RowKernels::*lanes, Reach Lanes::*reach,
+                                    int64_t step_x) {
+      std::vector<float> first;
+      for (const packed::RowKernels& kernels : all)
+        for (packed::Rows* rows : {(kernels.*lanes.*reach).near, (kernels.*lanes.*reach).far}) {
+          std::vector<float> y(kRows);
+          rows(a.data() + kFrom, step, x.data() + kFrom, step_x, kRows, length, y.data());
+          if (first.empty()) first = y;
+          else expect_same(first, y);
+        }
+    };
+    for (const auto lanes : {&packed::RowKernels::few, &packed::RowKernels::many}) {
+      if (lanes == &packed::RowKernels::few && length > packed::kRun * packed::kFewLanes) continue;
+      expect_same_of(lanes, &Lanes::sums, 0);
+      expect_same_of(lanes, &Lanes::products, step);
+      expect_same_of(lanes, &Lanes::by_vector, 0);
+    }
+  }
+}
+
 TEST(RowProducts, OurOwnKernelsAreUsedWhereTheyAreAlone) {
   if (libraries::packed::row_kernels() == nullptr) GTEST_SKIP() << "they are for AVX2";
   const Executor executor = cpu(1, Jit::On, true);

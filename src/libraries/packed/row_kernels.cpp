@@ -169,11 +169,10 @@ HWY_INLINE float row_of_many(const float* a, const float* x, int64_t length) {
   return tree_of<kManyLanes>(totals);
 }
 
-#if HWY_TARGET == HWY_AVX2
-
 // Rows of a large matrix side by side, with one vector: more of memory is on its way than of one
-// row alone, and that all sums are on the stack does not matter.
-constexpr int kSide = 4;
+// row alone, and the vector is read once for all of them. That all sums are on the stack does not
+// matter then.
+constexpr int kSide = HWY_TARGET == HWY_AVX2 ? 4 : 8;
 
 template <int64_t kLanes>
 HWY_INLINE void run_beside(const float* a, int64_t step, const float* x, int64_t length,
@@ -183,7 +182,7 @@ HWY_INLINE void run_beside(const float* a, int64_t step, const float* x, int64_t
   for (int64_t i = 0; i < full; i += kLanes)
     for (int64_t v = 0; v < kLanes; v += kWidth) {
       const V y = hn::LoadU(kTag, x + i + v);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int r = 0; r < kSide; r++) {
         const V product = hn::Mul(hn::LoadU(kTag, a + r * step + i + v), y);
         hn::Store(hn::Add(product, hn::Load(kTag, totals[r] + v)), kTag, totals[r] + v);
@@ -205,8 +204,6 @@ HWY_INLINE void rows_beside(const float* a, int64_t step, const float* x, int64_
   }
   for (int r = 0; r < kSide; r++) y[r] = tree_of<kLanes>(totals[r]);
 }
-
-#endif
 
 template <bool kProducts, int64_t kAhead = 0>
 void by_many(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
@@ -407,7 +404,7 @@ void by_vector_of_many(const float* a, int64_t step, const float* x, int64_t /*s
   }
 }
 
-#else
+#endif
 
 template <int64_t kLanes>
 void far_products(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
@@ -419,14 +416,25 @@ void far_products(const float* a, int64_t step, const float* x, int64_t step_x, 
   kNear(a + r * step, step, x, step_x, rows - r, length, y + r);
 }
 
+#if HWY_TARGET == HWY_AVX3
+
+// Of a large matrix whose rows may be longer than what a core's cache keeps of the vector.
+void long_products(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
+                   int64_t length, float* y) {
+  constexpr Rows *kOne = &by_many<true>, *kBeside = &far_products<kManyLanes>;
+  (length <= kRun * kManyLanes ? kOne : kBeside)(a, step, x, step_x, rows, length, y);
+}
+
 #endif
 
 // No cache holds so many elements.
 constexpr int64_t kNoCache = 1 << 22;
 
-const RowKernels* all() {
+std::span<const RowKernels> all() {
+  constexpr auto kOthers = [] { return true; };
 #if HWY_TARGET == HWY_AVX2
-  static constexpr RowKernels kAll = {
+  static constexpr RowKernels kAll[] = {{
+      kOthers,
       {{&by_few<false>, &by_few<false>},
        {&by_few<true>, &by_few<true>},
        {&by_few<true>, &far_products<kFewLanes>}},
@@ -434,39 +442,49 @@ const RowKernels* all() {
        {&by_many<true>, &by_many<true>},
        {&by_many<true>, &far_products<kManyLanes>}},
       kNoCache,
-  };
-  return &kAll;
+  }};
 #else
-  static constexpr RowKernels::Reach kFewProducts = {&by_few<true>, &by_few<true>},
+  static constexpr RowKernels::Reach kFewSums = {&by_few<false>, &by_few<false>},
+                                     kManySums = {&by_many<false>, &by_many<false>},
+                                     kFewProducts = {&by_few<true>, &by_few<true>},
                                      kManyProducts = {&by_many<true>, &by_many<true>};
-  static constexpr RowKernels kAmd = {
-      {{&by_few<false, 1024>, &by_few<false, 2048>},
-       kFewProducts,
-       {&by_vector_of_few<1024>, &by_vector_of_few<4096>}},
-      {{&by_many<false, 1024>, &by_many<false, 4096>},
-       {&by_many<true, 1024>, &by_many<true>},
-       {&by_vector_of_many<1024>, &by_vector_of_many<4096>}},
-      kNoCache,
-  };
   // Intel's read what the cache of a core holds sooner without announcements, and sums alone leave
   // them no room for any.
   constexpr int64_t kNoCacheOfACore = 1 << 18;
-  static constexpr RowKernels kOthers = {
-      {{&by_few<false>, &by_few<false>},
-       kFewProducts,
-       {&by_vector_of_few<0>, &by_vector_of_few<4096>}},
-      {{&by_many<false>, &by_many<false>},
-       kManyProducts,
-       {&by_vector_of_many<0>, &by_vector_of_many<4096>}},
-      kNoCacheOfACore,
+  static constexpr RowKernels kAll[] = {
+      // Zen 4 reads everything sooner unannounced, and one row after the other as long as its
+      // cache of 32 KiB keeps the vector.
+      {
+          &core::is_zen4,
+          {kFewSums, kFewProducts, kFewProducts},
+          {kManySums, kManyProducts, {&by_many<true>, &long_products}},
+          kNoCache,
+      },
+      // Zen 5.
+      {
+          &core::is_amd,
+          {{&by_few<false, 1024>, &by_few<false, 2048>},
+           kFewProducts,
+           {&by_vector_of_few<1024>, &by_vector_of_few<4096>}},
+          {{&by_many<false, 1024>, &by_many<false, 4096>},
+           {&by_many<true, 1024>, &by_many<true>},
+           {&by_vector_of_many<1024>, &by_vector_of_many<4096>}},
+          kNoCache,
+      },
+      {
+          kOthers,
+          {kFewSums, kFewProducts, {&by_vector_of_few<0>, &by_vector_of_few<4096>}},
+          {kManySums, kManyProducts, {&by_vector_of_many<0>, &by_vector_of_many<4096>}},
+          kNoCacheOfACore,
+      },
   };
-  return core::is_amd() ? &kAmd : &kOthers;
 #endif
+  return kAll;
 }
 
 #else
 
-const RowKernels* all() { return nullptr; }
+std::span<const RowKernels> all() { return {}; }
 
 #endif
 
@@ -476,7 +494,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::packed {
 
-HOLOGRAM_BEST(const RowKernels*, row_kernels(), all)
+HOLOGRAM_BEST(std::span<const RowKernels>, all_row_kernels(), all)
 
 }  // namespace hologram::libraries::packed
 #endif

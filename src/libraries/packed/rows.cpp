@@ -83,6 +83,15 @@ class SumsOfRows : public HostPlan {
 
 }  // namespace
 
+const RowKernels* row_kernels() {
+  static const RowKernels* const chosen = [] {
+    const auto all = all_row_kernels();
+    const auto found = std::ranges::find_if(all, [](const RowKernels& k) { return k.chosen(); });
+    return found == all.end() ? nullptr : &*found;
+  }();
+  return chosen;
+}
+
 std::optional<hal::Refusal> refuses(const hal::RowsDesc& desc) {
   if (row_kernels() == nullptr) return hal::Refusal{"this processor has no AVX2"};
   if (desc.dtype != DType::F32)

@@ -3,6 +3,8 @@
 // (graph/codegen.cpp).
 #pragma once
 
+#include <span>
+
 #include "libraries/host_plan.hpp"
 
 namespace hologram::libraries::packed {
@@ -14,6 +16,7 @@ using Rows = void(const float* a, int64_t step, const float* x, int64_t step_x, 
 
 // For the best vector instructions of this processor, by so many lanes.
 struct RowKernels {
+  bool (*chosen)();  // for this processor, unless some before are
   struct Reach {
     Rows *near, *far;
   };
@@ -26,7 +29,9 @@ struct RowKernels {
 inline constexpr int64_t kFewLanes = 128, kManyLanes = 256;
 inline constexpr int64_t kRun = 16;  // elements that a lane adds up in one go
 
-// Null where there is none for this processor.
+// All that run on this processor, with the same bits, and those that are the fastest: none, and
+// null, where there are none for it.
+std::span<const RowKernels> all_row_kernels();
 const RowKernels* row_kernels();
 
 // Why sums of rows are not for these kernels.

@@ -120,6 +120,10 @@ set(HOLOGRAM_SOURCES
     src/libraries/host_ops.cpp
     src/libraries/images.cpp
     src/libraries/library.cpp
+    src/libraries/loops/index.cpp
+    src/libraries/loops/order.cpp
+    src/libraries/loops/scan.cpp
+    src/libraries/loops/search.cpp
     src/libraries/nvrtc/nvrtc.cpp
     src/libraries/of_cuda.cpp
     src/libraries/onednn/convolution.cpp

@@ -313,7 +313,7 @@ void Context::prepare(PlannedStep& step, const Kernel& kernel) {
     step.executable = state_.executable(program, step.scalars);
     step.program = program;
     const auto products = row_products_of(kernel, how);
-    step.by_library = library_of(products);
+    if (products) step.by_library = library_of(products->desc);
     if (step.by_library != nullptr) {
       const auto part = [&](const RowProducts::Operand& operand) {
         const auto from = static_cast<uint64_t>(operand.offset);
@@ -323,16 +323,6 @@ void Context::prepare(PlannedStep& step, const Kernel& kernel) {
     }
   }
   step.ready = true;
-}
-
-// Not where each access is checked or a kernel has a limit of time.
-std::shared_ptr<const hal::LibraryPlan> Context::library_of(
-    const std::optional<RowProducts>& products) {
-  hal::LibraryOps* const library = state_.device->library();
-  if (library == nullptr || !products || config().check || config().timeout_ms > 0) return nullptr;
-  auto planned = library->plan(products->desc);
-  if (std::holds_alternative<hal::Refusal>(planned)) return nullptr;
-  return std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned));
 }
 
 Context::Recording Context::record(const std::vector<NodeRef>& given,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -77,6 +78,27 @@ class Context {
   // Of work that can be done in several ways; null unless the configuration speaks of tuning.
   Tuner* tuner() { return tuner_.get(); }
   bool is_taken_down() const { return tape_ != nullptr; }
+  // Of what a program does with the same bits: null unless the device's library does it, too, and
+  // no access is to be checked, and nothing has a limit of time.
+  template <class Desc>
+  std::shared_ptr<const hal::LibraryPlan> library_of(const Desc& desc) {
+    hal::LibraryOps* const library = state_.device->library();
+    if (library == nullptr || config().check || config().timeout_ms > 0) return nullptr;
+    auto planned = library->plan(desc);
+    auto* const plan = std::get_if<std::shared_ptr<hal::LibraryPlan>>(&planned);
+    return plan == nullptr ? nullptr : std::move(*plan);
+  }
+  // Does it by the library, if that takes it.
+  template <class Desc>
+  bool by_library(const Desc& desc, std::initializer_list<hal::Binding> operands) {
+    const auto plan = library_of(desc);
+    if (plan == nullptr) return false;
+    const Storage workspace = allocate(plan->workspace());
+    runtime::Work work;
+    for (const hal::Binding& operand : operands) work.bytes += static_cast<double>(operand.size);
+    call(plan, {operands.begin(), operands.size()}, workspace.where, work);
+    return true;
+  }
   // Work on what never changes is done once, now, even while other work is taken down, which has
   // to hold what came of it.
   template <class Do>
@@ -136,8 +158,6 @@ class Context {
   // Has it compile those of steps that never ran.
   void rehearse(Plan& plan, const std::vector<Node*>& nodes, const Schedule& fresh);
   void prepare(PlannedStep& step, const Kernel& kernel);
-  // Null unless the device's library has such a kernel.
-  std::shared_ptr<const hal::LibraryPlan> library_of(const std::optional<RowProducts>& products);
   // A step that is the ending of a product: whether a library did all of it. If not, the kernel is
   // ready and the product is there.
   bool end_product(PlannedStep& step, const std::vector<Node*>& nodes);

@@ -103,7 +103,8 @@ std::string Context::explain(const std::vector<Node*>& roots) {
     text += fmt::format("   reads {} in {} buffer{}, writes {} in {}, {:.3g} operations\n",
                         in_bytes(read), kernel.loads.size(), kernel.loads.size() == 1 ? "" : "s",
                         in_bytes(written), kernel.outputs.size(), operations(kernel, how, program));
-    if (const auto library = library_of(row_products_of(kernel, how)))
+    const auto products = row_products_of(kernel, how);
+    if (const auto library = products ? library_of(products->desc) : nullptr)
       text += fmt::format("   by {}\n", library->name());
     else if (const std::string note = state_.note(program); !note.empty())
       text += "   " + note + "\n";

@@ -110,6 +110,40 @@ class IndexWork : public Work {
     const Input &x = node.inputs[0], &positions = node.inputs[1];
     const View of_x = x.view(), of_positions = positions.view();
     const int64_t count = of_positions.shape[1];
+    const Storage wrong = context.allocate(sizeof(uint32_t));
+    context.fill(wrong, 0);
+    if (scatter_) context.copy(result, x.node->result);
+    const hal::Binding first = scatter_ ? node.inputs[2].node->result.where : x.node->result.where;
+    if (count > 0 && !by_library(context, node, first, wrong.where, result.where))
+      by_program(context, node, first, wrong.where, result.where);
+    context.check(wrong, [operation = operation_, length = of_x.shape[1]] {
+      return core::error(Text::PositionRange, operation, length);
+    });
+  }
+
+ private:
+  bool by_library(Context& context, const Node& node, const hal::Binding& first,
+                  const hal::Binding& wrong, const hal::Binding& result) const {
+    using What = hal::IndexDesc::What;
+    const Input& positions = node.inputs[1];
+    const View where = positions.view();
+    const hal::IndexDesc desc = {.what = !scatter_ ? What::Gather
+                                         : add_    ? What::Add
+                                                   : What::Put,
+                                 .dtype = node.dtype,
+                                 .position = positions.node->dtype,
+                                 .lengths = {node.shape[0], where.shape[1], node.shape[2]},
+                                 .length = node.inputs[0].view().shape[1],
+                                 .strides = {where.strides[0], where.strides[1], where.strides[2]},
+                                 .start = where.offset};
+    return context.by_library(desc, {first, positions.node->result.where, wrong, result});
+  }
+
+  void by_program(Context& context, const Node& node, const hal::Binding& first,
+                  const hal::Binding& wrong, const hal::Binding& result) const {
+    const Input &x = node.inputs[0], &positions = node.inputs[1];
+    const View of_x = x.view(), of_positions = positions.view();
+    const int64_t count = of_positions.shape[1];
     Box box{{node.shape[0], scatter_ ? 1 : count, node.shape[2]}};
     const int64_t most =
         std::max(element_count(x.node->shape),
@@ -133,20 +167,10 @@ class IndexWork : public Work {
                             of_positions.strides[0], of_positions.strides[1],
                             of_positions.strides[2], of_positions.offset})
       scalars.push_back(index_bits(key.index, n));
-    const Storage wrong = context.allocate(sizeof(uint32_t));
-    context.fill(wrong, 0);
-    if (scatter_) context.copy(result, x.node->result);
-    const hal::Binding first = scatter_ ? node.inputs[2].node->result.where : x.node->result.where;
-    const hal::Binding bindings[] = {first, positions.node->result.where, wrong.where,
-                                     result.where};
-    if (count > 0) context.launch(program, box.grid(key.lanes()), bindings, scalars);
-
-    context.check(wrong, [operation = operation_, length = of_x.shape[1]] {
-      return core::error(Text::PositionRange, operation, length);
-    });
+    const hal::Binding bindings[] = {first, positions.node->result.where, wrong, result};
+    context.launch(program, box.grid(key.lanes()), bindings, scalars);
   }
 
- private:
   const std::string operation_;
   const bool scatter_, add_;
 };

@@ -16,7 +16,7 @@ using program::Combine;
 using program::Value;
 using program::Var;
 
-constexpr int64_t kPiece = 256;
+constexpr int64_t kPiece = hal::ScanDesc::kPiece;
 
 struct ScanKey {
   DType dtype, index;
@@ -64,8 +64,12 @@ class ScanWork : public Work {
   explicit ScanWork(Combine combine) : combine_(combine) {}
   std::string_view name() const override { return combine_ == Combine::Mul ? "cumprod" : "cumsum"; }
   void run(Context& context, const Node& node, const Storage& result) const override {
-    scan(context, combine_, node.dtype, {node.shape[0], node.shape[1], node.shape[2]},
-         node.inputs[0].node->result, result);
+    const std::array<int64_t, 3> lengths = {node.shape[0], node.shape[1], node.shape[2]};
+    const Storage& x = node.inputs[0].node->result;
+    const hal::ScanDesc desc = {
+        .dtype = node.dtype, .products = combine_ == Combine::Mul, .lengths = lengths};
+    if (context.by_library(desc, {x.where, result.where})) return;
+    scan(context, combine_, node.dtype, lengths, x, result);
   }
 
  private:

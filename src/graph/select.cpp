@@ -182,6 +182,13 @@ class FirstWork : public Work {
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Node& x = *node.inputs[0].node;
     const int64_t rows = node.shape[0], k = node.shape[1], length = node.inputs[0].view().shape[1];
+    const hal::OrderDesc desc = {.dtype = x.dtype,
+                                 .what = hal::OrderDesc::What::First,
+                                 .descending = descending_,
+                                 .rows = rows,
+                                 .length = length,
+                                 .k = k};
+    if (context.by_library(desc, {x.result.where, result.where})) return;
     const uint64_t x_bytes = static_cast<uint64_t>(length) * size_of(x.dtype);
     const uint64_t result_bytes = static_cast<uint64_t>(k) * size_of(node.dtype);
     for (int64_t first = 0; first < rows; first += kRowsAtOnce) {

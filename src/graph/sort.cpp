@@ -152,6 +152,13 @@ class SortWork : public Work {
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Node& x = *node.inputs[0].node;
     const int64_t rows = node.shape[0], length = node.shape[1], count = rows * length;
+    using What = hal::OrderDesc::What;
+    const hal::OrderDesc desc = {.dtype = x.dtype,
+                                 .what = form_ == Form::Elements ? What::Elements : What::Positions,
+                                 .descending = descending_,
+                                 .rows = rows,
+                                 .length = length};
+    if (context.by_library(desc, {x.result.where, result.where})) return;
     SortKey key{x.dtype, Box::index_type(count), descending_, 0, Form::Elements, form_};
     if (length <= kShortRow)
       return launch_lanes(context,
@@ -294,6 +301,9 @@ class SearchWork : public Work {
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Node &sorted = *node.inputs[0].node, &values = *node.inputs[1].node;
     const int64_t n = element_count(node.shape), length = element_count(sorted.shape);
+    const hal::SearchDesc desc = {
+        .dtype = sorted.dtype, .behind = behind_, .count = n, .length = length};
+    if (context.by_library(desc, {sorted.result.where, values.result.where, result.where})) return;
     SearchKey key{sorted.dtype, Box::index_type(std::max(n, length)), behind_};
     const auto halves = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(length)));
     const uint64_t scalars[] = {index_bits(key.index, n), index_bits(key.index, length),

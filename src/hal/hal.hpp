@@ -206,6 +206,53 @@ struct RowsDesc {
   friend bool operator==(const RowsDesc&, const RowsDesc&) = default;
 };
 
+// The order of each of so many dense rows: equal elements stay in order, -0 equals 0, NaN comes
+// last; descending, all is the other way round. d is the sorted row, or the i64 positions that sort
+// it, or those of the first `k` of them.
+struct OrderDesc {
+  enum class What : uint8_t { Elements, Positions, First };
+  DType dtype = DType::None;
+  What what = What::Elements;
+  bool descending = false;
+  int64_t rows = 0, length = 0, k = 0;
+  friend bool operator==(const OrderDesc&, const OrderDesc&) = default;
+};
+
+// The i64 positions at which `count` dense values would be inserted into a sorted vector, in the
+// order of OrderDesc: before their equals, or behind them.
+struct SearchDesc {
+  DType dtype = DType::None;
+  bool behind = false;
+  int64_t count = 0, length = 0;
+  friend bool operator==(const SearchDesc&, const SearchDesc&) = default;
+};
+
+// Running sums, or products, along the middle of three dense axes, in the order of a program whose
+// lanes go through pieces: the last sums of the pieces are added up first, in the same way, and
+// each piece begins with what those before it come to.
+struct ScanDesc {
+  static constexpr int64_t kPiece = 256;
+  DType dtype = DType::None;
+  bool products = false;
+  std::array<int64_t, 3> lengths = {};
+  friend bool operator==(const ScanDesc&, const ScanDesc&) = default;
+};
+
+// Elements at positions along the middle of three axes of dense x, whose length is `length`; or
+// dense values put at them, or added, in order, to what d holds already. Position [o, j, i] is
+// element start + o s0 + j s1 + i s2 of the positions; negative ones count from the end. The word
+// `wrong` becomes 1 if there is one outside, which reads 0 and writes nothing.
+struct IndexDesc {
+  enum class What : uint8_t { Gather, Put, Add };
+  What what = What::Gather;
+  DType dtype = DType::None, position = DType::None;  // i32 or i64
+  std::array<int64_t, 3> lengths = {};                // outer, positions, inner
+  int64_t length = 0;
+  std::array<int64_t, 3> strides = {};
+  int64_t start = 0;
+  friend bool operator==(const IndexDesc&, const IndexDesc&) = default;
+};
+
 // An operation that a library has agreed to do; shared between streams.
 class LibraryPlan {
  public:
@@ -235,6 +282,21 @@ class LibraryOps {
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const RowsDesc&) {
     return Refusal{"the library has no sums of rows"};
   }
+  // Operands are x and d.
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const OrderDesc&) {
+    return Refusal{"the library orders nothing"};
+  }
+  // Operands are the vector, the values and d.
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const SearchDesc&) {
+    return Refusal{"the library searches nothing"};
+  }
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const ScanDesc&) {
+    return Refusal{"the library has no running sums"};
+  }
+  // Operands are x or the values, the positions, `wrong` and d.
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const IndexDesc&) {
+    return Refusal{"the library has no elements by position"};
+  }
   // Whether it is worth asking for a product with an epilogue.
   virtual bool has_epilogues() { return false; }
   // What a plan of a product, or an alternative of it, does, and the epilogue: the same sums in the
@@ -254,7 +316,8 @@ class Stream {
   virtual ~Stream() = default;
   virtual void launch(const Launch& launch) = 0;
   // `plan` is of this device and outlives the work; `bindings` are its operands: a, b, d of a
-  // product, and the bias of its epilogue; x, w, d of a convolution; a, x, d of sums of rows.
+  // product, and the bias of its epilogue; x, w, d of a convolution; a, x, d of sums of rows; and
+  // so on, as LibraryOps says.
   virtual void call(const LibraryPlan& plan, std::span<const Binding> bindings,
                     Binding workspace) = 0;
   // Between distinct buffers, either of which may be the host's: host memory that is read may be

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/messages.hpp"
+#include "libraries/loops/loops.hpp"
 #include "libraries/onednn/onednn.hpp"
 #include "libraries/openblas/openblas.hpp"
 #include "libraries/packed/depthwise.hpp"
@@ -161,6 +162,24 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDe
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::RowsDesc& desc) {
   if (auto refusal = packed::refuses(desc)) return *refusal;
   return packed::plan(desc);
+}
+
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::OrderDesc& desc) {
+  if (auto refusal = loops::refuses(desc)) return *refusal;
+  return loops::plan(desc, threads_);
+}
+
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::SearchDesc& desc) {
+  return loops::plan(desc);
+}
+
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ScanDesc& desc) {
+  if (auto refusal = loops::refuses(desc)) return *refusal;
+  return loops::plan(desc);
+}
+
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::IndexDesc& desc) {
+  return loops::plan(desc);
 }
 
 }  // namespace hologram::libraries

@@ -43,6 +43,10 @@ class HostOps : public hal::LibraryOps {
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::RowsDesc& desc) override;
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::OrderDesc& desc) override;
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::SearchDesc& desc) override;
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ScanDesc& desc) override;
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::IndexDesc& desc) override;
 
  private:
   std::span<const HostLibrary* const> libraries() const;

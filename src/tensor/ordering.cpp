@@ -77,7 +77,7 @@ TopK topk(const Tensor& x, int64_t k, int axis, bool largest) {
   const int at = checked_axis("topk", axis, x.rank());
   if (k < 0 || k > x.size(at)) throw core::error(Text::TopCount, k, x.size(at));
   // A few of many are found first and sorted then.
-  constexpr int64_t kLongRow = 1024, kFew = 8;
+  constexpr int64_t kLongRow = 256, kFew = 8;
   if (k > 0 && x.size(at) > kLongRow && k <= x.size(at) / kFew) {
     const Tensor rows = as_rows(x, at);
     const Tensor found =

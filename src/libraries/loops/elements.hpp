@@ -1,0 +1,66 @@
+// Elements as they lie in memory, for loops over any type.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/half.hpp"
+#include "hal/hal.hpp"
+
+namespace hologram::libraries::loops {
+
+// How elements of a type are stored, and what they are inside a program.
+template <DType kDType, class Kept, class Computed = Kept>
+struct Element {
+  static constexpr DType kType = kDType;
+  using Stored = Kept;
+  using Value = Computed;
+  static Value load(Stored x) {
+    if constexpr (kType == DType::Bool) return x != 0;
+    else if constexpr (kType == DType::F16) return core::f16_to_f32(x);
+    else if constexpr (kType == DType::BF16) return core::bf16_to_f32(x);
+    else return x;
+  }
+  static Stored store(Value x) {
+    if constexpr (kType == DType::F16) return core::f32_to_f16(x);
+    else if constexpr (kType == DType::BF16) return core::f32_to_bf16(x);
+    else return static_cast<Stored>(x);
+  }
+  // Read and written again: of bools and of numbers that are none there are several.
+  static Stored moved(Stored x) {
+    if constexpr (std::is_same_v<Stored, Value> && kType != DType::Bool) return x;
+    else return store(load(x));
+  }
+};
+
+// Calls body(Element) of that type.
+template <class Body>
+auto of_type(DType type, const Body& body) {
+  switch (type) {
+    case DType::Bool: return body(Element<DType::Bool, uint8_t>());
+    case DType::I8: return body(Element<DType::I8, int8_t>());
+    case DType::U8: return body(Element<DType::U8, uint8_t>());
+    case DType::I16: return body(Element<DType::I16, int16_t>());
+    case DType::U16: return body(Element<DType::U16, uint16_t>());
+    case DType::I32: return body(Element<DType::I32, int32_t>());
+    case DType::U32: return body(Element<DType::U32, uint32_t>());
+    case DType::I64: return body(Element<DType::I64, int64_t>());
+    case DType::U64: return body(Element<DType::U64, uint64_t>());
+    case DType::F16: return body(Element<DType::F16, uint16_t, float>());
+    case DType::BF16: return body(Element<DType::BF16, uint16_t, float>());
+    case DType::F32: return body(Element<DType::F32, float>());
+    default: return body(Element<DType::F64, double>());
+  }
+}
+
+template <class T>
+T* data_at(const hal::Binding& b) {
+  return b.buffer == nullptr ? nullptr : reinterpret_cast<T*>(b.buffer->host() + b.offset);
+}
+
+// Elements worth a thread: some ten microseconds.
+inline constexpr int64_t kWorthAThread = 1 << 14;
+
+}  // namespace hologram::libraries::loops

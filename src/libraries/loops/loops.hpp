@@ -1,0 +1,20 @@
+// Order, running sums and places of elements by loops of our own on the processor: bit for bit what
+// the programs make that all devices have for them (graph/sort.cpp, select.cpp, scan.cpp,
+// index_works.cpp), without the many small launches that those are.
+#pragma once
+
+#include "libraries/host_plan.hpp"
+
+namespace hologram::libraries::loops {
+
+// Why the loops do not take it.
+std::optional<hal::Refusal> refuses(const hal::OrderDesc& desc);
+std::optional<hal::Refusal> refuses(const hal::ScanDesc& desc);
+
+// What is not refused, on so many threads.
+std::shared_ptr<HostPlan> plan(const hal::OrderDesc& desc, int threads);
+std::shared_ptr<HostPlan> plan(const hal::SearchDesc& desc);
+std::shared_ptr<HostPlan> plan(const hal::ScanDesc& desc);
+std::shared_ptr<HostPlan> plan(const hal::IndexDesc& desc);
+
+}  // namespace hologram::libraries::loops

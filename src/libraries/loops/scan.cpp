@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "libraries/loops/elements.hpp"
+#include "libraries/loops/loops.hpp"
+
+namespace hologram::libraries::loops {
+namespace {
+
+constexpr int64_t kPiece = hal::ScanDesc::kPiece;
+// Pieces side by side: a sum waits for the one before it.
+constexpr int64_t kSide = 8;
+
+// Integers overflow as programs let them.
+template <class T>
+T add(T a, T b) {
+  return a + b;
+}
+template <>
+int64_t add(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+template <class T>
+T multiply(T a, T b) {
+  return a * b;
+}
+template <>
+int64_t multiply(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+template <class T, bool kProducts>
+class Rows {
+ public:
+  explicit Rows(core::Threads& threads) : threads_(threads) {}
+
+  void run(const T* x, T* y, int64_t rows, int64_t length) const {
+    const int64_t pieces = (length + kPiece - 1) / kPiece;
+    const auto from_nothing = [](int64_t) { return kNothing; };
+    if (pieces <= 1) return walk<true>(x, y, rows, pieces, length, from_nothing);
+    const auto count = static_cast<size_t>(rows * pieces);
+    std::vector<T> totals(count), before(count);
+    walk<false>(x, totals.data(), rows, pieces, length, from_nothing);
+    run(totals.data(), before.data(), rows, pieces);
+    walk<true>(x, y, rows, pieces, length, [&](int64_t p) {
+      return p % pieces == 0 ? kNothing : before[static_cast<size_t>(p - 1)];
+    });
+  }
+
+ private:
+  static constexpr T kNothing = kProducts ? 1 : 0;
+  static T step(T a, T b) { return kProducts ? multiply(a, b) : add(a, b); }
+
+  // Each piece from start(piece) on: every sum to its element's place, or the last to the piece's.
+  template <bool kAll, class Start>
+  void walk(const T* x, T* y, int64_t rows, int64_t pieces, int64_t length,
+            const Start& start) const {
+    const auto body = [&](uint64_t begin, uint64_t end) {
+      auto p = static_cast<int64_t>(begin);
+      const auto last = static_cast<int64_t>(end);
+      while (p < last) {
+        const int64_t in_row = p % pieces, at = p / pieces * length + in_row * kPiece;
+        const int64_t whole = length / kPiece;  // pieces of a row that are
+        if (in_row + kSide <= whole && p + kSide <= last) {
+          std::array<T, kSide> sums;
+          for (int64_t s = 0; s < kSide; s++) sums[static_cast<size_t>(s)] = start(p + s);
+          for (int64_t j = 0; j < kPiece; j++)
+#pragma GCC unroll 8
+            for (int64_t s = 0; s < kSide; s++) {
+              T& sum = sums[static_cast<size_t>(s)];
+              sum = step(sum, x[at + s * kPiece + j]);
+              if constexpr (kAll) y[at + s * kPiece + j] = sum;
+            }
+          if constexpr (!kAll) std::copy(sums.begin(), sums.end(), y + p);
+          p += kSide;
+          continue;
+        }
+        T sum = start(p);
+        const int64_t count = std::min(kPiece, length - in_row * kPiece);
+        for (int64_t j = 0; j < count; j++) {
+          sum = step(sum, x[at + j]);
+          if constexpr (kAll) y[at + j] = sum;
+        }
+        if constexpr (!kAll) y[p] = sum;
+        p++;
+      }
+    };
+    threads_.run(static_cast<uint64_t>(rows * pieces), kWorthAThread / kPiece, body);
+  }
+
+  core::Threads& threads_;
+};
+
+class Running : public HostPlan {
+ public:
+  explicit Running(const hal::ScanDesc& desc)
+      : desc_(desc), name_(fmt::format("hologram {} running sums", name_of(desc.dtype))) {}
+
+  const std::string& name() const override { return name_; }
+  uint64_t workspace() const override { return 0; }
+
+  void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
+           core::Threads& threads) const override {
+    const int64_t outer = desc_.lengths[0], length = desc_.lengths[1];
+    if (outer * length == 0) return;
+    const auto of = [&]<class T>(T) {
+      const T* const x = data_at<T>(operands[0]);
+      T* const y = data_at<T>(operands[1]);
+      if (desc_.products) Rows<T, true>(threads).run(x, y, outer, length);
+      else Rows<T, false>(threads).run(x, y, outer, length);
+    };
+    switch (desc_.dtype) {
+      case DType::F32: return of(float());
+      case DType::F64: return of(double());
+      case DType::I64: return of(int64_t());
+      default: return of(uint64_t());
+    }
+  }
+
+ private:
+  const hal::ScanDesc desc_;
+  const std::string name_;
+};
+
+}  // namespace
+
+std::optional<hal::Refusal> refuses(const hal::ScanDesc& d) {
+  if (d.dtype != DType::F32 && d.dtype != DType::F64 && d.dtype != DType::I64 &&
+      d.dtype != DType::U64)
+    return hal::Refusal{fmt::format("no running sums of {}", name_of(d.dtype))};
+  if (d.lengths[2] != 1) return hal::Refusal{"running sums of columns are vectors' work"};
+  return {};
+}
+
+std::shared_ptr<HostPlan> plan(const hal::ScanDesc& desc) {
+  return std::make_shared<Running>(desc);
+}
+
+}  // namespace hologram::libraries::loops

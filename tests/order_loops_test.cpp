@@ -1,0 +1,177 @@
+// Order, running sums and places of elements on the processor, bit for bit: what loops of our own
+// compute, compiled programs and the interpreter.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "hologram/hologram.hpp"
+
+namespace hologram {
+namespace {
+
+constexpr DType kTypes[] = {DType::Bool, DType::I8,  DType::U8,  DType::I16, DType::U16,
+                            DType::I32,  DType::U32, DType::I64, DType::U64, DType::F16,
+                            DType::BF16, DType::F32, DType::F64};
+
+Executor cpu(int threads, Jit jit, bool loops) {
+  BackendConfig config;
+  config.backend_type = BackendType::Cpu;
+  config.num_threads = threads;
+  config.jit = jit;
+  // A limit of time is for programs alone.
+  if (!loops) config.timeout_ms = 600000;
+  return Executor::from_config(config);
+}
+
+struct Way {
+  const char* name;
+  Executor executor;
+  bool loops;
+};
+const std::vector<Way>& ways() {
+  static const auto* all = new std::vector<Way>{
+      {"the interpreter", cpu(1, Jit::Off, false), false},
+      {"compiled, 2 threads", cpu(2, Jit::Always, false), false},
+      {"loops", cpu(1, Jit::On, true), true},
+      {"loops, 2 threads", cpu(2, Jit::On, true), true},
+      {"loops, 3 threads", cpu(3, Jit::On, true), true},
+  };
+  return *all;
+}
+
+// Many equals, zeros of both signs, what is no number and what is infinite, in a float's place.
+Array numbers(DType type, const Shape& shape, uint32_t seed) {
+  std::mt19937 random(seed);
+  Array array(type, shape);
+  if (!is_float(type)) {
+    std::byte* const to = array.mutable_data();
+    for (size_t i = 0; i < array.bytes(); i++)
+      to[i] = static_cast<std::byte>(type == DType::Bool ? random() % 2 : random());
+    return array;
+  }
+  std::vector<double> values(array.size());
+  std::normal_distribution<double> normal(0, 100);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double special[] = {0.0, -0.0, std::nan(""), kInfinity, -kInfinity, 1e-40, -1e-40, 1, -1};
+  for (double& v : values)
+    v = random() % 3 == 0   ? special[random() % std::size(special)]
+        : random() % 2 == 0 ? std::floor(normal(random))
+                            : normal(random);
+  return Tensor::from_vector(values, shape, ways()[0].executor).to(type).array();
+}
+
+using Make = std::function<std::vector<Tensor>(const Executor&)>;
+
+void expect_same_everywhere(const Make& make) {
+  std::vector<Array> first;
+  for (const Way& way : ways()) {
+    SCOPED_TRACE(way.name);
+    const uint64_t before = way.executor.counters().library_calls;
+    std::vector<Array> made;
+    for (const Tensor& t : make(way.executor)) made.push_back(t.array());
+    EXPECT_EQ(way.executor.counters().library_calls > before, way.loops);
+    if (first.empty()) {
+      first = std::move(made);
+      continue;
+    }
+    ASSERT_EQ(first.size(), made.size());
+    for (size_t k = 0; k < made.size(); k++) {
+      ASSERT_EQ(first[k].bytes(), made[k].bytes());
+      EXPECT_EQ(std::memcmp(first[k].data(), made[k].data(), made[k].bytes()), 0) << "result " << k;
+    }
+  }
+}
+
+TEST(OrderLoops, SameBitsAsPrograms) {
+  for (const DType type : kTypes)
+    for (const Shape& shape : {Shape{1, 1}, Shape{3, 24}, Shape{2, 25}, Shape{7, 300},
+                               Shape{1, 5000}, Shape{2, 70001}, Shape{40, 257}}) {
+      SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
+      const Array x = numbers(type, shape, 1), values = numbers(type, {999}, 2);
+      for (const bool descending : {false, true})
+        expect_same_everywhere([&](const Executor& executor) {
+          const Tensor t = Tensor::from(x, executor), v = Tensor::from(values, executor);
+          const ops::TopK first = ops::topk(t, (shape[1] + 9) / 10, 1, descending);
+          const Tensor sorted = ops::sort(t.select(0, 0), 0);
+          return std::vector<Tensor>{ops::sort(t, 1, descending), ops::argsort(t, 1, descending),
+                                     first.values, first.positions,
+                                     ops::searchsorted(sorted, v, descending)};
+        });
+    }
+}
+
+TEST(OrderLoops, RunningSumsWithTheSameBits) {
+  for (const DType type : kTypes) {
+    if (type == DType::Bool) continue;
+    for (const Shape& shape : {Shape{1, 1}, Shape{3, 255}, Shape{2, 257}, Shape{5, 2049},
+                               Shape{1, 100000}, Shape{70, 300}}) {
+      SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
+      // Finite: which of several that are no numbers comes of a sum is nobody's promise.
+      const Array x =
+          Tensor::from(numbers(DType::I8, shape, 3), ways()[0].executor).to(type).array();
+      expect_same_everywhere([&](const Executor& executor) {
+        const Tensor t = Tensor::from(x, executor);
+        const Tensor near_one = is_float(type) ? t / 1e4 + 1 : t;
+        return std::vector<Tensor>{ops::cumsum(t, 1), ops::cumprod(near_one, 1),
+                                   ops::cumsum(t * -0.0, 1)};
+      });
+    }
+  }
+}
+
+TEST(OrderLoops, PlacesWithTheSameBits) {
+  for (const DType type : kTypes)
+    for (const DType position : {DType::I32, DType::I64, DType::U8})
+      for (const int axis : {0, 1, 2}) {
+        SCOPED_TRACE(testing::Message()
+                     << name_of(type) << " at " << name_of(position) << ", axis " << axis);
+        const Shape shape = {9, 31, 17};
+        const int64_t length = shape[static_cast<size_t>(axis)];
+        const Array x = numbers(type, shape, 4), values = numbers(type, shape, 5);
+        expect_same_everywhere([&](const Executor& executor) {
+          const Tensor t = Tensor::from(x, executor), v = Tensor::from(values, executor);
+          // Several at one place, and from the end.
+          const int64_t least = is_signed_integer(position) ? -length : 0;
+          const Tensor numbered = ops::arange(0, count_of(shape), 1, DType::I64, executor);
+          const Tensor at =
+              (numbered * 7919 % (length - least) + least).reshape(shape).to(position);
+          std::vector<Tensor> all = {
+              ops::gather(t, at, axis), ops::gather(t, at.slice((axis + 1) % 3, {0, 1}), axis),
+              ops::scatter(t, at, v, axis), ops::take(t, at.flatten().slice(0, {0, 40}), axis),
+              ops::take(t, at.flatten().slice(0, {0, 40}))};
+          if (type != DType::Bool && !is_float(type))
+            all.push_back(ops::scatter_add(t, at, v, axis));
+          if (is_float(type)) {
+            const Tensor finite = ops::where(ops::isfinite(t), t, 1);
+            all.push_back(ops::scatter_add(finite, at, ops::where(ops::isfinite(v), v, -3), axis));
+          }
+          return all;
+        });
+      }
+}
+
+TEST(OrderLoops, PlacesOutside) {
+  for (const Way& way : ways()) {
+    SCOPED_TRACE(way.name);
+    const Tensor x = Tensor::from_vector<float>({1, 2, 3}, {3}, way.executor);
+    for (const int64_t wrong : {3, -4, 1 << 30}) {
+      const Tensor at = Tensor::from_vector<int64_t>({0, wrong}, {2}, way.executor);
+      EXPECT_THROW(ops::take(x, at, 0).to_vector<float>(), Error);
+      EXPECT_THROW(ops::scatter(x, at, 5, 0).to_vector<float>(), Error);
+      EXPECT_THROW(ops::scatter_add(x, at, 5, 0).to_vector<float>(), Error);
+    }
+    EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 2, 3}));
+    const Tensor none = ops::zeros({0}, DType::I64, way.executor);
+    EXPECT_EQ(ops::take(x, none, 0).size(), 0);
+    EXPECT_EQ(ops::scatter(x, none, 5, 0).to_vector<float>(), x.to_vector<float>());
+    EXPECT_EQ(ops::sort(x.slice(0, {0, 0})).size(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace hologram

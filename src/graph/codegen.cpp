@@ -101,7 +101,8 @@ class Generator {
 
   void add_scaled(Value& sum, Value at, int64_t stride, const std::string& name) {
     if (stride == 0) return;
-    add(sum, stride == 1 ? at : at * scalar(name));
+    if (stride == -1) sum = (sum.builder() == nullptr ? whole(0) : sum) - at;
+    else add(sum, stride == 1 ? at : at * scalar(name));
   }
 
   // Of the element that a view shows at the outer coordinates and `at` along the row.

@@ -110,8 +110,10 @@ void find_tiles(const Kernel& kernel, Layout& l) {
   }
 }
 
-// 0 and 1 are so common that the code knows them.
-char stride_class(int64_t stride) { return stride == 0 ? '0' : stride == 1 ? '1' : 's'; }
+// 0 and 1 are so common that the code knows them; and -1, of which it reads vectors.
+char stride_class(int64_t stride) {
+  return stride == 0 ? '0' : stride == 1 ? '1' : stride == -1 ? '-' : 's';
+}
 
 template <class T>
 void append(std::string& key, T value) {

@@ -135,7 +135,24 @@ void Compiler::load(uint32_t at) {
   if (form(i.id) == Form::Uniform) load_uniform(i);
   else if (tuple != tuples_.end()) load_tuple(at, tuple->second);
   else if (neighbours(i.args[0])) load_neighbours(at);
+  else if (is_backward(i)) load_backward(i);
   else load_any(i);
+}
+
+// Neighbours, the last one first, of lanes that are all known to be inside.
+bool Compiler::is_backward(const Inst& i) const {
+  return i.proved && masks_.empty() && form(i.args[0]) == Form::Affine &&
+         analysis_.steps[i.args[0]] == -1 && target_.turns(i.type);
+}
+
+void Compiler::load_backward(const Inst& i) {
+  const Address first = run_address(i.slot, index_of(i));
+  for (uint32_t k = 0; k < unroll_; k++) {
+    Address at = first;
+    at.bytes = -static_cast<int32_t>(((k + 1) * target_.width - 1) * at.element);
+    values_[i.id].vectors[k] =
+        target_.turned(i.type, target_.load_run(module_.buffers[i.slot].type, at, {}));
+  }
 }
 
 void Compiler::load_uniform(const Inst& i) {

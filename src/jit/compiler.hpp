@@ -202,6 +202,8 @@ class Compiler {
   void load(uint32_t at);
   void load_uniform(const Inst& i);
   void load_neighbours(uint32_t at);
+  bool is_backward(const Inst& i) const;
+  void load_backward(const Inst& i);
   void load_any(const Inst& i);
   void store(const Inst& i);
   bool is_stored_once(const Inst& i) const;

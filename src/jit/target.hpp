@@ -182,6 +182,9 @@ class Target {
   // Neighbours, as an operand of the next operation; none if it has to be loaded.
   virtual std::optional<Operand> in_memory(DType stored, const Address& from) = 0;
   virtual BaseReg load_run(DType stored, const Address& from, BaseReg mask) = 0;
+  // Lanes of a register of their own, the last one first.
+  virtual bool turns(DType /*type*/) const { return false; }
+  virtual BaseReg turned(DType /*type*/, BaseReg /*lanes*/) { return {}; }
   virtual void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) = 0;
   // Whole vectors, at an address that their size divides, to memory and not into the caches, where
   // a line would be read before it is written to.

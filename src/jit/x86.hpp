@@ -110,6 +110,11 @@ class X86 final : public Target {
 
   std::optional<Operand> in_memory(DType stored, const Address& from) override;
   BaseReg load_run(DType stored, const Address& from, BaseReg mask) override;
+  bool turns(DType type) const override {
+    constexpr uint32_t kLeast = 32;  // bytes that the instruction takes
+    return type != DType::Bool && bytes(type) >= kLeast && (avx512_ || !is_wide(type));
+  }
+  BaseReg turned(DType type, BaseReg lanes) override;
   void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) override;
   bool masks_are_slow() const override { return !avx512_; }
   bool stores_past_caches() const override { return true; }
@@ -140,6 +145,7 @@ class X86 final : public Target {
   using Id = asmjit::InstId;
 
   bool divide_scalars(Op op, DType type, const Gp& to, const Gp& a, const Operand& b);
+  std::optional<BaseReg> divide_integers(Op op, DType type, std::span<const Operand> in);
   static Gp gp(const BaseReg& r) { return r.as<Gp>(); }
   static Gp gp32(const BaseReg& r) { return r.as<Gp>().r32(); }
   static Mem memory(const Address& a, uint32_t size);

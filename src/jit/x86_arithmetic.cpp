@@ -149,6 +149,16 @@ std::optional<BaseReg> X86::floating(Op op, DType type, std::span<const Operand>
       bitwise(Op::Or, sign, sign, magnitude);
       return sign;
     }
+    case Op::Sign: {  // 1 with the sign of x where that is not 0, and else, or of no number, x
+      const Vec x = any(type, in[0]), one = of(type);
+      bitwise(Op::And, one, x, constant(type, sign_bit(type)));
+      bitwise(Op::Or, one, one, constant(type, which ? 0x3ff0000000000000u : 0x3f800000u));
+      const Operand with_zero[] = {x, constant(type, 0)};
+      const BaseReg below = *compare(Op::Lt, type, with_zero);
+      const Vec above = blend(type, below, one, x).as<Vec>();
+      const BaseReg positive = *compare(Op::Gt, type, with_zero);
+      return blend(type, positive, one, above);
+    }
     case Op::RoundF16: {
       const Vec to = of(type), half = sized(std::max(16u, bytes(type) / 2));
       cc_.vcvtps2ph(half, any(type, in[0]), 0);
@@ -256,6 +266,17 @@ std::optional<BaseReg> X86::integer(Op op, DType type, std::span<const Operand> 
       if (is_wide(type) && !avx512_) return {};
       const Vec to = of(type);
       cc_.emit(is_wide(type) ? I::kIdVpabsq : I::kIdVpabsd, to, in[0]);
+      return to;
+    }
+    case Op::Div:
+    case Op::Rem: return divide_integers(op, type, in);
+    case Op::Sign: {
+      if (is_wide(type) && !avx512_) return {};
+      const uint64_t least = is_wide(type) ? ~uint64_t{0} : ~0u;
+      const Vec to = of(type);
+      cc_.emit(is_wide(type) ? I::kIdVpmaxsq : I::kIdVpmaxsd, to, any(type, in[0]),
+               constant(type, least));
+      cc_.emit(is_wide(type) ? I::kIdVpminsq : I::kIdVpminsd, to, to, constant(type, 1));
       return to;
     }
     case Op::Wrap8:

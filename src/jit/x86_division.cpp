@@ -58,6 +58,48 @@ bool X86::divide_scalars(Op op, DType type, const Gp& to, const Gp& a, const Ope
   return true;
 }
 
+// Integers of 32 bits by floats of 64. A quotient that is no whole number is 2^-32 or more of
+// itself away from the next one, and rounding moves it by 2^-53 of itself at most: truncated, it is
+// right. What fits no integer of 32 bits is the least divided by -1, of which the conversion makes
+// the least, and what is divided by 0.
+std::optional<BaseReg> X86::divide_integers(Op op, DType type, std::span<const Operand> in) {
+  const bool is_signed = is_signed_integer(type);
+  if (is_wide(type) || (!is_signed && !avx512_)) return {};
+  const Id widen = is_signed ? I::kIdVcvtdq2pd : I::kIdVcvtudq2pd,
+           narrow = is_signed ? I::kIdVcvttpd2dq : I::kIdVcvttpd2udq;
+  const uint32_t doubles = avx512_ ? 64 : 32, integers = doubles / 2;
+  const bool halves = bytes(type) > integers;
+  const Vec a = any(type, in[0]), b = any(type, in[1]);
+  const auto part_of = [&](const Vec& v, bool upper) {
+    if (!upper) return part(v, integers);
+    const Vec to = sized(integers);
+    cc_.emit(avx512_ ? I::kIdVextracti64x4 : I::kIdVextracti128, to, v, 1);
+    return to;
+  };
+  const auto quotient_of = [&](bool upper) {
+    const Vec x = sized(doubles), y = sized(doubles), q = sized(integers);
+    cc_.emit(widen, x, part_of(a, upper));
+    cc_.emit(widen, y, part_of(b, upper));
+    cc_.vdivpd(x, x, y);
+    cc_.emit(narrow, q, x);
+    return q;
+  };
+  Vec quotient = quotient_of(false);
+  if (halves) {
+    const Vec upper = quotient_of(true), both = of(type);
+    cc_.emit(avx512_ ? I::kIdVinserti64x4 : I::kIdVinserti128, both, part(quotient, bytes(type)),
+             upper, 1);
+    quotient = both;
+  }
+  const Operand zero = constant(type, 0), with_zero[] = {b, zero};
+  const BaseReg divides = *compare_integers(Op::Ne, type, with_zero);
+  if (op == Op::Div) return blend(type, divides, quotient, zero);
+  const Vec rest = of(type);
+  cc_.vpmulld(rest, quotient, b);
+  cc_.vpsubd(rest, a, rest);
+  return blend(type, divides, rest, zero);
+}
+
 std::optional<Target::Divisor> X86::divisor(DType type, const Operand& b) {
   if (!avx512_ || type != DType::F32) return {};
   const Vec value = any(type, b), reciprocal = of(type), bits = of(type), limit = of(type);

@@ -126,6 +126,16 @@ BaseReg X86::load_run(DType stored, const Address& from, BaseReg mask) {
   return *compare_integers(Op::Ne, DType::U32, in);
 }
 
+BaseReg X86::turned(DType type, BaseReg lanes) {
+  std::array<uint32_t, 16> last_first{};
+  const uint32_t words = is_wide(type) ? 2 : 1;  // of a lane's number
+  for (uint32_t lane = 0; lane < width; lane++) last_first[lane * words] = width - 1 - lane;
+  const Vec to = of(type), order = of(type);
+  move(order, literal(last_first.data(), bytes(type)));
+  cc_.emit(words == 2 ? I::kIdVpermq : I::kIdVpermd, to, order, lanes.as<Vec>());
+  return to;
+}
+
 // Lanes of the compute type to elements.
 void X86::narrow(DType stored, const Mem& to, const Operand& value, BaseReg mask) {
   const DType type = compute_type(stored);

@@ -1,6 +1,8 @@
 // Keys to sort by, as programs have them (graph/sort_keys.cpp).
 #pragma once
 
+#include <limits>
+
 #include "libraries/loops/elements.hpp"
 
 namespace hologram::libraries::loops {
@@ -27,6 +29,45 @@ auto key_of(typename E::Stored stored, bool descending) {
     key = static_cast<Key>(x);
   }
   return descending ? ~key : key;
+}
+
+// Whether each of so many has a key of its own: of zeros there are two, and of what is no number
+// many.
+template <class E>
+bool have_own_keys(const typename E::Stored* x, int64_t count) {
+  using V = typename E::Value;
+  using Key = decltype(key_of<E>(typename E::Stored(), false));
+  if constexpr (!std::is_floating_point_v<V>) {
+    return true;
+  } else {
+    constexpr Key kMinusZero = std::bit_cast<Key>(V{-0.0});
+    constexpr Key kInfinity = std::bit_cast<Key>(std::numeric_limits<V>::infinity());
+    unsigned others = 0;
+    for (int64_t i = 0; i < count; i++) {
+      const Key own = std::bit_cast<Key>(x[i]);
+      others |= static_cast<unsigned>(own == kMinusZero) |
+                static_cast<unsigned>((own & ~kMinusZero) > kInfinity);
+    }
+    return others == 0;
+  }
+}
+
+// What has that key, if it is only one.
+template <class E>
+typename E::Stored element_of(decltype(key_of<E>(typename E::Stored(), false)) key,
+                              bool descending) {
+  using Key = decltype(key);
+  constexpr Key kSign = Key{1} << (8 * sizeof(Key) - 1);
+  if (descending) key = ~key;
+  if constexpr (std::is_floating_point_v<typename E::Value>) {
+    using Signed = std::make_signed_t<Key>;
+    const Key flips = static_cast<Key>(static_cast<Signed>(~key) >> (8 * sizeof(Key) - 1)) | kSign;
+    return std::bit_cast<typename E::Stored>(key ^ flips);
+  } else if constexpr (std::is_signed_v<typename E::Value>) {
+    return static_cast<typename E::Stored>(key ^ kSign);
+  } else {
+    return static_cast<typename E::Stored>(key);
+  }
 }
 
 }  // namespace hologram::libraries::loops

@@ -36,16 +36,22 @@ class Digits {
   // room for as much; neither is `from`.
   template <class From, class Move>
   void sort(const From* from, const Move& move, T* to, T* other) {
-    std::array<Counts, kBytes> all{};
-    for (int64_t i = 0; i < count_; i++) {
-      const auto key = key_of_(move(from[i]));
+    std::vector<std::array<Counts, kBytes>> all(static_cast<size_t>(pieces_));
+    each_piece([&](size_t p, int64_t begin, int64_t end) {
+      std::array<Counts, kBytes>& mine = all[p];
+      for (int64_t i = begin; i < end; i++) {
+        const auto key = key_of_(move(from[i]));
 #pragma GCC unroll 8
-      for (uint32_t b = 0; b < kBytes; b++) all[b][key >> b * kDigitBits & (kDigits - 1)]++;
-    }
+        for (uint32_t b = 0; b < kBytes; b++) mine[b][key >> b * kDigitBits & (kDigits - 1)]++;
+      }
+    });
     const auto first = key_of_(move(from[0]));
     std::vector<uint32_t> different;
-    for (uint32_t b = 0; b < kBytes; b++)
-      if (all[b][first >> b * kDigitBits & (kDigits - 1)] != count_) different.push_back(b);
+    for (uint32_t b = 0; b < kBytes; b++) {
+      int64_t same = 0;
+      for (const auto& counts : all) same += counts[b][first >> b * kDigitBits & (kDigits - 1)];
+      if (same != count_) different.push_back(b);
+    }
     if (different.empty()) {
       std::transform(from, from + count_, to, move);
       return;
@@ -54,9 +60,12 @@ class Digits {
     const auto target = [&](size_t pass) { return (passes - pass) % 2 == 1 ? to : other; };
     const auto same = [](const T& x) { return x; };
     for (size_t p = 0; p < passes; p++) {
-      const uint32_t b = different[p];
-      if (p == 0) pass(from, move, b, all[b], target(p));
-      else pass(target(p - 1), same, b, all[b], target(p));
+      const uint32_t shift = different[p] * kDigitBits;
+      if (p == 0 || pieces_ == 1)
+        for (size_t k = 0; k < counts_.size(); k++) counts_[k] = all[k][different[p]];
+      else count(target(p - 1), shift);
+      if (p == 0) put(from, move, shift, target(0));
+      else put(target(p - 1), same, shift, target(p));
     }
   }
 
@@ -73,19 +82,20 @@ class Digits {
     threads_->run(static_cast<uint64_t>(pieces_), 1, some);
   }
 
-  // `all`: how often each digit is there.
+  size_t digit(const T& x, uint32_t shift) const {
+    return static_cast<size_t>(key_of_(x) >> shift & (kDigits - 1));
+  }
+
+  // How often each digit is in each piece.
+  void count(const T* from, uint32_t shift) {
+    each_piece([&](size_t p, int64_t begin, int64_t end) {
+      counts_[p].fill(0);
+      for (int64_t i = begin; i < end; i++) counts_[p][digit(from[i], shift)]++;
+    });
+  }
+
   template <class From, class Move>
-  void pass(const From* from, const Move& move, uint32_t byte, const Counts& all, T* to) {
-    const uint32_t shift = byte * kDigitBits;
-    const auto digit = [&](const T& x) {
-      return static_cast<size_t>(key_of_(x) >> shift & (kDigits - 1));
-    };
-    if (pieces_ == 1) counts_[0] = all;
-    else
-      each_piece([&](size_t p, int64_t begin, int64_t end) {
-        counts_[p].fill(0);
-        for (int64_t i = begin; i < end; i++) counts_[p][digit(move(from[i]))]++;
-      });
+  void put(const From* from, const Move& move, uint32_t shift, T* to) {
     uint32_t before = 0;
     for (size_t d = 0; d < kDigits; d++)
       for (Counts& counts : counts_) before += std::exchange(counts[d], before);
@@ -93,7 +103,7 @@ class Digits {
       Counts& places = counts_[p];
       for (int64_t i = begin; i < end; i++) {
         const T x = move(from[i]);
-        to[places[digit(x)]++] = x;
+        to[places[digit(x, shift)]++] = x;
       }
     });
   }
@@ -150,8 +160,23 @@ class Row {
       std::transform(x, x + d_.length, y, E::moved);
       return insert(y, d_.length, key);
     }
+    if constexpr (sizeof(T) == sizeof(Key))
+      if (have_own_keys<E>(x, d_.length)) return keys(x, reinterpret_cast<Key*>(y));
     Digits<kBytes, T, decltype(key)>(threads_, d_.length, key)
         .sort(x, E::moved, y, reinterpret_cast<T*>(room_));
+  }
+
+  // Where each key is that of one element only, keys are sorted in their place.
+  void keys(const T* x, Key* y) const {
+    const auto key = [this](const T& v) { return key_of<E>(v, d_.descending); };
+    const auto itself = [](Key k) { return k; };
+    Digits<kBytes, Key, decltype(itself)>(threads_, d_.length, itself)
+        .sort(x, key, y, reinterpret_cast<Key*>(room_));
+    const auto back = [&](uint64_t begin, uint64_t end) {
+      for (uint64_t i = begin; i < end; i++)
+        reinterpret_cast<T*>(y)[i] = element_of<E>(y[i], d_.descending);
+    };
+    each(back);
   }
 
   // Pairs of 64 bits are sorted where the positions will be; otherwise the positions are, of 32
@@ -170,7 +195,10 @@ class Row {
         Digits<kBytes, uint64_t, decltype(key)>(threads_, n, key)
             .sort(x, pair, pairs, reinterpret_cast<uint64_t*>(room_));
       }
-      for (int64_t i = 0; i < n; i++) y[i] = at_in(pairs[i]);
+      const auto rest = [&](uint64_t begin, uint64_t end) {
+        for (uint64_t i = begin; i < end; i++) y[i] = at_in(pairs[i]);
+      };
+      each(rest);
     } else {
       auto* const order = reinterpret_cast<uint32_t*>(room_);
       uint32_t* const given = order + n;
@@ -236,6 +264,14 @@ class Row {
  private:
   // Bytes of a key in which elements may differ.
   static constexpr uint32_t kBytes = E::kType == DType::Bool ? 1 : sizeof(Key);
+
+  // Of a row's elements.
+  template <class Body>
+  void each(const Body& body) const {
+    const auto n = static_cast<uint64_t>(d_.length);
+    if (threads_ == nullptr) body(0, n);
+    else threads_->run(n, kPiece, body);
+  }
 
   static int64_t room_for(int64_t k) { return std::max<int64_t>(4 * k, 64); }
 

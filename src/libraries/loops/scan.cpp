@@ -58,37 +58,37 @@ class Rows {
   template <bool kAll, class Start>
   void walk(const T* x, T* y, int64_t rows, int64_t pieces, int64_t length,
             const Start& start) const {
+    const auto some = [&]<size_t kCount>(int64_t p, std::integral_constant<size_t, kCount>) {
+      std::array<T, kCount> sums;
+      std::array<int64_t, kCount> from, count;
+      for (size_t s = 0; s < kCount; s++) {
+        const int64_t piece = p + static_cast<int64_t>(s), first = piece % pieces * kPiece;
+        sums[s] = start(piece);
+        from[s] = piece / pieces * length + first;
+        count[s] = std::min(kPiece, length - first);
+      }
+      const auto add_at = [&](size_t s, int64_t j) {
+        sums[s] = step(sums[s], x[from[s] + j]);
+        if constexpr (kAll) y[from[s] + j] = sums[s];
+      };
+      const int64_t together = *std::min_element(count.begin(), count.end());
+      for (int64_t j = 0; j < together; j++)
+#pragma GCC unroll 8
+        for (size_t s = 0; s < kCount; s++) add_at(s, j);
+      for (size_t s = 0; s < kCount; s++) {
+        for (int64_t j = together; j < count[s]; j++) add_at(s, j);
+        if constexpr (!kAll) y[p + static_cast<int64_t>(s)] = sums[s];
+      }
+    };
     const auto body = [&](uint64_t begin, uint64_t end) {
       auto p = static_cast<int64_t>(begin);
       const auto last = static_cast<int64_t>(end);
-      while (p < last) {
-        const int64_t in_row = p % pieces, at = p / pieces * length + in_row * kPiece;
-        const int64_t whole = length / kPiece;  // pieces of a row that are
-        if (in_row + kSide <= whole && p + kSide <= last) {
-          std::array<T, kSide> sums;
-          for (int64_t s = 0; s < kSide; s++) sums[static_cast<size_t>(s)] = start(p + s);
-          for (int64_t j = 0; j < kPiece; j++)
-#pragma GCC unroll 8
-            for (int64_t s = 0; s < kSide; s++) {
-              T& sum = sums[static_cast<size_t>(s)];
-              sum = step(sum, x[at + s * kPiece + j]);
-              if constexpr (kAll) y[at + s * kPiece + j] = sum;
-            }
-          if constexpr (!kAll) std::copy(sums.begin(), sums.end(), y + p);
-          p += kSide;
-          continue;
-        }
-        T sum = start(p);
-        const int64_t count = std::min(kPiece, length - in_row * kPiece);
-        for (int64_t j = 0; j < count; j++) {
-          sum = step(sum, x[at + j]);
-          if constexpr (kAll) y[at + j] = sum;
-        }
-        if constexpr (!kAll) y[p] = sum;
-        p++;
-      }
+      for (; p + kSide <= last; p += kSide)
+        some(p, std::integral_constant<size_t, size_t{kSide}>());
+      for (; p < last; p++) some(p, std::integral_constant<size_t, 1>());
     };
-    threads_.run(static_cast<uint64_t>(rows * pieces), kWorthAThread / kPiece, body);
+    const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / kPiece));
+    threads_.run(static_cast<uint64_t>(rows * pieces), worth, body);
   }
 
   core::Threads& threads_;

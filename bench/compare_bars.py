@@ -49,7 +49,8 @@ class Bar:
     least: float
 
 
-SINGLE = ("add", "fma", "gelu", "exp", "sum", "dot", "row-sums", "column-sums", "softmax", "layer-norm")
+ORDERS = ("sort", "topk", "cumsum", "take", "scatter-add", "flip", "transpose")
+SINGLE = ("add", "fma", "gelu", "exp", "sum", "dot", "row-sums", "column-sums", "softmax", "layer-norm", *ORDERS)
 BARS = [
     Bar("the best loop by hand", ("add", "fma", "sigmoid", "twelve", "gelu"), (MIDDLE, LARGE), LOOPS, 0.95),
     Bar("the best loop by hand", ("dot", "row-sums", "softmax", "layer-norm"), (MIDDLE, LARGE), LOOPS, 0.9),

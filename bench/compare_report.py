@@ -11,6 +11,7 @@ IDLE = 5  # percent of the processors that others may take
 COLUMNS = {
     "arrays": [("best loop", LOOPS), ("Eigen", ("Eigen",)), ("NumPy", ("NumPy",)), ("numexpr", ("numexpr",)),
                ("PyTorch", ("PyTorch",)), ("PyTorch's best", PYTORCH), ("bandwidth", ("triad", "read"))],
+    "order": [("NumPy", ("NumPy",)), ("PyTorch", ("PyTorch",))],
     "gemv": [("reading", ("read",)), ("oneDNN", ("oneDNN",)), ("OpenBLAS", ("OpenBLAS",)), ("Eigen", ("Eigen",)),
              ("NumPy", ("NumPy",)), ("PyTorch", ("PyTorch",))],
     "sgemm": [("oneDNN", ("oneDNN",)), ("oneDNN cut", ("oneDNN cut",)), ("OpenBLAS", ("OpenBLAS",)),
@@ -20,6 +21,7 @@ COLUMNS = {
 }
 TITLES = {
     "arrays": "Arrays",
+    "order": "Order and places",
     "gemv": "A matrix and a vector",
     "sgemm": "Products of matrices, f32",
     "dgemm": "Products of matrices, f64",
@@ -44,7 +46,9 @@ WORKS = """\
 `fma` is `a * b + c`; `sigmoid` is `sigmoid(a * b + c) * d - e`; `twelve` is a chain of twelve operations on
 five arrays; `gelu` is the exact form, with erf; `row-sums`, `column-sums`, `softmax` and `layer-norm` have
 rows of 1,000 (of 100 at 1,000 elements). `fma` is `torch.addcmul` in PyTorch, `gelu` and `layer-norm` are its
-own functions; `layer-norm` is written with means, differences and rsqrt in hologram."""
+own functions; `layer-norm` is written with means, differences and rsqrt in hologram. `topk` is the ten
+largest; `take` and `scatter-add` have as many i64 positions as elements, at random; `flip` and `transpose` (of
+rows of 1,000) are copies."""
 
 
 def times(ratio):

@@ -65,6 +65,11 @@ NUMPY = {
     "dot": numpy.dot,
     "row-sums": lambda a: numpy.sum(a, axis=-1),
     "column-sums": lambda a: numpy.sum(a, axis=0),
+    "sort": numpy.sort,
+    "cumsum": numpy.cumsum,
+    "take": numpy.take,
+    "flip": lambda a: a[::-1].copy(),
+    "transpose": lambda a: a.T.copy(),
     "matmul": operator.matmul,
     "matmul-f64": operator.matmul,
     "vector-matrix": lambda a, x: x @ a,
@@ -129,6 +134,13 @@ if torch is not None:
         "dot": torch.dot,
         "row-sums": lambda a: torch.sum(a, -1),
         "column-sums": lambda a: torch.sum(a, 0),
+        "sort": lambda a: torch.sort(a).values,
+        "topk": lambda a: torch.topk(a, min(10, len(a))).values,
+        "cumsum": lambda a: torch.cumsum(a, 0),
+        "take": lambda a, at: torch.index_select(a, 0, at),
+        "scatter-add": lambda a, at, b: torch.scatter_add(a, 0, at, b),
+        "flip": lambda a: torch.flip(a, (0,)),
+        "transpose": lambda a: a.t().contiguous(),
         "softmax": lambda a: torch.softmax(a, -1),
         "layer-norm": lambda a, w, b: torch.nn.functional.layer_norm(a, w.shape, w, b, EPSILON),
         "matmul": operator.matmul,
@@ -151,6 +163,7 @@ if torch is not None:
     }
     # What is one call of a library in either way is not compiled.
     CALLS = {name for name in TORCH if name.startswith(("matmul", "matrix", "vector", "conv2d"))}
+    CALLS |= {"sort", "topk", "cumsum", "take", "scatter-add", "flip", "transpose"}
 
 
 def of_numexpr(work, inputs):

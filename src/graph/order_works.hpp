@@ -17,8 +17,9 @@ std::unique_ptr<const Work> sort_work(bool descending);
 std::unique_ptr<const Work> argsort_work(bool descending);
 
 // Of one dense input [rows, length]: the i64 positions of the k first of each row in that order,
-// [rows, k], not yet in order themselves; equal elements are.
+// [rows, k], not yet in order themselves, unless a library finds them; equal elements are.
 std::unique_ptr<const Work> first_work(bool descending);
+bool finds_first_in_order(Context& context, DType dtype, const Shape& rows, int64_t k);
 
 // Of a sorted vector and values of its dtype, both dense: the i64 position at which each would be
 // inserted, before its equals or behind them.

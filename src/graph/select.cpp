@@ -174,6 +174,15 @@ class Maker {
   Value rows_, pieces_, length_, piece_, row_, number_, threshold_, want_;
 };
 
+hal::OrderDesc desc_of(DType dtype, bool descending, int64_t rows, int64_t length, int64_t k) {
+  return {.dtype = dtype,
+          .what = hal::OrderDesc::What::First,
+          .descending = descending,
+          .rows = rows,
+          .length = length,
+          .k = k};
+}
+
 class FirstWork : public Work {
  public:
   explicit FirstWork(bool descending) : descending_(descending) {}
@@ -182,12 +191,7 @@ class FirstWork : public Work {
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Node& x = *node.inputs[0].node;
     const int64_t rows = node.shape[0], k = node.shape[1], length = node.inputs[0].view().shape[1];
-    const hal::OrderDesc desc = {.dtype = x.dtype,
-                                 .what = hal::OrderDesc::What::First,
-                                 .descending = descending_,
-                                 .rows = rows,
-                                 .length = length,
-                                 .k = k};
+    const hal::OrderDesc desc = desc_of(x.dtype, descending_, rows, length, k);
     if (context.by_library(desc, {x.result.where, result.where})) return;
     const uint64_t x_bytes = static_cast<uint64_t>(length) * size_of(x.dtype);
     const uint64_t result_bytes = static_cast<uint64_t>(k) * size_of(node.dtype);
@@ -255,6 +259,9 @@ class FirstWork : public Work {
 
 std::unique_ptr<const Work> first_work(bool descending) {
   return std::make_unique<FirstWork>(descending);
+}
+bool finds_first_in_order(Context& context, DType dtype, const Shape& rows, int64_t k) {
+  return context.library_of(desc_of(dtype, false, rows[0], rows[1], k)) != nullptr;
 }
 
 }  // namespace hologram::graph

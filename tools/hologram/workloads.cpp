@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <numeric>
 #include <random>
 
 #include "hologram/error.hpp"
@@ -24,7 +26,8 @@ struct Plan {
   std::vector<Shape> inputs;
   Shape result;
   int64_t columns = 1;
-  double terms = 0;  // of which each takes Row::flops
+  double terms = 0;    // of which each takes Row::flops
+  int positions = -1;  // the input that holds positions in the first one, if there is one
 };
 
 struct Row {
@@ -51,6 +54,21 @@ Plan to_one(int64_t n) {
   return plan;
 }
 
+// As many positions in it as there are numbers, and then perhaps more numbers.
+template <int numbers>
+Plan with_positions(int64_t n) {
+  Plan plan = flat<numbers + 1>(n);
+  plan.positions = 1;
+  return plan;
+}
+
+constexpr int64_t kFirst = 10;
+Plan first_of(int64_t n) {
+  Plan plan = flat<1>(n);
+  plan.result = {std::min(n, kFirst)};
+  return plan;
+}
+
 Plan rows(int64_t n) {
   const int64_t columns = std::clamp<int64_t>(n / 10, 1, 1000);
   const Shape shape = {n / columns, columns};
@@ -72,6 +90,12 @@ Plan column_sums_of(int64_t n) {
 Plan rows_with_two(int64_t n) {
   Plan plan = rows(n);
   plan.inputs.resize(3, {plan.columns});
+  return plan;
+}
+
+Plan turned(int64_t n) {
+  Plan plan = rows(n);
+  std::swap(plan.result[0], plan.result[1]);
   return plan;
 }
 
@@ -130,6 +154,42 @@ double value(const Workload& work, size_t input, size_t i) {
   const Array& array = work.inputs[input];
   return array.dtype() == DType::F64 ? reinterpret_cast<const double*>(array.data())[i]
                                      : reinterpret_cast<const float*>(array.data())[i];
+}
+
+size_t position(const Workload& work, size_t i) {
+  return static_cast<size_t>(reinterpret_cast<const int64_t*>(work.inputs[1].data())[i]);
+}
+
+// What is not expected of one element alone is computed for all when the first is asked for. The
+// same work of the same size has the same inputs.
+template <void (*fill)(const Workload& work, std::vector<double>& all)>
+double of_all(const Workload& work, size_t i) {
+  static std::vector<double> all;
+  if (all.size() != work.inputs[0].size()) {
+    all.resize(work.inputs[0].size());
+    for (size_t k = 0; k < all.size(); k++) all[k] = value(work, 0, k);
+    fill(work, all);
+  }
+  return all[i];
+}
+void sort_all(const Workload&, std::vector<double>& all) { std::ranges::sort(all); }
+void sort_down(const Workload&, std::vector<double>& all) {
+  std::ranges::sort(all, std::greater());
+}
+void sum_all(const Workload&, std::vector<double>& all) {
+  std::partial_sum(all.begin(), all.end(), all.begin());
+}
+void add_all(const Workload& work, std::vector<double>& all) {
+  for (size_t i = 0; i < all.size(); i++) all[position(work, i)] += value(work, 2, i);
+}
+
+double reversed(const Workload& work, size_t i) {
+  return value(work, 0, work.inputs[0].size() - 1 - i);
+}
+
+double transposed(const Workload& work, size_t i) {
+  const size_t count = work.inputs[0].size() / static_cast<size_t>(work.columns);
+  return value(work, 0, i % count * static_cast<size_t>(work.columns) + i / count);
 }
 
 size_t columns_of(const Workload& work) { return static_cast<size_t>(work.columns); }
@@ -279,6 +339,23 @@ constexpr Row kRows[] = {
      column_sum},
     {"softmax", rows, 16, 1e-6, [](const Tensors& x) { return ops::softmax(x[0]); }, softmax},
     {"layer-norm", rows_with_two, 9, 1e-5, layer_norm, layer_norm_of},
+    {"sort", flat<1>, 1, 1e-7, [](const Tensors& x) { return ops::sort(x[0]); }, of_all<sort_all>},
+    {"topk", first_of, 1, 1e-7,
+     [](const Tensors& x) { return ops::topk(x[0], std::min(x[0].size(), kFirst)).values; },
+     of_all<sort_down>},
+    {"cumsum", flat<1>, 1, 1e-4, [](const Tensors& x) { return ops::cumsum(x[0], 0); },
+     of_all<sum_all>},
+    {"take", with_positions<1>, 1, 1e-7, [](const Tensors& x) { return ops::take(x[0], x[1], 0); },
+     [](const Workload& w, size_t i) { return value(w, 0, position(w, i)); }},
+    {"scatter-add", with_positions<2>, 1, 1e-5,
+     [](const Tensors& x) { return ops::scatter_add(x[0], x[1], x[2], 0); }, of_all<add_all>},
+    {"flip", flat<1>, 1, 1e-7,
+     [](const Tensors& x) {
+       return ops::contiguous(x[0].slice(0, {{}, {}, -1}));
+     },
+     reversed},
+    {"transpose", turned, 1, 1e-7,
+     [](const Tensors& x) { return ops::contiguous(x[0].transpose()); }, transposed},
     {"matmul", squares, 2, 1e-4, matrix_product, product, true},
     {"matmul-f64", squares, 2, 1e-12, matrix_product, product, true, DType::F64},
     {"vector-matrix", with_vector<true>, 2, 1e-5,
@@ -307,6 +384,13 @@ Array numbers(DType dtype, const Shape& shape, std::minstd_rand& random) {
     for (double& v : array.mutable_as<double>()) v = uniform(random);
   else
     for (float& v : array.mutable_as<float>()) v = uniform(random);
+  return array;
+}
+
+Array positions(const Shape& shape, std::minstd_rand& random) {
+  Array array(DType::I64, shape);
+  std::uniform_int_distribution<int64_t> uniform(0, count_of(shape) - 1);
+  for (int64_t& v : array.mutable_as<int64_t>()) v = uniform(random);
   return array;
 }
 
@@ -352,7 +436,9 @@ Workload make_workload(std::string_view name, int64_t n) {
                 .expected = row.expected};
   std::minstd_rand random(1);
   for (const Shape& shape : plan.inputs) {
-    work.inputs.push_back(numbers(row.dtype, shape, random));
+    const bool holds_positions = static_cast<int>(work.inputs.size()) == plan.positions;
+    work.inputs.push_back(holds_positions ? positions(shape, random)
+                                          : numbers(row.dtype, shape, random));
     work.bytes += static_cast<double>(work.inputs.back().bytes());
   }
   work.bytes += product_of(work.result) * static_cast<double>(size_of(row.dtype));

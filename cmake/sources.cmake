@@ -120,6 +120,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/host_ops.cpp
     src/libraries/images.cpp
     src/libraries/library.cpp
+    src/libraries/loops/copy.cpp
     src/libraries/loops/index.cpp
     src/libraries/loops/order.cpp
     src/libraries/loops/scan.cpp
@@ -199,9 +200,9 @@ set(HOLOGRAM_SOURCES
     src/graph/index_works.cpp
     src/graph/kept.cpp
     src/graph/layout.cpp
+    src/graph/library_kernels.cpp
     src/graph/node.cpp
     src/graph/product_work.cpp
-    src/graph/row_products.cpp
     src/graph/scan.cpp
     src/graph/plan.cpp
     src/graph/schedule.cpp

@@ -155,6 +155,30 @@ TEST(OrderLoops, PlacesWithTheSameBits) {
       }
 }
 
+TEST(OrderLoops, TransposedCopiesWithTheSameBits) {
+  for (const DType type : kTypes) {
+    // Those are not the same when they have been read and written.
+    if (type == DType::Bool || type == DType::F16 || type == DType::BF16) continue;
+    for (const Shape& shape : {Shape{5, 4, 4}, Shape{3, 16, 32}, Shape{2, 67, 41}, Shape{6, 3, 20},
+                               Shape{33, 2, 50}, Shape{1, 400, 1000}}) {
+      SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
+      const Array x = numbers(type, shape, 6);
+      expect_same_everywhere([&](const Executor& executor) {
+        const Tensor t = Tensor::from(x, executor);
+        std::vector<Tensor> all;
+        for (const std::vector<int>& order : std::initializer_list<std::vector<int>>{
+                 {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}})
+          all.push_back(ops::contiguous(t.permute(order)));
+        all.push_back(ops::contiguous(t.slice(1, {1, {}, 2}).permute({2, 1, 0})));
+        all.push_back(ops::contiguous(t.slice(2, {1, -1}).transpose(1, 2)));
+        all.push_back(ops::contiguous(t.slice(1, {{}, {}, -1}).transpose(1, 2)));
+        all.push_back(ops::copy(t.select(0, 0).transpose()));
+        return all;
+      });
+    }
+  }
+}
+
 TEST(OrderLoops, PlacesOutside) {
   for (const Way& way : ways()) {
     SCOPED_TRACE(way.name);

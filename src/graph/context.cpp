@@ -312,14 +312,9 @@ void Context::prepare(PlannedStep& step, const Kernel& kernel) {
     }
     step.executable = state_.executable(program, step.scalars);
     step.program = program;
-    const auto products = row_products_of(kernel, how);
-    if (products) step.by_library = library_of(products->desc);
-    if (step.by_library != nullptr) {
-      const auto part = [&](const RowProducts::Operand& operand) {
-        const auto from = static_cast<uint64_t>(operand.offset);
-        return PlannedStep::Part{operand.load, from * size_of(products->desc.dtype)};
-      };
-      step.parts = {part(products->a), part(products->x)};
+    if (const auto known = library_kernel_of(kernel, how)) {
+      step.by_library = library_of(*known);
+      step.parts = known->operands;
     }
   }
   step.ready = true;

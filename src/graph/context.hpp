@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "graph/library_kernels.hpp"
 #include "graph/node.hpp"
 #include "graph/plan.hpp"
-#include "graph/row_products.hpp"
 #include "graph/structure.hpp"
 #include "graph/tape.hpp"
 #include "graph/tuner.hpp"
@@ -87,6 +87,9 @@ class Context {
     auto planned = library->plan(desc);
     auto* const plan = std::get_if<std::shared_ptr<hal::LibraryPlan>>(&planned);
     return plan == nullptr ? nullptr : std::move(*plan);
+  }
+  std::shared_ptr<const hal::LibraryPlan> library_of(const LibraryKernel& kernel) {
+    return std::visit([this](const auto& desc) { return library_of(desc); }, kernel.desc);
   }
   // Does it by the library, if that takes it.
   template <class Desc>

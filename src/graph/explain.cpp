@@ -103,8 +103,8 @@ std::string Context::explain(const std::vector<Node*>& roots) {
     text += fmt::format("   reads {} in {} buffer{}, writes {} in {}, {:.3g} operations\n",
                         in_bytes(read), kernel.loads.size(), kernel.loads.size() == 1 ? "" : "s",
                         in_bytes(written), kernel.outputs.size(), operations(kernel, how, program));
-    const auto products = row_products_of(kernel, how);
-    if (const auto library = products ? library_of(products->desc) : nullptr)
+    const auto known = library_kernel_of(kernel, how);
+    if (const auto library = known ? library_of(*known) : nullptr)
       text += fmt::format("   by {}\n", library->name());
     else if (const std::string note = state_.note(program); !note.empty())
       text += "   " + note + "\n";

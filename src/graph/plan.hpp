@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph/library_kernels.hpp"
 #include "graph/schedule.hpp"
 #include "hologram/program.hpp"
 #include "runtime/profiler.hpp"
@@ -37,11 +38,7 @@ struct PlannedStep {
   std::shared_ptr<hal::Executable> executable;
   // Null unless a library has the kernel: its operands are a part of what is read, from bytes on.
   std::shared_ptr<const hal::LibraryPlan> by_library;
-  struct Part {
-    uint32_t load;
-    uint64_t bytes;
-  };
-  std::array<Part, 2> parts{};
+  std::array<LibraryKernel::Operand, 2> parts{};
   Grid grid = {1, 1, 1};
   std::vector<uint64_t> scalars;
   runtime::Work work;

@@ -253,6 +253,14 @@ struct IndexDesc {
   friend bool operator==(const IndexDesc&, const IndexDesc&) = default;
 };
 
+// A dense copy of elements that lie otherwise: element [i, j, …] of d, whose axes have these
+// lengths, is that of x at i, j, … times its strides, none of which is below 0.
+struct CopyDesc {
+  uint32_t element = 0;  // bytes
+  Shape lengths, strides;
+  friend bool operator==(const CopyDesc&, const CopyDesc&) = default;
+};
+
 // An operation that a library has agreed to do; shared between streams.
 class LibraryPlan {
  public:
@@ -296,6 +304,10 @@ class LibraryOps {
   // Operands are x or the values, the positions, `wrong` and d.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const IndexDesc&) {
     return Refusal{"the library has no elements by position"};
+  }
+  // Operands are x, x once more, and d.
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const CopyDesc&) {
+    return Refusal{"the library copies nothing"};
   }
   // Whether it is worth asking for a product with an epilogue.
   virtual bool has_epilogues() { return false; }

@@ -182,4 +182,9 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::IndexD
   return loops::plan(desc);
 }
 
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::CopyDesc& desc) {
+  if (auto refusal = loops::refuses(desc)) return *refusal;
+  return loops::plan(desc);
+}
+
 }  // namespace hologram::libraries

@@ -47,6 +47,7 @@ class HostOps : public hal::LibraryOps {
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::SearchDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ScanDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::IndexDesc& desc) override;
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::CopyDesc& desc) override;
 
  private:
   std::span<const HostLibrary* const> libraries() const;

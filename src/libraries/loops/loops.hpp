@@ -1,6 +1,7 @@
-// Order, running sums and places of elements by loops of our own on the processor: bit for bit what
-// the programs make that all devices have for them (graph/sort.cpp, select.cpp, scan.cpp,
-// index_works.cpp), without the many small launches that those are.
+// Order, running sums, places of elements and transposed copies by loops of our own on the processor:
+// bit for bit what the programs make that all devices have for them (graph/sort.cpp, select.cpp,
+// scan.cpp, index_works.cpp; any kernel that only copies), which are many small launches, or read
+// memory across its lines.
 #pragma once
 
 #include "libraries/host_plan.hpp"
@@ -10,11 +11,13 @@ namespace hologram::libraries::loops {
 // Why the loops do not take it.
 std::optional<hal::Refusal> refuses(const hal::OrderDesc& desc);
 std::optional<hal::Refusal> refuses(const hal::ScanDesc& desc);
+std::optional<hal::Refusal> refuses(const hal::CopyDesc& desc);
 
 // What is not refused, on so many threads.
 std::shared_ptr<HostPlan> plan(const hal::OrderDesc& desc, int threads);
 std::shared_ptr<HostPlan> plan(const hal::SearchDesc& desc);
 std::shared_ptr<HostPlan> plan(const hal::ScanDesc& desc);
 std::shared_ptr<HostPlan> plan(const hal::IndexDesc& desc);
+std::shared_ptr<HostPlan> plan(const hal::CopyDesc& desc);
 
 }  // namespace hologram::libraries::loops

@@ -42,13 +42,16 @@ BILATERAL_IS = (
     "A picture of 1500 x 1000 pixels with three channels of f32, a window of radius 8, `examples/atlas/bilateral.atlas`;\n"
     "OpenCV's filter has the same window, another distance of colours, and its exponential from a table.")
 BUSY_IS = "The same while another process takes one processor for half of the time, in pieces of 10 ms."
-WORKS = """\
+WORKS = {
+    "arrays": """\
 `fma` is `a * b + c`; `sigmoid` is `sigmoid(a * b + c) * d - e`; `twelve` is a chain of twelve operations on
 five arrays; `gelu` is the exact form, with erf; `row-sums`, `column-sums`, `softmax` and `layer-norm` have
 rows of 1,000 (of 100 at 1,000 elements). `fma` is `torch.addcmul` in PyTorch, `gelu` and `layer-norm` are its
-own functions; `layer-norm` is written with means, differences and rsqrt in hologram. `topk` is the ten
-largest; `take` and `scatter-add` have as many i64 positions as elements, at random; `flip` and `transpose` (of
-rows of 1,000) are copies."""
+own functions; `layer-norm` is written with means, differences and rsqrt in hologram.""",
+    "order": """\
+`topk` is the ten largest, `take` and `scatter-add` have as many i64 positions as elements, at random; `flip` and
+`transpose` (of rows of 1,000, or of 100) are copies.""",
+}
 
 
 def times(ratio):
@@ -206,7 +209,7 @@ def pictures(results):
 def page(results, groups, bars, missed):
     text = introduction(results) + shortcomings(bars, missed)
     for group, rows in groups.items():
-        text += ["", f"## {TITLES[group]}", "", *([WORKS, ""] if group == "arrays" else []),
+        text += ["", f"## {TITLES[group]}", "", *([WORKS[group], ""] if group in WORKS else []),
                  f"![](images/cpu-{group}.svg)", "", table_of(group, rows)]
     if "busy" in results:
         text += ["", "## Beside a busy process", "", BUSY_IS, "", table_of("sgemm", rows_of(results["busy"]))]

@@ -1,7 +1,7 @@
-// Order, running sums, places of elements and transposed copies by loops of our own on the processor:
-// bit for bit what the programs make that all devices have for them (graph/sort.cpp, select.cpp,
-// scan.cpp, index_works.cpp; any kernel that only copies), which are many small launches, or read
-// memory across its lines.
+// Order, running sums, places of elements and transposed copies by loops of our own on the
+// processor: bit for bit what the programs make that all devices have for them (graph/sort.cpp,
+// select.cpp, scan.cpp, index_works.cpp; any kernel that only copies), which are many small
+// launches, or read memory across its lines.
 #pragma once
 
 #include "libraries/host_plan.hpp"

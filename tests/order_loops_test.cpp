@@ -179,6 +179,30 @@ TEST(OrderLoops, TransposedCopiesWithTheSameBits) {
   }
 }
 
+TEST(OrderLoops, ExplainTellsWhoDoesIt) {
+  for (const Way& way : ways()) {
+    SCOPED_TRACE(way.name);
+    const Tensor x = Tensor::from(numbers(DType::F32, {20, 300}, 7), way.executor);
+    const Tensor at = ops::zeros({20, 300}, DType::I64, way.executor).eval();
+    const auto expect_said = [&](const Tensor& t, const char* loops) {
+      const std::string said = explain({t}), by = way.loops ? loops : "by programs: ";
+      EXPECT_NE(said.find("   " + by), std::string::npos) << said;
+    };
+    expect_said(ops::sort(x), "by hologram sort");
+    expect_said(ops::argsort(x), "by hologram argsort");
+    expect_said(ops::topk(x, 3).positions, "by hologram topk");
+    expect_said(ops::searchsorted(ops::copy(x.select(0, 0)), x), "by hologram searchsorted");
+    expect_said(ops::cumsum(x, 1), "by hologram f32 running sums");
+    expect_said(ops::gather(x, at, 1), "by hologram gather");
+    expect_said(ops::scatter_add(x, at, x, 1), "by hologram scatter_add");
+    // Columns are the program's everywhere.
+    EXPECT_NE(explain({ops::cumsum(x, 0)}).find("by programs: "), std::string::npos);
+  }
+  const Tensor x = Tensor::from(numbers(DType::F32, {20, 300}, 8), ways().back().executor);
+  EXPECT_NE(explain({ops::matmul(x, x.transpose())}).find("by hologram f32 product"),
+            std::string::npos);
+}
+
 TEST(OrderLoops, PlacesOutside) {
   for (const Way& way : ways()) {
     SCOPED_TRACE(way.name);

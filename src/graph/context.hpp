@@ -78,18 +78,29 @@ class Context {
   // Of work that can be done in several ways; null unless the configuration speaks of tuning.
   Tuner* tuner() { return tuner_.get(); }
   bool is_taken_down() const { return tape_ != nullptr; }
-  // Of what a program does with the same bits: null unless the device's library does it, too, and
-  // no access is to be checked, and nothing has a limit of time.
+  // Where each access is checked, or work has a limit of time.
+  bool has_programs_alone() const { return config().check || config().timeout_ms > 0; }
+  // Of what a program does with the same bits: null unless the device's library does it, too.
   template <class Desc>
   std::shared_ptr<const hal::LibraryPlan> library_of(const Desc& desc) {
     hal::LibraryOps* const library = state_.device->library();
-    if (library == nullptr || config().check || config().timeout_ms > 0) return nullptr;
+    if (library == nullptr || has_programs_alone()) return nullptr;
     auto planned = library->plan(desc);
     auto* const plan = std::get_if<std::shared_ptr<hal::LibraryPlan>>(&planned);
     return plan == nullptr ? nullptr : std::move(*plan);
   }
   std::shared_ptr<const hal::LibraryPlan> library_of(const LibraryKernel& kernel) {
     return std::visit([this](const auto& desc) { return library_of(desc); }, kernel.desc);
+  }
+  // What a work says of such a plan.
+  static std::string doer(const hal::Expected<std::shared_ptr<hal::LibraryPlan>>& planned);
+  template <class Desc>
+  std::string done_by(const Desc& desc) {
+    hal::LibraryOps* const library = state_.device->library();
+    if (library == nullptr) return doer(hal::Refusal{"the device has no library"});
+    if (has_programs_alone())
+      return doer(hal::Refusal{"a library knows no checks and no limit of time"});
+    return doer(library->plan(desc));
   }
   // Does it by the library, if that takes it.
   template <class Desc>

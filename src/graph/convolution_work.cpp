@@ -18,26 +18,51 @@ class ConvolutionWork : public Work {
   std::string_view name() const override { return "conv2d"; }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
+    const hal::ConvDesc desc = desc_of(node);
+    if (!by_library(context, desc, node, result)) by_program(context, desc, node, result);
+  }
+
+  std::string done_by(Context& context, const Node& node) const override {
+    hal::LibraryOps* const library = context.executor().device->library();
+    if (library == nullptr) return Context::doer(hal::Refusal{"the device has no library"});
+    return Context::doer(library->plan(asked(*library, desc_of(node), kPooled, kPooled)));
+  }
+
+ private:
+  static constexpr uint32_t kPooled = 256;  // alignment of memory of the pool
+
+  hal::ConvDesc desc_of(const Node& node) const {
     hal::ConvDesc desc = desc_;
     const View x = node.inputs[0].view(), w = node.inputs[1].view();
     std::copy_n(x.strides.begin(), 4, desc.x_strides.begin());
     std::copy_n(w.strides.begin(), 4, desc.w_strides.begin());
-    if (!by_library(context, desc, node, result)) by_program(context, desc, node, result);
+    return desc;
   }
 
- private:
+  static bool orders_weights(hal::LibraryOps& library, const hal::ConvDesc& desc) {
+    return library.wants_dense_images() && !lie_by_output(desc);
+  }
+  // With weights in the order that the library wants them in.
+  static hal::ConvDesc asked(hal::LibraryOps& library, const hal::ConvDesc& desc,
+                             uint32_t alignment_x, uint32_t alignment_w) {
+    hal::ConvDesc asked = desc;
+    const bool orders = orders_weights(library, desc);
+    if (orders) asked.w_strides = strides_by_output(desc);
+    asked.alignment_x = alignment_x;
+    asked.alignment_w = orders ? kPooled : alignment_w;
+    return asked;
+  }
+
   static bool by_library(Context& context, const hal::ConvDesc& desc, const Node& node,
                          const Storage& result) {
     hal::LibraryOps* library = context.executor().device->library();
     if (library == nullptr) return false;
     const Input& weights = node.inputs[1];
-    const bool orders = library->wants_dense_images() && !lie_by_output(desc);
+    const bool orders = orders_weights(*library, desc);
     const hal::Binding x = node.inputs[0].where();
-    hal::ConvDesc asked = desc;
-    if (orders) asked.w_strides = strides_by_output(desc);
-    asked.alignment_x = hal::alignment_of(x);
-    asked.alignment_w = orders ? 256 : hal::alignment_of(weights.where());
-    auto planned = library->plan(asked);
+    const hal::ConvDesc asked_for =
+        asked(*library, desc, hal::alignment_of(x), hal::alignment_of(weights.where()));
+    auto planned = library->plan(asked_for);
     if (const auto* refusal = std::get_if<hal::Refusal>(&planned)) {
       if (refusal->missed) context.fall_back("conv2d", refusal->reason);
       else context.say(LogLevel::Debug, fmt::format("conv2d by a program: {}", refusal->reason));
@@ -52,8 +77,9 @@ class ConvolutionWork : public Work {
         orders || packing != nullptr
             ? kept(context, std::move(packing), weights, fresh,
                    [&](const std::shared_ptr<const hal::LibraryPlan>& packing) {
-                     return packing == nullptr ? ordered(context, asked, desc.w_strides, weights)
-                                               : packed(context, packing, weights);
+                     return packing == nullptr
+                                ? ordered(context, asked_for, desc.w_strides, weights)
+                                : packed(context, packing, weights);
                    })
             : weights.where();
     const hal::Binding operands[] = {x, w, result.where};

@@ -62,6 +62,12 @@ double operations(const Kernel& kernel, const Layout& how, const Program& progra
   return flops * static_cast<double>(kernel.outer_count());
 }
 
+std::string Context::doer(const hal::Expected<std::shared_ptr<hal::LibraryPlan>>& planned) {
+  if (const auto* refusal = std::get_if<hal::Refusal>(&planned))
+    return "by programs: " + refusal->reason;
+  return "by " + std::get<std::shared_ptr<hal::LibraryPlan>>(planned)->name();
+}
+
 std::string Context::explain(const std::vector<Node*>& roots) {
   const std::lock_guard lock(mutex());
   std::vector<Node*> lazy;
@@ -91,6 +97,7 @@ std::string Context::explain(const std::vector<Node*>& roots) {
       text += fmt::format("{}. {}\n", number, describe(*step.opaque));
       for (const Input& input : step.opaque->inputs)
         text += fmt::format("   reads {}\n", describe(*input.node));
+      text += fmt::format("   {}\n", step.opaque->work->done_by(*this, *step.opaque));
       continue;
     }
     const Kernel& kernel = step.kernel;

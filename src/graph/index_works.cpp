@@ -105,16 +105,20 @@ class IndexWork : public Work {
   IndexWork(std::string_view operation, bool scatter, bool add)
       : operation_(operation), scatter_(scatter), add_(add) {}
   std::string_view name() const override { return operation_; }
+  std::string done_by(Context& context, const Node& node) const override {
+    return context.done_by(desc_of(node));
+  }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Input &x = node.inputs[0], &positions = node.inputs[1];
     const View of_x = x.view(), of_positions = positions.view();
-    const int64_t count = of_positions.shape[1];
     const Storage wrong = context.allocate(sizeof(uint32_t));
     context.fill(wrong, 0);
     if (scatter_) context.copy(result, x.node->result);
     const hal::Binding first = scatter_ ? node.inputs[2].node->result.where : x.node->result.where;
-    if (count > 0 && !by_library(context, node, first, wrong.where, result.where))
+    if (of_positions.shape[1] > 0 &&
+        !context.by_library(desc_of(node),
+                            {first, positions.node->result.where, wrong.where, result.where}))
       by_program(context, node, first, wrong.where, result.where);
     context.check(wrong, [operation = operation_, length = of_x.shape[1]] {
       return core::error(Text::PositionRange, operation, length);
@@ -122,21 +126,18 @@ class IndexWork : public Work {
   }
 
  private:
-  bool by_library(Context& context, const Node& node, const hal::Binding& first,
-                  const hal::Binding& wrong, const hal::Binding& result) const {
+  hal::IndexDesc desc_of(const Node& node) const {
     using What = hal::IndexDesc::What;
-    const Input& positions = node.inputs[1];
-    const View where = positions.view();
-    const hal::IndexDesc desc = {.what = !scatter_ ? What::Gather
-                                         : add_    ? What::Add
-                                                   : What::Put,
-                                 .dtype = node.dtype,
-                                 .position = positions.node->dtype,
-                                 .lengths = {node.shape[0], where.shape[1], node.shape[2]},
-                                 .length = node.inputs[0].view().shape[1],
-                                 .strides = {where.strides[0], where.strides[1], where.strides[2]},
-                                 .start = where.offset};
-    return context.by_library(desc, {first, positions.node->result.where, wrong, result});
+    const View where = node.inputs[1].view();
+    return {.what = !scatter_ ? What::Gather
+                    : add_    ? What::Add
+                              : What::Put,
+            .dtype = node.dtype,
+            .position = node.inputs[1].node->dtype,
+            .lengths = {node.shape[0], where.shape[1], node.shape[2]},
+            .length = node.inputs[0].view().shape[1],
+            .strides = {where.strides[0], where.strides[1], where.strides[2]},
+            .start = where.offset};
   }
 
   void by_program(Context& context, const Node& node, const hal::Binding& first,

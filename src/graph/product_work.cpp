@@ -41,6 +41,10 @@ class ProductWork : public Work {
     if (!by_library(context, node, result)) by_program(context, node, result);
   }
 
+  std::string done_by(Context& context, const Node& node) const override {
+    return Context::doer(plan(context, desc_of(node, expected_alignments(node))));
+  }
+
   bool may_end(const Ending& ending) const override {
     const DType dtype = ending.product->dtype;
     // Sums are rounded before something is added, by a library they would not be.
@@ -79,8 +83,7 @@ class ProductWork : public Work {
 
   std::optional<Refusal> refuses(Context& context, const Ending& ending) const override {
     const Node& node = *ending.product;
-    const auto desc =
-        desc_of(node, {alignment_of(node.inputs[0]), alignment_of(node.inputs[1]), kPooled});
+    const auto desc = desc_of(node, expected_alignments(node));
     auto planned = plan(context, desc);
     if (auto* refusal = std::get_if<Refusal>(&planned)) return std::move(*refusal);
     auto ended = with(context, *std::get<std::shared_ptr<hal::LibraryPlan>>(planned), ending, {});
@@ -107,6 +110,10 @@ class ProductWork : public Work {
     const uint64_t least =
         static_cast<uint64_t>(input.offset()) * size_of(input.node->dtype) | kPooled;
     return static_cast<uint32_t>(least & (~least + 1));
+  }
+
+  static Alignments expected_alignments(const Node& node) {
+    return {alignment_of(node.inputs[0]), alignment_of(node.inputs[1]), kPooled};
   }
 
   // Nothing if libraries cannot read the matrices.

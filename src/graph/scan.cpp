@@ -64,15 +64,23 @@ class ScanWork : public Work {
   explicit ScanWork(Combine combine) : combine_(combine) {}
   std::string_view name() const override { return combine_ == Combine::Mul ? "cumprod" : "cumsum"; }
   void run(Context& context, const Node& node, const Storage& result) const override {
-    const std::array<int64_t, 3> lengths = {node.shape[0], node.shape[1], node.shape[2]};
     const Storage& x = node.inputs[0].node->result;
-    const hal::ScanDesc desc = {
-        .dtype = node.dtype, .products = combine_ == Combine::Mul, .lengths = lengths};
+    const hal::ScanDesc desc = desc_of(node);
     if (context.by_library(desc, {x.where, result.where})) return;
-    scan(context, combine_, node.dtype, lengths, x, result);
+    scan(context, combine_, node.dtype, desc.lengths, x, result);
+  }
+
+  std::string done_by(Context& context, const Node& node) const override {
+    return context.done_by(desc_of(node));
   }
 
  private:
+  hal::ScanDesc desc_of(const Node& node) const {
+    return {.dtype = node.dtype,
+            .products = combine_ == Combine::Mul,
+            .lengths = {node.shape[0], node.shape[1], node.shape[2]}};
+  }
+
   Combine combine_;
 };
 

@@ -148,17 +148,14 @@ class SortWork : public Work {
  public:
   SortWork(bool descending, Form result) : descending_(descending), form_(result) {}
   std::string_view name() const override { return form_ == Form::Elements ? "sort" : "argsort"; }
+  std::string done_by(Context& context, const Node& node) const override {
+    return context.done_by(desc_of(node));
+  }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Node& x = *node.inputs[0].node;
     const int64_t rows = node.shape[0], length = node.shape[1], count = rows * length;
-    using What = hal::OrderDesc::What;
-    const hal::OrderDesc desc = {.dtype = x.dtype,
-                                 .what = form_ == Form::Elements ? What::Elements : What::Positions,
-                                 .descending = descending_,
-                                 .rows = rows,
-                                 .length = length};
-    if (context.by_library(desc, {x.result.where, result.where})) return;
+    if (context.by_library(desc_of(node), {x.result.where, result.where})) return;
     SortKey key{x.dtype, Box::index_type(count), descending_, 0, Form::Elements, form_};
     if (length <= kShortRow)
       return launch_lanes(context,
@@ -180,6 +177,15 @@ class SortWork : public Work {
   }
 
  private:
+  hal::OrderDesc desc_of(const Node& node) const {
+    using What = hal::OrderDesc::What;
+    return {.dtype = node.inputs[0].node->dtype,
+            .what = form_ == Form::Elements ? What::Elements : What::Positions,
+            .descending = descending_,
+            .rows = node.shape[0],
+            .length = node.shape[1]};
+  }
+
   static Storage room(Context& context, int64_t count, DType type) {
     return context.allocate(static_cast<uint64_t>(count) * size_of(type));
   }
@@ -298,12 +304,14 @@ class SearchWork : public Work {
  public:
   explicit SearchWork(bool behind) : behind_(behind) {}
   std::string_view name() const override { return "searchsorted"; }
+  std::string done_by(Context& context, const Node& node) const override {
+    return context.done_by(desc_of(node));
+  }
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Node &sorted = *node.inputs[0].node, &values = *node.inputs[1].node;
     const int64_t n = element_count(node.shape), length = element_count(sorted.shape);
-    const hal::SearchDesc desc = {
-        .dtype = sorted.dtype, .behind = behind_, .count = n, .length = length};
-    if (context.by_library(desc, {sorted.result.where, values.result.where, result.where})) return;
+    if (context.by_library(desc_of(node), {sorted.result.where, values.result.where, result.where}))
+      return;
     SearchKey key{sorted.dtype, Box::index_type(std::max(n, length)), behind_};
     const auto halves = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(length)));
     const uint64_t scalars[] = {index_bits(key.index, n), index_bits(key.index, length),
@@ -315,6 +323,14 @@ class SearchWork : public Work {
   }
 
  private:
+  hal::SearchDesc desc_of(const Node& node) const {
+    const Node& sorted = *node.inputs[0].node;
+    return {.dtype = sorted.dtype,
+            .behind = behind_,
+            .count = element_count(node.shape),
+            .length = element_count(sorted.shape)};
+  }
+
   const bool behind_;
 };
 

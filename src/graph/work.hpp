@@ -19,6 +19,9 @@ class Work {
   virtual std::string_view name() const = 0;
   // Computes the node: its inputs are ready and `result` has its size. The context is locked.
   virtual void run(Context& context, const Node& node, const Storage& result) const = 0;
+  // Who will compute it, as far as that is known before its inputs are ready: "by oneDNN sgemm", or
+  // "by programs: " and why.
+  virtual std::string done_by(Context& context, const Node& node) const = 0;
   // Whether a library may be asked to compute the node's ending with it.
   virtual bool may_end(const Ending&) const { return false; }
   // The same for what the ending leaves; or nothing, and why.

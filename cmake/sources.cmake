@@ -132,6 +132,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/onednn/primitives.cpp
     src/libraries/openblas/openblas.cpp
     src/libraries/packed/column_kernels.cpp
+    src/libraries/packed/columns.cpp
     src/libraries/packed/depthwise.cpp
     src/libraries/packed/depthwise_kernels.cpp
     src/libraries/packed/kernels.cpp

@@ -85,6 +85,31 @@ std::optional<LibraryKernel> row_products_of(const Kernel& kernel, const Layout&
   return LibraryKernel{desc, {operand_of(*a, view(a).offset), operand_of(*x, view(x).offset)}};
 }
 
+// A lane a column, in pieces or not.
+std::optional<LibraryKernel> columns_of(const Kernel& kernel, const Layout& l) {
+  const bool pieces = l.chunk != 0;
+  const size_t axes = pieces ? 2 : 1;
+  if (l.walk != Walk::LaneRows || !l.trusted || l.full || l.row.size() != 1 ||
+      l.outer.size() != axes || (pieces && l.pieces_axis != 0))
+    return {};
+  const Term* const term = summed(kernel);
+  if (term == nullptr) return {};
+  const std::vector<const Term*> loads = loaded(kernel, *term);
+  if (loads.size() != 1) return {};
+  const Term& load = *loads.front();
+  const Lanes &x = l.views[load.view], &d = l.views[kernel.outputs.front().view];
+  if (d.offset != 0 || !is_dense(l.outer, d.outer) || x.outer.back() != 1 || x.row[0] <= 0 ||
+      (pieces && x.outer[0] != 0))
+    return {};
+  const hal::ColumnsDesc desc = {.dtype = term->dtype,
+                                 .rows = l.row[0],
+                                 .columns = l.outer.back(),
+                                 .step = x.row[0],
+                                 .piece = pieces ? l.chunk : l.row[0]};
+  const LibraryKernel::Operand operand = operand_of(load, x.offset);
+  return LibraryKernel{desc, {operand, operand}};
+}
+
 // Of elements that are the same when they have been read and written.
 std::optional<LibraryKernel> copy_of(const Kernel& kernel, const Layout& l) {
   if (kernel.outputs.size() != 1 || l.walk != Walk::Elements || !l.trusted || l.outer.size() < 2)
@@ -119,6 +144,7 @@ std::optional<LibraryKernel> copy_of(const Kernel& kernel, const Layout& l) {
 
 std::optional<LibraryKernel> library_kernel_of(const Kernel& kernel, const Layout& layout) {
   if (auto rows = row_products_of(kernel, layout)) return rows;
+  if (auto columns = columns_of(kernel, layout)) return columns;
   return copy_of(kernel, layout);
 }
 

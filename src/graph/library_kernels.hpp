@@ -1,5 +1,6 @@
 // Kernels that a library may have, with the same bits: the sums of rows, or of their products with
-// a vector or with rows of another matrix, and no more; and copies of what lies otherwise.
+// a vector or with rows of another matrix, and no more; sums of columns; copies of what lies
+// otherwise.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ struct LibraryKernel {
     uint32_t load = 0;   // of the kernel
     uint64_t bytes = 0;  // of it, before what is read
   };
-  std::variant<hal::RowsDesc, hal::CopyDesc> desc;
+  std::variant<hal::RowsDesc, hal::ColumnsDesc, hal::CopyDesc> desc;
   std::array<Operand, 2> operands;
 };
 

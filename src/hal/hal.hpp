@@ -206,6 +206,18 @@ struct RowsDesc {
   friend bool operator==(const RowsDesc&, const RowsDesc&) = default;
 };
 
+// Sums of the columns of x, each piece of so many rows by itself, in the order of a program whose
+// lanes have a column each: runs of 16 elements, one after the other, and then the runs. Columns
+// lie side by side, d is dense.
+struct ColumnsDesc {
+  static constexpr int64_t kRun = 16;
+  DType dtype = DType::None;
+  int64_t rows = 0, columns = 0;
+  int64_t step = 0;   // from a row to the next
+  int64_t piece = 0;  // rows; the last piece may have fewer
+  friend bool operator==(const ColumnsDesc&, const ColumnsDesc&) = default;
+};
+
 // The order of each of so many dense rows: equal elements stay in order, -0 equals 0, NaN comes
 // last; descending, all is the other way round. d is the sorted row, or the i64 positions that sort
 // it, or those of the first `k` of them.
@@ -289,6 +301,10 @@ class LibraryOps {
   // Operands are a, x and d.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const RowsDesc&) {
     return Refusal{"the library has no sums of rows"};
+  }
+  // Operands are x, x once more, and d.
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const ColumnsDesc&) {
+    return Refusal{"the library has no sums of columns"};
   }
   // Operands are x and d.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const OrderDesc&) {

@@ -11,6 +11,7 @@
 #include "libraries/loops/loops.hpp"
 #include "libraries/onednn/onednn.hpp"
 #include "libraries/openblas/openblas.hpp"
+#include "libraries/packed/columns.hpp"
 #include "libraries/packed/depthwise.hpp"
 #include "libraries/packed/packed.hpp"
 #include "libraries/packed/rows.hpp"
@@ -160,6 +161,11 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDe
 }
 
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::RowsDesc& desc) {
+  if (auto refusal = packed::refuses(desc)) return *refusal;
+  return packed::plan(desc);
+}
+
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ColumnsDesc& desc) {
   if (auto refusal = packed::refuses(desc)) return *refusal;
   return packed::plan(desc);
 }

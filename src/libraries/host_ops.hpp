@@ -43,6 +43,7 @@ class HostOps : public hal::LibraryOps {
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::RowsDesc& desc) override;
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ColumnsDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::OrderDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::SearchDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ScanDesc& desc) override;

@@ -75,6 +75,52 @@ void run(const T* a, int64_t a_term, const T* b, int64_t ldb, int64_t terms, int
   }
 }
 
+// Sixteen rows side by side are read along, each element once.
+template <class T>
+void columns_of(const T* x, int64_t step, int64_t rows, int64_t columns, T* d) {
+  constexpr Tag<T> tag;
+  constexpr int64_t kRun = hal::ColumnsDesc::kRun;
+  const int64_t whole = columns - columns % kLanes<T>;
+  // Places from every fourth row on, by one, two and three rows: there are not as many registers as
+  // rows, and compilers take one for each.
+  int64_t three = 3 * step;
+  asm("" : "+r"(three));
+  for (int64_t first = 0; first < rows; first += kRun) {
+    const T* const from = x + first * step;
+    const int64_t run = std::min(kRun, rows - first);
+    const auto before = [&](int64_t j)
+                            HWY_ATTR { return first == 0 ? hn::Zero(tag) : hn::LoadU(tag, d + j); };
+    for (int64_t j = 0; j < whole; j += kLanes<T>) {
+      auto sum = hn::Zero(tag);
+      const T* fourth = from + j;
+      if (run == kRun) {
+#pragma GCC unroll 4
+        for (int64_t t = 0; t < kRun; t += 4) {
+          if (t > 0) fourth += 4 * step;
+          sum = hn::Add(sum, hn::LoadU(tag, fourth));
+          sum = hn::Add(sum, hn::LoadU(tag, fourth + step));
+          sum = hn::Add(sum, hn::LoadU(tag, fourth + 2 * step));
+          sum = hn::Add(sum, hn::LoadU(tag, fourth + three));
+        }
+      } else {
+        for (int64_t t = 0; t < run; t++, fourth += step)
+          sum = hn::Add(sum, hn::LoadU(tag, fourth));
+      }
+      hn::StoreU(hn::Add(before(j), sum), tag, d + j);
+    }
+    for (int64_t j = whole; j < columns; j++) {
+      T sum = 0;
+      for (int64_t t = 0; t < run; t++) sum += from[t * step + j];
+      d[j] = (first == 0 ? T{0} : d[j]) + sum;
+    }
+  }
+}
+
+template <class T>
+ColumnSums<T>* sums_alone() {
+  return &columns_of<T>;
+}
+
 template <class T>
 const ColumnKernel<T>* kernel() {
   static constexpr ColumnKernel<T> kKernel = {kLeast * kLanes<T>, &run<T>};
@@ -87,11 +133,17 @@ template <class T>
 const ColumnKernel<T>* kernel() {
   return nullptr;
 }
+template <class T>
+ColumnSums<T>* sums_alone() {
+  return nullptr;
+}
 
 #endif
 
 const ColumnKernel<float>* of_f32() { return kernel<float>(); }
 const ColumnKernel<double>* of_f64() { return kernel<double>(); }
+ColumnSums<float>* alone_of_f32() { return sums_alone<float>(); }
+ColumnSums<double>* alone_of_f64() { return sums_alone<double>(); }
 
 }  // namespace hologram::libraries::packed::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -101,6 +153,8 @@ namespace hologram::libraries::packed {
 
 HOLOGRAM_BEST(const ColumnKernel<float>*, column_kernel(float), of_f32)
 HOLOGRAM_BEST(const ColumnKernel<double>*, column_kernel(double), of_f64)
+HOLOGRAM_BEST(ColumnSums<float>*, column_sums(float), alone_of_f32)
+HOLOGRAM_BEST(ColumnSums<double>*, column_sums(double), alone_of_f64)
 
 }  // namespace hologram::libraries::packed
 #endif

@@ -1,7 +1,10 @@
-// A vector times a matrix, on the processor: sums of columns, with the bits of packed.hpp.
+// A vector times a matrix, on the processor: sums of columns, with the bits of packed.hpp; and sums
+// of columns alone, with those of hal::ColumnsDesc.
 #pragma once
 
 #include <cstdint>
+
+#include "libraries/host_plan.hpp"
 
 namespace hologram::libraries::packed {
 
@@ -17,5 +20,15 @@ struct ColumnKernel {
 // Null where the processor has no fused multiply-add.
 const ColumnKernel<float>* column_kernel(float);
 const ColumnKernel<double>* column_kernel(double);
+
+// d[j] of so many columns: the sum of x[p * step + j] over so many rows.
+template <class T>
+using ColumnSums = void(const T* x, int64_t step, int64_t rows, int64_t columns, T* d);
+ColumnSums<float>* column_sums(float);
+ColumnSums<double>* column_sums(double);
+
+// Why sums of columns are not for these kernels.
+std::optional<hal::Refusal> refuses(const hal::ColumnsDesc& desc);
+std::shared_ptr<HostPlan> plan(const hal::ColumnsDesc& desc);  // one that is not refused
 
 }  // namespace hologram::libraries::packed

@@ -20,7 +20,6 @@ class GemmPlan : public HostPlan {
  public:
   GemmPlan(const HostLibrary& library, const hal::GemmDesc& desc);
   const std::string& name() const override { return name_; }
-  uint64_t workspace() const override { return 0; }
   void run(std::span<const hal::Binding> operands, hal::Binding workspace,
            core::Threads& threads) const override;
 

@@ -72,7 +72,6 @@ class Turned : public HostPlan {
     static const std::string name = "hologram transposed copy";
     return name;
   }
-  uint64_t workspace() const override { return 0; }
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {

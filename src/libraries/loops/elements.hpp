@@ -55,11 +55,6 @@ auto of_type(DType type, const Body& body) {
   }
 }
 
-template <class T>
-T* data_at(const hal::Binding& b) {
-  return b.buffer == nullptr ? nullptr : reinterpret_cast<T*>(b.buffer->host() + b.offset);
-}
-
 // Elements worth a thread: some ten microseconds.
 inline constexpr int64_t kWorthAThread = 1 << 14;
 

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 
@@ -137,7 +135,6 @@ class Indexed : public HostPlan {
                                         "hologram scatter_add"};
     return names[static_cast<size_t>(desc_.what)];
   }
-  uint64_t workspace() const override { return 0; }
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {

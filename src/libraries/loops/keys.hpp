@@ -21,7 +21,7 @@ auto key_of(typename E::Stored stored, bool descending) {
     const Key own = std::bit_cast<Key>(x), size = own & ~kSign;
     const Key raw = own & -static_cast<Key>(size != 0);
     key = raw ^ (static_cast<Key>(static_cast<Signed>(raw) >> (8 * sizeof(Key) - 1)) | kSign);
-    constexpr Key kInfinity = sizeof(Key) == 8 ? Key(0x7ff0000000000000) : Key(0x7f800000);
+    constexpr Key kInfinity = std::bit_cast<Key>(std::numeric_limits<V>::infinity());
     key |= -static_cast<Key>(size > kInfinity);
   } else if constexpr (std::is_signed_v<V>) {
     key = static_cast<Key>(x) ^ kSign;

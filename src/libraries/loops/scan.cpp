@@ -100,7 +100,6 @@ class Running : public HostPlan {
       : desc_(desc), name_(fmt::format("hologram {} running sums", name_of(desc.dtype))) {}
 
   const std::string& name() const override { return name_; }
-  uint64_t workspace() const override { return 0; }
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {

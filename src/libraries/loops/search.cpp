@@ -43,7 +43,6 @@ class Searches : public HostPlan {
     static const std::string name = "hologram searchsorted";
     return name;
   }
-  uint64_t workspace() const override { return 0; }
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {

@@ -24,13 +24,12 @@ class SumsOfColumns : public HostPlan {
         fmt::format("hologram {} columns", name_of(sizeof(T) == 4 ? DType::F32 : DType::F64));
     return name;
   }
-  uint64_t workspace() const override { return 0; }
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {
     const hal::ColumnsDesc& g = desc_;
-    const T* const x = at<const T>(operands.front());
-    T* const d = at<T>(operands.back());
+    const T* const x = data_at<const T>(operands.front());
+    T* const d = data_at<T>(operands.back());
     const int64_t pieces = (g.rows + g.piece - 1) / g.piece;
     const int64_t width =
         pieces >= 4 * threads.count() || threads.count() == 1 ? g.columns : kSomeColumns;
@@ -52,11 +51,6 @@ class SumsOfColumns : public HostPlan {
   }
 
  private:
-  template <class U>
-  static U* at(const hal::Binding& b) {
-    return reinterpret_cast<U*>(b.buffer->host() + b.offset);
-  }
-
   ColumnSums<T>* const sums_;
   const hal::ColumnsDesc desc_;
 };

@@ -19,7 +19,6 @@ class Depthwise : public HostPlan {
     static const std::string name = "hologram f32 depthwise convolution";
     return name;
   }
-  uint64_t workspace() const override { return 0; }
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {

@@ -64,7 +64,6 @@ class FewRows : public HostPlan {
       : kernels_(*kernels(T{})), columns_(*column_kernel(T{})), desc_(desc) {}
 
   const std::string& name() const override { return name_of_product<T>(); }
-  uint64_t workspace() const override { return 0; }
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {

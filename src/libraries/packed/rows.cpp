@@ -35,14 +35,13 @@ class SumsOfRows : public HostPlan {
     static const std::string name = "hologram f32 rows";
     return name;
   }
-  uint64_t workspace() const override { return 0; }
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {
     const hal::RowsDesc& g = desc_;
-    const auto* a = at(operands[0]);
-    const auto* x = at(operands[1]);
-    float* const y = at(operands[2]);
+    const auto* a = data_at<float>(operands[0]);
+    const auto* x = data_at<float>(operands[1]);
+    float* const y = data_at<float>(operands[2]);
     const int64_t bytes = g.length * static_cast<int64_t>(sizeof(float));
     const auto rows = static_cast<uint64_t>(g.batch * g.rows);
     const auto count = static_cast<uint64_t>(threads.count());
@@ -73,10 +72,6 @@ class SumsOfRows : public HostPlan {
   }
 
  private:
-  static float* at(const hal::Binding& b) {
-    return reinterpret_cast<float*>(b.buffer->host() + b.offset);
-  }
-
   Rows* run_;
   const hal::RowsDesc desc_;
 };

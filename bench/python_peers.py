@@ -22,6 +22,8 @@ import os
 import sys
 import time
 
+from compare_bars import ORDERS
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--threads", type=int, default=1)
 parser.add_argument("--without", action="append", default=[], help="a library, or torch.compile")
@@ -163,7 +165,7 @@ if torch is not None:
     }
     # What is one call of a library in either way is not compiled.
     CALLS = {name for name in TORCH if name.startswith(("matmul", "matrix", "vector", "conv2d"))}
-    CALLS |= {"sort", "topk", "cumsum", "take", "scatter-add", "flip", "transpose"}
+    CALLS |= set(ORDERS)
 
 
 def of_numexpr(work, inputs):

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "cpu_executor.hpp"
 #include "hologram/hologram.hpp"
 #include "libraries/packed/columns.hpp"
 
@@ -18,16 +19,6 @@ namespace {
 constexpr DType kTypes[] = {DType::Bool, DType::I8,  DType::U8,  DType::I16, DType::U16,
                             DType::I32,  DType::U32, DType::I64, DType::U64, DType::F16,
                             DType::BF16, DType::F32, DType::F64};
-
-Executor cpu(int threads, Jit jit, bool loops) {
-  BackendConfig config;
-  config.backend_type = BackendType::Cpu;
-  config.num_threads = threads;
-  config.jit = jit;
-  // A limit of time is for programs alone.
-  if (!loops) config.timeout_ms = 600000;
-  return Executor::from_config(config);
-}
 
 struct Way {
   const char* name;

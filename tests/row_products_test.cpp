@@ -8,22 +8,13 @@
 #include <random>
 #include <vector>
 
+#include "cpu_executor.hpp"
 #include "hologram/hologram.hpp"
 #include "libraries/accumulation.hpp"
 #include "libraries/packed/rows.hpp"
 
 namespace hologram {
 namespace {
-
-Executor cpu(int threads, Jit jit, bool libraries) {
-  BackendConfig config;
-  config.backend_type = BackendType::Cpu;
-  config.num_threads = threads;
-  config.jit = jit;
-  // A limit of time is for programs alone.
-  if (!libraries) config.timeout_ms = 600000;
-  return Executor::from_config(config);
-}
 
 // Zeros of both signs, and now and then a row of nothing else.
 std::vector<float> numbers(size_t count, uint32_t seed) {

@@ -149,7 +149,6 @@ void Context::compute_lazy(std::span<Node* const> roots, const Node* has_memory)
 Plan* Context::known_plan(uint64_t hash) {
   const auto found = plans_.find(hash);
   if (found == plans_.end()) return nullptr;
-  // Not of std::ranges: the web's standard library, of LLVM 14, has no algorithms there.
   const auto& words = found->second.words;
   const auto asked = structure_.words();
   const bool same = std::equal(words.begin(), words.end(), asked.begin(), asked.end());

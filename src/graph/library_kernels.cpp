@@ -125,7 +125,8 @@ std::optional<LibraryKernel> copy_of(const Kernel& kernel, const Layout& l) {
   // The axes as they lie in the result; the layout has that of the lanes last.
   std::vector<size_t> axes(l.outer.size());
   std::iota(axes.begin(), axes.end(), size_t{0});
-  std::ranges::stable_sort(axes, [&](size_t a, size_t b) { return d.outer[a] > d.outer[b]; });
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](size_t a, size_t b) { return d.outer[a] > d.outer[b]; });
   Shape lengths, strides;
   Strides results;
   for (const size_t axis : axes) {

@@ -81,7 +81,8 @@ class SumsOfRows : public HostPlan {
 const RowKernels* row_kernels() {
   static const RowKernels* const chosen = [] {
     const auto all = all_row_kernels();
-    const auto found = std::ranges::find_if(all, [](const RowKernels& k) { return k.chosen(); });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [](const RowKernels& k) { return k.chosen(); });
     return found == all.end() ? nullptr : &*found;
   }();
   return chosen;

@@ -305,6 +305,7 @@ if(HOLOGRAM_JIT)
        src/jit/one_by_one.cpp
        src/jit/jit.cpp
        src/jit/launch.cpp
+       src/jit/parting.cpp
        src/jit/past_caches.cpp
        src/jit/tails.cpp
        src/jit/tuples.cpp

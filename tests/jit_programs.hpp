@@ -355,8 +355,32 @@ inline constexpr Text kTexts[] = {
      "  z[i] = a + b * 3 + c * 5 + atomic_exchange(y[i], i) }"},
 };
 
-// What lanes do one after the other.
+// What lanes do one after the other, as they go ways of their own and access memory there.
 inline constexpr Text kOneByOne[] = {
+    {"rounds that wrap around",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = 0.0\n"
+     "  for j in u32(i) - 2..u32(i) + 3 { s += x[i32(j)] + 1.0 }\n  y[i] = s }"},
+    {"atomic operations of loops",
+     "program p(in x: i32[n], atomic y: i32[h], atomic z: u32[h], atomic w: i32[h])\n"
+     "    lanes(n) { i = global_id.x\n  for j in 0..i % 7 { atomic_add(y[(x[i] + j) & 3], j); "
+     "atomic_max(z[j], u32(i))\n"
+     "    if j > 4 { break } }\n  atomic_min(w[0], -i) }"},
+    {"workgroups of one lane",
+     "program p(in x: f32[n], in index: i32[n], out y: f32[n], out s: f32[1]) "
+     "workgroup(1)\n"
+     "    lanes(1) { var sum = 0.0\n"
+     "  for j in 0..n { y[index[j]] = x[j]\n    sum += x[j] }\n  s[0] = sum }"},
+    {"elements that are moved",
+     "program p(inout x: i32[n], out y: i32[n]) lanes(n) { i = global_id.x\n"
+     "  begin = i / 8 * 8\n  if i % 8 != 0 { return }\n"
+     "  for j in begin + 1..min(begin + 8, n) { key = x[j]; var k = j\n"
+     "    while k > begin { if x[k - 1] <= key { break }\n      x[k] = x[k - 1]; k = k - 1 }\n"
+     "    x[k] = key }\n"
+     "  for j in begin..min(begin + 8, n) { y[j] = x[j] } }"},
+};
+
+// Lanes that go ways of their own side by side.
+inline constexpr Text kParting[] = {
     {"as many rounds as a lane wants",
      "program p(in x: f32[n], out y: f32[n], out k: i32[n]) lanes(n) { i = global_id.x\n"
      "  var s = x[i]; var rounds = 0\n"
@@ -375,9 +399,6 @@ inline constexpr Text kOneByOne[] = {
     {"rounds by the lane",
      "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = 0.0\n"
      "  for j in 0..i % 50 { s += x[j] * x[i] }\n  y[i] = s }"},
-    {"rounds that wrap around",
-     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = 0.0\n"
-     "  for j in u32(i) - 2..u32(i) + 3 { s += x[i32(j)] + 1.0 }\n  y[i] = s }"},
     {"memory that a lane has written",
      "program p(inout x: f32[n], out y: f16[n], h: i32) lanes(n) { i = global_id.x\n"
      "  for j in 0..i % 3 + 1 { x[i] = x[i] * 0.5 + f32(h) }\n  y[i] = x[i] }"},
@@ -394,20 +415,71 @@ inline constexpr Text kOneByOne[] = {
      "    a / 1073741824 * 11 + a % 1073741824 * 13 + a / -2 + a % -8 + a / 0 + a % 0\n"
      "  v[i] = b / u32(1) + b % u32(1) + b / u32(4) * u32(3) + b % u32(4) * u32(5) +\n"
      "    b / u32(1073741824) + b % u32(1073741824) }"},
-    {"atomic operations of loops",
-     "program p(in x: i32[n], atomic y: i32[h], atomic z: u32[h], atomic w: i32[h])\n"
-     "    lanes(n) { i = global_id.x\n  for j in 0..i % 7 { atomic_add(y[(x[i] + j) & 3], j); "
-     "atomic_max(z[j], u32(i))\n"
-     "    if j > 4 { break } }\n  atomic_min(w[0], -i) }"},
     {"rows of the grid",
      "program p(in x: f32[h, n], out y: f32[h, n]) lanes(n, h) { i = global_id.x\n"
      "  r = global_id.y\n  if i >= n { return }\n  var s = 0.0\n"
      "  for j in r..i { if j > r + 4 { break }\n    s += x[r, j] }\n  y[r, i] = s + f32(r) }"},
-    {"workgroups of one lane",
-     "program p(in x: f32[n], in index: i32[n], out y: f32[n], out s: f32[1]) "
-     "workgroup(1)\n"
-     "    lanes(1) { var sum = 0.0\n"
-     "  for j in 0..n { y[index[j]] = x[j]\n    sum += x[j] }\n  s[0] = sum }"},
+    {"loops within loops that some leave",
+     "program p(in x: f32[n], in k: i32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n"
+     "  var s = x[i] * 0.25\n  for a in 0..h { var t = f32(a)\n"
+     "    for b in 0..5 { t = fma(t, 0.5, s)\n      if t > 3.0 { break }\n"
+     "      if (k[i] & 1) == 0 { s += 0.5\n        if t < -1.0 { continue }\n        t += 1.0\n"
+     "      } else { if s < -8.0 { break }\n        s -= 0.125 }\n"
+     "      s = s * 0.875 + t }\n"
+     "    if s > 50.0 { break }\n    s -= t }\n  y[i] = s }"},
+    {"returns out of loops",
+     "program p(in x: i32[n], out y: i32[n], out z: i32[n], h: i32) lanes(n) { i = global_id.x\n"
+     "  var s = x[i] & 15\n  z[i] = s\n"
+     "  for a in 0..h + 4 { while s > 0 { s -= 3\n      if s == 7 { y[i] = a\n        return }\n"
+     "      if s < -2 { break } }\n    if a == (i & 7) { y[i] = 100 + s\n      return }\n"
+     "    s += 11\n    z[i] = s }\n  if s == 4 { return }\n  y[i] = s + 1000 }"},
+    {"a return before what the others do",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n"
+     "  if i >= n { return }\n  if x[i] < 0.0 { return }\n  a = sqrt(x[i])\n"
+     "  if !(a < 2.0) { y[i] = a\n    return }\n  y[i] = a * 3.0 }"},
+    {"loops that all leave at a time",
+     "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n"
+     "  var s = x[i]; var k = 0\n  loop { k += 1\n    if k > h { break }\n"
+     "    if k == 2 { continue }\n    s = s * 0.5 + f32(k) }\n  y[i] = s }"},
+    {"rounds up to the end of a type",
+     "program p(in x: i32[n], out y: i32[n], out z: u32[n], out v: i64[n]) lanes(n) {\n"
+     "  i = global_id.x; b = x[i] & 3; var s = 0; var t: u32 = 0; var r: i64 = 0\n"
+     "  for j in 2147483640 + b..2147483647 step 3 { s += j & 255 }\n"
+     "  for j in u32(4294967290) + u32(b)..u32(4294967295) step 4 { t += j & u32(255) }\n"
+     "  for j in i64(-2147483648) + i64(b)..i64(-2147483640) step 3 { r += j }\n"
+     "  for j in b - 2..-2147483648 { s += 1 }\n"
+     "  for j in -2147483647..-2147483640 + b * 4 step 5 { s += j & 7 }\n"
+     "  y[i] = s; z[i] = t; v[i] = r }"},
+    {"a break that those who go on do not reach",
+     "program p(in x: i32[n], out y: i32[n]) lanes(n) { i = global_id.x\n  var s = 0\n"
+     "  for k in 0..5 { s = s * 3 + k\n    if (x[i] & 16) != 0 { continue }\n"
+     "    if (x[i] & 18) != 0 { break } }\n  y[i] = s }"},
+    {"bools that loops change",
+     "program p(in x: i32[n], out y: bool[n], out z: i32[n]) lanes(n) { i = global_id.x\n"
+     "  var even = true; var seen = false; var s = x[i] & 1023\n"
+     "  while s != 0 { if (s & 5) == 5 { seen = true\n      even = false\n      if s > 700 { break "
+     "} "
+     "}\n"
+     "    even = !even; s = s >> 1\n    if seen && even { seen = false\n      continue }\n    s = "
+     "s >> 1 }\n"
+     "  y[i] = even != seen; z[i] = s }"},
+    {"workgroups whose lanes part, then come together",
+     "program p(in x: f32[n], out y: f32[n], out z: f32[n]) lanes(n) { i = global_id.x\n"
+     "  var s = min(abs(x[i]), 100.0) + f32(lane_id.x & 3)\n"
+     "  while s > 1.0 { s = s * 0.375\n    if s > 30.0 { break } }\n"
+     "  r = group_reduce_add(s)\n  if lane_id.x < 1 { z[group_id.x] = r }\n"
+     "  y[i] = x[i] - r }"},
+    {"workgroups that lanes leave",
+     "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = x[i]\n"
+     "  while s > 1.0 && s < 1.0e30 { s = s * 0.5 }\n"
+     "  if s < 0.0 { return }\n  for j in 0..(lane_id.x & 7) { s += 0.5 }\n"
+     "  y[i] = s + f32(lane_id.x) }"},
+    {"wide lanes",
+     "program p(in x: f64[n], in k: u64[n], out y: f64[n], out c: u64[n]) lanes(n) {\n"
+     "  i = global_id.x; var s = x[i]; var t = k[i]; var rounds: u64 = 0\n"
+     "  while t != u64(1) && rounds < u64(40) { rounds += u64(1)\n"
+     "    if (t & u64(1)) == u64(0) { t = t >> 1\n      continue }\n"
+     "    t = t * u64(3) + u64(1); s = s * 0.5 + 1.0 }\n  y[i] = s; c[i] = rounds + t }"},
 };
 
 }  // namespace hologram::jit

@@ -91,7 +91,7 @@ bool Compiler::inside_or_bail(const Inst& i, BaseReg index) {
 void Compiler::test_accesses(uint32_t begin, uint32_t end, BaseReg lanes, Label outside) {
   for (uint32_t at = begin; at < end; at++) {
     const Inst& i = inst(at);
-    if (i.op == Op::If || i.op == Op::For) {
+    if (i.op == Op::If || is_loop(i)) {
       at = analysis_.close[at];
       continue;
     }
@@ -316,7 +316,7 @@ void Compiler::find_lines_ahead(const Region& r) {
   bool loops = false;
   for (uint32_t at = r.begin; at < r.end; at++) {
     const Inst& i = inst(at);
-    loops = loops || i.op == Op::For;
+    loops = loops || is_loop(i);
     if (i.id == kNone || form(i.id) != Form::Varying) continue;
     if (i.op == Op::Load) loads++;
     else if (program::info(i.op).category == program::Category::Function) work += kFunction;

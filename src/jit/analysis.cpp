@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "jit/parting.hpp"
+
 namespace hologram::jit {
 
 namespace {
@@ -12,8 +14,11 @@ constexpr uint32_t kFarthest = 16;     // instructions that a value waits
 
 class Analyser {
  public:
-  explicit Analyser(const Module& module)
-      : module_(module), insts_(module.body.insts), types_(module.body.values) {}
+  Analyser(const Module& module, std::set<uint32_t>& differing)
+      : module_(module),
+        insts_(module.body.insts),
+        types_(module.body.values),
+        differing_(differing) {}
 
   Analysis run(bool one_by_one) {
     out_.one_by_one = one_by_one;
@@ -33,20 +38,10 @@ class Analyser {
  private:
   Form form(uint32_t value) const { return out_.values[value]; }
 
-  void refuse_side_by_side(const char* why) const {
-    if (!out_.one_by_one) throw Refused{why};
-  }
-
   void refuse_instructions() {
     bool atomic = false;
     for (const Inst& inst : insts_) {
       switch (inst.op) {
-        case Op::Loop: refuse_side_by_side("it has a loop without a count"); break;
-        case Op::Break:
-        case Op::Continue:
-        case Op::Return:
-          refuse_side_by_side("lanes leave its blocks by break, continue or return");
-          break;
         case Op::Barrier:
         case Op::SharedLoad:
         case Op::SharedStore:
@@ -90,8 +85,8 @@ class Analyser {
       }
       out_.around[i] = open.empty() ? kNone : open.back();
       for (size_t k = open.size(); k-- > 0 && out_.loop[i] == kNone;)
-        if (insts_[open[k]].op == Op::For || insts_[open[k]].op == Op::Loop) out_.loop[i] = open[k];
-      if (inst.op == Op::If || inst.op == Op::For || inst.op == Op::Loop) open.push_back(i);
+        if (is_loop(insts_[open[k]])) out_.loop[i] = open[k];
+      if (inst.op == Op::If || is_loop(inst)) open.push_back(i);
       if (inst.op == Op::Var) declared_[inst.slot] = i;
       if (inst.op == Op::GroupReduce && !open.empty())
         throw Refused{"it combines the lanes of a workgroup inside control flow"};
@@ -116,7 +111,9 @@ class Analyser {
 
   // A block that only some lanes run.
   bool diverges(uint32_t block) const {
-    return insts_[block].op == Op::If && form(insts_[block].args[0]) != Form::Uniform;
+    const Inst& inst = insts_[block];
+    if (inst.op == Op::If) return form(inst.args[0]) != Form::Uniform;
+    return inst.slot != kNone && out_.variables[inst.slot] != Form::Uniform;
   }
 
   bool visit_all() {
@@ -139,7 +136,8 @@ class Analyser {
       case Op::Var:
       case Op::Set: {
         bool differs = form(inst.args[0]) != Form::Uniform;
-        for (uint32_t b = out_.around[i]; b != kNone && b > declared_[inst.slot];
+        const bool all = inst.op == Op::Set && inst.aux == kOfThisBlock;
+        for (uint32_t b = out_.around[i]; !all && b != kNone && b > declared_[inst.slot];
              b = out_.around[b])
           differs = differs || diverges(b);
         if (differs) lower(out_.variables[inst.slot], Form::Varying);
@@ -238,7 +236,7 @@ class Analyser {
       const bool along = begin == Form::Affine && end == Form::Affine && inst.type == DType::I32 &&
                          !out_.grouped && may_start_again(at) &&
                          out_.steps[inst.args[0]] == out_.steps[inst.args[1]];
-      if (!same && !along) throw Refused{"the lanes of a loop differ in their number of rounds"};
+      if (!same && !along) differing_.insert(inst.id);
     }
   }
 
@@ -313,6 +311,7 @@ class Analyser {
   const Module& module_;
   const std::vector<Inst>& insts_;
   const std::vector<DType>& types_;
+  std::set<uint32_t>& differing_;
   std::vector<uint32_t> declared_;
   Analysis out_;
   bool changed_ = false;
@@ -320,7 +319,13 @@ class Analyser {
 
 }  // namespace
 
-Analysis analyse(const Module& module) { return Analyser(module).run(false); }
-Analysis analyse_one_by_one(const Module& module) { return Analyser(module).run(true); }
+Analysis analyse(const Module& module, std::set<uint32_t>& differing) {
+  return Analyser(module, differing).run(false);
+}
+
+Analysis analyse_one_by_one(const Module& module) {
+  std::set<uint32_t> none;
+  return Analyser(module, none).run(true);
+}
 
 }  // namespace hologram::jit

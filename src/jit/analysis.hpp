@@ -2,6 +2,7 @@
 // which count along with them, where its blocks begin and end, and whether it can be taken at all.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ using program::Op;
 struct Refused {
   std::string reason;
 };
+
+inline bool is_loop(const Inst& inst) { return inst.op == Op::For || inst.op == Op::Loop; }
 
 enum class Form : uint8_t {
   Uniform,  // one value for all lanes
@@ -49,8 +52,10 @@ struct Analysis {
   bool one_by_one = false;           // a lane at a time: all of its values count as uniform
 };
 
-// Throws Refused.
-Analysis analyse(const Module& module);
+// Throws Refused. Adds the ids of loops whose lanes differ in their number of rounds to
+// `differing`: then the program has to be written in another way (parting.hpp), as where lanes
+// leave a block.
+Analysis analyse(const Module& module, std::set<uint32_t>& differing);
 // Of lanes that run one after the other, where they may go ways of their own: loops of any number
 // of rounds, break, continue, return, atomic operations.
 Analysis analyse_one_by_one(const Module& module);

@@ -7,8 +7,9 @@
 // an index that counts with the lanes is its first value. Lanes that do not take part in a block
 // are masked, and a block that no lane of the chunk takes part in is jumped over.
 //
-// Where lanes go ways of their own they run one after the other instead: a chunk is one lane, and
-// everything in it is the same in all of its lanes.
+// Where lanes go ways of their own, variables say who is there (parting.hpp), and masks are made of
+// them; or they run one after the other: a chunk is one lane, and everything in it is the same in
+// all of its lanes.
 #pragma once
 
 #include <array>
@@ -138,8 +139,10 @@ class Compiler {
   void find_limits_in_all_lanes(uint32_t loop);
   uint32_t rounds(uint32_t at);
   void one_round(uint32_t at, Label done);
+  void emit_present(uint32_t at, Label none);
   void check_rounds(const Inst& i);
   void declare(const Inst& i);
+  bool lowers(const Inst& i) const;
   void assign(uint32_t at);
   void put_in_variable(const Inst& i);
   void put_in_vector(const Inst& i, uint32_t k, const Operand& now);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "jit/compiler.hpp"
+#include "jit/parting.hpp"
 
 namespace hologram::jit {
 
@@ -119,7 +120,8 @@ void Compiler::masked_branch(uint32_t at, const std::vector<BaseReg>& condition)
   bail_ = Label();
   std::vector<BaseReg> then, rest;
   for (uint32_t k = 0; k < unroll_; k++) {
-    then.push_back(masks_.empty() ? condition[k] : target_.mask_and(masks_[k], condition[k]));
+    const bool within = masks_.empty() || inst(at).aux == kOfThisBlock;
+    then.push_back(within ? condition[k] : target_.mask_and(masks_[k], condition[k]));
     if (otherwise != kNone)
       rest.push_back(target_.mask_and_not(
           masks_.empty() ? target_.constant(DType::Bool, 1).as<BaseReg>() : masks_[k],
@@ -127,7 +129,10 @@ void Compiler::masked_branch(uint32_t at, const std::vector<BaseReg>& condition)
   }
   const auto part = [&](const std::vector<BaseReg>& masks, uint32_t begin, uint32_t end) {
     const Label none = label();
-    target_.jump_if_none(masks, none);
+    bool is_short = true;  // less than to ask whether there are any
+    for (uint32_t k = begin; k < end && is_short; k++)
+      is_short = inst(k).op == Op::Const || lowers(inst(k));
+    if (!is_short) target_.jump_if_none(masks, none);
     emit_masked(masks, begin, end);
     bind(none);
   };
@@ -242,12 +247,28 @@ void Compiler::check_rounds(const Inst& i) {
 void Compiler::one_round(uint32_t at, Label done) {
   const Label on = label(), refuel = label(), again = label();
   loops_.push_back({done, on});
-  emit(at + 1, analysis_.close[at]);
+  if (inst(at).slot == kNone) emit(at + 1, analysis_.close[at]);
+  else emit_present(at, done);
   loops_.pop_back();
   bind(on);
   target_.count_down(fuel_, refuel);
   bind(again);
   refuel_.emplace_back(refuel, again);
+}
+
+// A round for the lanes that have not left the loop; on to `none` if there are none.
+void Compiler::emit_present(uint32_t at, Label none) {
+  const uint32_t slot = inst(at).slot, close = analysis_.close[at];
+  const Value& present = variables_[slot];
+  if (analysis_.variables[slot] != Form::Varying) {
+    target_.jump_if(Cond::Equal, present.scalar, asmjit::imm(0), false, none);
+    return emit(at + 1, close);
+  }
+  std::vector<BaseReg> masks;
+  for (uint32_t k = 0; k < unroll_; k++)
+    masks.push_back(target_.in_register(DType::Bool, present.vectors[k]));
+  target_.jump_if_none(masks, none);
+  emit_masked(masks, at + 1, close);
 }
 
 // Counts in 64 bits, so that the end of a narrower type is no special case; what is left of an i64
@@ -322,6 +343,12 @@ void Compiler::declare(const Inst& i) {
   put_in_variable(i);
 }
 
+// Whether it makes a bool false, as lanes do that leave a loop.
+bool Compiler::lowers(const Inst& i) const {
+  return i.op == Op::Set && i.type == DType::Bool && is_constant(i.args[0]) &&
+         definition(i.args[0]).imm == 0;
+}
+
 void Compiler::assign(uint32_t at) {
   bail_ = Label();
   const Inst& i = inst(at);
@@ -334,7 +361,12 @@ void Compiler::assign(uint32_t at) {
 void Compiler::put_in_variable(const Inst& i) {
   const Value& v = variables_[i.slot];
   if (analysis_.variables[i.slot] == Form::Varying) {
-    for (uint32_t k = 0; k < unroll_; k++) put_in_vector(i, k, operand(i.args[0], k));
+    const bool within = i.op == Op::Var && i.aux == kOfThisBlock && !masks_.empty();
+    for (uint32_t k = 0; k < unroll_; k++) {
+      const Operand now = operand(i.args[0], k);
+      if (!within) put_in_vector(i, k, now);
+      else put_in_vector(i, k, target_.mask_and(masks_[k], target_.in_register(DType::Bool, now)));
+    }
   } else if (i.type == DType::F32 || i.type == DType::F64) {
     target_.copy_vector(i.type, v.vectors[0].as<BaseReg>(), operand(i.args[0], 0));
   } else {
@@ -351,10 +383,12 @@ void Compiler::put_in_vector(const Inst& i, uint32_t k, const Operand& now) {
 void Compiler::assign_vector(uint32_t at, uint32_t k) {
   const Inst& i = inst(at);
   const Value& v = variables_[i.slot];
-  const bool all = masks_.empty() || v.level == level_;
+  const bool all = masks_.empty() || v.level == level_ || i.aux == kOfThisBlock;
   const bool dies = analysis_.waits_for[analysis_.definition[i.args[0]]] == at;
   const Operand now = operand(i.args[0], k), was = v.vectors[k];
   if (all) put_in_vector(i, k, now);
+  else if (lowers(i) && !outer_.contains(i.slot))
+    put_in_vector(i, k, target_.mask_and_not(was.as<BaseReg>(), masks_[k]));
   else if (outer_.contains(i.slot))
     target_.to_place(i.type, was, target_.blend(i.type, masks_[k], now, was));
   else target_.merge(i.type, masks_[k], was.as<BaseReg>(), now, dies);

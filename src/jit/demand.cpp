@@ -93,11 +93,11 @@ Demand demand_of(const Module& module, const Analysis& analysis, uint32_t begin,
     const Inst& i = insts[at];
     if (i.op == Op::Var && analysis.variables[i.slot] == Form::Varying && i.type != DType::Bool)
       d.outer.insert(i.slot);
-    if (i.op != Op::For) continue;
+    if (!is_loop(i)) continue;
     d.loops = true;
     bool innermost = true;
     for (uint32_t k = at + 1; k < analysis.close[at]; k++)
-      innermost = innermost && insts[k].op != Op::For;
+      innermost = innermost && !is_loop(insts[k]);
     if (!innermost) continue;
     d.vectors = std::max(d.vectors, most_alive(module, analysis, at + 1, analysis.close[at]));
     d.steps = std::max(d.steps, steps_of(module, analysis, at + 1, analysis.close[at]));
@@ -138,8 +138,7 @@ uint32_t Compiler::unroll_of(const Region& r) const {
 void Compiler::find_outer(const Region& r) {
   outer_.clear();
   const auto& insts = module_.body.insts;
-  const bool loops = std::any_of(insts.begin() + r.begin, insts.begin() + r.end,
-                                 [](const Inst& i) { return i.op == Op::For; });
+  const bool loops = std::any_of(insts.begin() + r.begin, insts.begin() + r.end, is_loop);
   if (!loops || !target_.has_places()) return;
   Demand d = demand_of(module_, analysis_, r.begin, r.end);
   const auto needed = unroll_ * (d.vectors + static_cast<uint32_t>(d.outer.size())) + kScratch;

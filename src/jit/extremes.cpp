@@ -99,7 +99,7 @@ std::optional<BaseReg> Compiler::limited(const Inst& i, uint32_t k) {
 // rare, a NaN or a zero of the wrong sign, need not be looked out for at every step.
 std::optional<Compiler::Gathering> Compiler::gathering_of(uint32_t at) const {
   const uint32_t close = analysis_.close[at];
-  if (close - at > kShort || !masks_.empty()) return {};
+  if (close - at > kShort || !masks_.empty() || inst(at).slot != kNone) return {};
   Gathering g;
   std::map<uint32_t, uint32_t> gets;  // of the slots that are gathered
   for (uint32_t k = at + 1; k < close; k++) {

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "jit/code.hpp"
 #include "jit/compiler.hpp"
+#include "jit/parting.hpp"
 #include "program/expansions/expand.hpp"
 #include "program/passes/passes.hpp"
 #if defined(__x86_64__)
@@ -81,24 +85,62 @@ class Errors final : public asmjit::ErrorHandler {
   std::string first;
 };
 
-// Side by side if lanes can be; why they cannot is what is told where they cannot be compiled at
-// all. A workgroup of one lane that loops is a plain loop.
-Analysis analyse_either_way(const program::Module& module) {
-  const auto& insts = module.body.insts;
-  const auto loops = [](const program::Inst& i) { return i.op == Op::For; };
-  try {
-    if (module.lanes() == 1 && std::any_of(insts.begin(), insts.end(), loops))
-      return analyse_one_by_one(module);
-  } catch (const Refused&) {  // NOLINT(bugprone-empty-catch): side by side, then
+struct Analysed {
+  Analysis analysis;
+  std::optional<program::Module> parted;  // the program in another way, where its lanes part
+};
+
+Analysed side_by_side(const program::Module& module) {
+  Analysed a;
+  std::set<uint32_t> by_lane;
+  bool parts = has_exits(module);
+  for (;;) {
+    const size_t known = by_lane.size();
+    if (parts) a.parted = by_who_is_there(module, by_lane);
+    a.analysis = analyse(parts ? *a.parted : module, by_lane);
+    if (by_lane.size() == known) return a;
+    parts = true;
   }
-  try {
-    return analyse(module);
-  } catch (const Refused& refused) {
+}
+
+// Of lanes that part: one by itself reads and writes memory as fast as each of many side by side,
+// which are worth it where loops calculate.
+bool calculates(const Analysed& a) {
+  constexpr uint32_t kStepsOfAccess = 8;
+  uint32_t steps = 0, accesses = 0;
+  const auto& insts = a.parted->body.insts;
+  const auto varies = [&](uint32_t value) { return a.analysis.values[value] == Form::Varying; };
+  for (uint32_t at = 0; at < insts.size(); at++) {
+    const program::Inst& i = insts[at];
+    if (a.analysis.loop[at] == kNone) continue;
+    const bool accesses_memory = i.op == Op::Load || i.op == Op::Store || i.op == Op::Atomic;
+    if (accesses_memory && varies(i.args[0])) accesses++;
+    else if (program::is_pure(i.op) && varies(i.id)) steps++;
+  }
+  return steps >= kStepsOfAccess * accesses;
+}
+
+// Side by side, but for what is faster one by one; why that cannot be is what is told where they
+// cannot be compiled at all. A workgroup of one lane that loops is a plain loop.
+Analysed analyse_any_way(const program::Module& module) {
+  const auto one_by_one = [&]() -> std::optional<Analysed> {
     try {
-      return analyse_one_by_one(module);
+      return Analysed{analyse_one_by_one(module), {}};
     } catch (const Refused&) {
-      throw refused;
+      return {};
     }
+  };
+  const auto& insts = module.body.insts;
+  if (module.lanes() == 1 && std::any_of(insts.begin(), insts.end(), is_loop))
+    if (auto a = one_by_one()) return std::move(*a);
+  try {
+    Analysed together = side_by_side(module);
+    if (together.parted && !calculates(together))
+      if (auto a = one_by_one()) return std::move(*a);
+    return together;
+  } catch (const Refused&) {
+    if (auto a = one_by_one()) return std::move(*a);
+    throw;
   }
 }
 
@@ -127,7 +169,8 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
     // Expansions convert their constants.
     if (expanded.body.insts.size() != module.body.insts.size()) program::simplify(expanded);
     if (expanded.body.insts.size() > kLongest) return "it is too long";
-    const Analysis analysis = analyse_either_way(expanded);
+    const auto [analysis, parted] = analyse_any_way(expanded);
+    const program::Module& taken = parted ? *parted : expanded;
     asmjit::CodeHolder holder;
     Errors errors;
     asmjit::StringLogger logger;
@@ -140,11 +183,11 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
       return "its workgroups are no whole number of vectors";
     const std::unique_ptr<Target> target =
         machine->make(holder, analysis.wide,
-                      Compiler::spare_registers(expanded, analysis, machine->registers, width));
+                      Compiler::spare_registers(taken, analysis, machine->registers, width));
     // What is wrong must not become code: the allocator of registers has made operands of memory
     // where an instruction takes none.
     target->compiler().addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateAssembler);
-    Compiler(expanded, analysis, kernels, *target).run();
+    Compiler(taken, analysis, kernels, *target).run();
     if (target->compiler().finalize() != asmjit::kErrorOk || !errors.first.empty())
       return "the assembler fails: " + errors.first;
     auto code = std::make_unique<Code>(holder);
@@ -152,8 +195,9 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
     const Lanes lanes = analysis.grouped      ? Lanes::ByGroup
                         : analysis.one_by_one ? Lanes::OneByOne
                                               : Lanes::SideBySide;
-    return std::make_shared<const Compiled>(std::move(code), lanes, module.workgroup,
-                                            expanded.body.insts);
+    const bool parts = parted || analysis.one_by_one;
+    return std::make_shared<const Compiled>(std::move(code), lanes, parts, module.workgroup,
+                                            taken.body.insts);
   } catch (const Refused& refused) {
     return refused.reason;
   }

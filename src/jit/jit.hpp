@@ -28,13 +28,13 @@ class Code;  // memory that may be executed
 enum class Lanes : uint8_t {
   SideBySide,  // vectors of any lanes of a row of the grid
   ByGroup,     // the same of a workgroup at a time
-  OneByOne,    // as they go ways of their own
+  OneByOne,    // where they go ways of their own and access memory
 };
 
 class Compiled {
  public:
-  // `insts`: of a lane, with functions replaced.
-  Compiled(std::unique_ptr<Code> code, Lanes lanes, std::array<uint32_t, 3> workgroup,
+  // `parts`: lanes go ways of their own. `insts`: of a lane, with functions replaced.
+  Compiled(std::unique_ptr<Code> code, Lanes lanes, bool parts, std::array<uint32_t, 3> workgroup,
            std::span<const program::Inst> insts);
   ~Compiled();
   interp::Outcome run(const interp::Launch& launch, core::Threads& threads) const;
@@ -46,10 +46,11 @@ class Compiled {
 
   std::unique_ptr<Code> code_;
   Lanes lanes_;
+  bool parts_;
   std::array<uint32_t, 3> workgroup_;
   uint64_t lanes_worth_a_thread_;
-  // Of lanes one by one: nanoseconds that one took in the last calls, as nobody knows how long
-  // loops are; 0: not known.
+  // Of lanes that part: nanoseconds that one took in the last calls, as nobody knows how long loops
+  // are; 0: not known.
   mutable std::atomic<float> time_of_lane_ = 0;
 };
 

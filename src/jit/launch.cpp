@@ -25,8 +25,8 @@ constexpr uint64_t kLanesTogether = 256;  // parts are multiples of these
 constexpr uint64_t kLanesWorthACall = 1024, kLeastOfGroups = 256;
 constexpr uint64_t kPartsAThread = 4;
 
-// Of lanes one by one, which take as long each as a vector of others; fewer where they have loops,
-// until it is known how long they take.
+// Of lanes one by one, which take as long each as a vector of others; fewer where they part in
+// loops, until it is known how long they take.
 constexpr uint64_t kOneByOne = 16, kWithLoops = 8;
 constexpr float kTimeWorthAThread = 4000;  // nanoseconds
 
@@ -34,14 +34,14 @@ uint64_t worth(uint64_t instructions, uint64_t least, uint64_t most) {
   return std::clamp(most * kOfInstructions / std::max<uint64_t>(instructions, 1), least, most);
 }
 
-uint64_t foreseen(Lanes lanes, std::span<const program::Inst> insts) {
+uint64_t foreseen(Lanes lanes, bool parts, std::span<const program::Inst> insts) {
   if (lanes == Lanes::ByGroup) return worth(insts.size(), kLeastOfGroups, kLanesWorthACall);
-  const uint64_t side_by_side = worth(insts.size(), kLeastWorthAThread, kLanesWorthAThread);
-  if (lanes == Lanes::SideBySide) return side_by_side;
+  const uint64_t together = lanes == Lanes::OneByOne ? 1 : kOneByOne;
   const bool loops = std::any_of(insts.begin(), insts.end(), [](const program::Inst& i) {
     return i.op == program::Op::For || i.op == program::Op::Loop;
   });
-  return loops ? kWithLoops : side_by_side / kOneByOne;
+  if (parts && loops) return kWithLoops * together;
+  return worth(insts.size(), kLeastWorthAThread, kLanesWorthAThread) / kOneByOne * together;
 }
 
 struct Stopped {};
@@ -76,12 +76,13 @@ uint64_t more_fuel(Frame* frame) { return static_cast<Watch*>(frame->watch)->loo
 
 }  // namespace
 
-Compiled::Compiled(std::unique_ptr<Code> code, Lanes lanes, std::array<uint32_t, 3> workgroup,
-                   std::span<const program::Inst> insts)
+Compiled::Compiled(std::unique_ptr<Code> code, Lanes lanes, bool parts,
+                   std::array<uint32_t, 3> workgroup, std::span<const program::Inst> insts)
     : code_(std::move(code)),
       lanes_(lanes),
+      parts_(parts),
       workgroup_(workgroup),
-      lanes_worth_a_thread_(foreseen(lanes, insts)) {}
+      lanes_worth_a_thread_(foreseen(lanes, parts, insts)) {}
 Compiled::~Compiled() = default;
 
 uint64_t Compiled::worth_a_thread() const {
@@ -104,7 +105,7 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const uint64_t lanes = grouped ? workgroup_[0] : 1;
   const uint64_t worth = worth_a_thread(), worth_a_call = grouped ? kLanesWorthACall : worth;
 
-  const bool measures = lanes_ == Lanes::OneByOne;
+  const bool measures = parts_ && !grouped;
   std::atomic<Clock::rep> spent{0};
   const auto call = [&](uint64_t row, uint64_t row_end, uint64_t x, uint64_t x_end) {
     alignas(64) std::byte rows[kRows * kRowBytes];

@@ -39,8 +39,15 @@ class Rows {
 
   void run(const T* x, T* y, int64_t rows, int64_t length) const {
     const int64_t pieces = (length + kPiece - 1) / kPiece;
-    const auto from_nothing = [](int64_t) { return kNothing; };
     if (pieces <= 1) return walk<true>(x, y, rows, pieces, length, from_nothing);
+    const bool few = rows * length <= kWorthAThread || rows >= threads_.count();
+    if (few && pieces <= kPiece * kPiece) {
+      const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / length));
+      return threads_.run(static_cast<uint64_t>(rows), worth, [&](uint64_t begin, uint64_t end) {
+        for (auto r = static_cast<int64_t>(begin); r < static_cast<int64_t>(end); r++)
+          row(x + r * length, y + r * length, pieces, length);
+      });
+    }
     const auto count = static_cast<size_t>(rows * pieces);
     std::vector<T> totals(count), before(count);
     walk<false>(x, totals.data(), rows, pieces, length, from_nothing);
@@ -53,42 +60,76 @@ class Rows {
  private:
   static constexpr T kNothing = kProducts ? 1 : 0;
   static T step(T a, T b) { return kProducts ? multiply(a, b) : add(a, b); }
+  static T from_nothing(int64_t /*piece*/) { return kNothing; }
 
-  // Each piece from start(piece) on: every sum to its element's place, or the last to the piece's.
+  // A row of at most kPiece pieces of pieces by one thread: some pieces' totals, the running sums
+  // of those, and then the pieces once more, while they are near. What comes before a piece is the
+  // running sum of totals, which are pieces of their own; before one of those come their totals.
+  static void row(const T* x, T* y, int64_t pieces, int64_t length) {
+    T sum = kNothing, total = kNothing, all = kNothing, before = kNothing;
+    std::array<T, kSide> totals, starts;
+    for (int64_t p = 0; p < pieces; p += kSide) {
+      const int64_t count = std::min(kSide, pieces - p);
+      const T* const from = x + p * kPiece;
+      const int64_t left = length - p * kPiece;
+      some_of<false>(from, totals.data(), 0, count, count, left, from_nothing);
+      for (int64_t s = 0; s < count; s++) {
+        if ((p + s) % kPiece == 0) {
+          if (p > 0) all = step(all, total);
+          sum = all, total = kNothing;
+        }
+        starts[static_cast<size_t>(s)] = before;
+        const T of_piece = totals[static_cast<size_t>(s)];
+        before = sum = step(sum, of_piece);
+        total = step(total, of_piece);
+      }
+      some_of<true>(from, y + p * kPiece, 0, count, count, left,
+                    [&](int64_t s) { return starts[static_cast<size_t>(s)]; });
+    }
+  }
+
+  // Pieces [p, last), each from start(piece) on: every sum to its element's place, or the last to
+  // the piece's.
+  template <bool kAll, class Start>
+  static void some_of(const T* x, T* y, int64_t p, int64_t last, int64_t pieces, int64_t length,
+                      const Start& start) {
+    for (; p + kSide <= last; p += kSide) side<kAll, kSide>(x, y, p, pieces, length, start);
+    for (; p < last; p++) side<kAll, 1>(x, y, p, pieces, length, start);
+  }
+
+  template <bool kAll, int64_t kCount, class Start>
+  static void side(const T* x, T* y, int64_t p, int64_t pieces, int64_t length,
+                   const Start& start) {
+    std::array<T, kCount> sums;
+    std::array<int64_t, kCount> from, count;
+    for (size_t s = 0; s < kCount; s++) {
+      const int64_t piece = p + static_cast<int64_t>(s), first = piece % pieces * kPiece;
+      sums[s] = start(piece);
+      from[s] = piece / pieces * length + first;
+      count[s] = std::min(kPiece, length - first);
+    }
+    const auto add_at = [&](size_t s, int64_t j) {
+      sums[s] = step(sums[s], x[from[s] + j]);
+      if constexpr (kAll) y[from[s] + j] = sums[s];
+    };
+    const int64_t together = *std::min_element(count.begin(), count.end());
+    for (int64_t j = 0; j < together; j++)
+#pragma GCC unroll 8
+      for (size_t s = 0; s < kCount; s++) add_at(s, j);
+    for (size_t s = 0; s < kCount; s++) {
+      for (int64_t j = together; j < count[s]; j++) add_at(s, j);
+      if constexpr (!kAll) y[p + static_cast<int64_t>(s)] = sums[s];
+    }
+  }
+
   template <bool kAll, class Start>
   void walk(const T* x, T* y, int64_t rows, int64_t pieces, int64_t length,
             const Start& start) const {
-    const auto some = [&]<size_t kCount>(int64_t p, std::integral_constant<size_t, kCount>) {
-      std::array<T, kCount> sums;
-      std::array<int64_t, kCount> from, count;
-      for (size_t s = 0; s < kCount; s++) {
-        const int64_t piece = p + static_cast<int64_t>(s), first = piece % pieces * kPiece;
-        sums[s] = start(piece);
-        from[s] = piece / pieces * length + first;
-        count[s] = std::min(kPiece, length - first);
-      }
-      const auto add_at = [&](size_t s, int64_t j) {
-        sums[s] = step(sums[s], x[from[s] + j]);
-        if constexpr (kAll) y[from[s] + j] = sums[s];
-      };
-      const int64_t together = *std::min_element(count.begin(), count.end());
-      for (int64_t j = 0; j < together; j++)
-#pragma GCC unroll 8
-        for (size_t s = 0; s < kCount; s++) add_at(s, j);
-      for (size_t s = 0; s < kCount; s++) {
-        for (int64_t j = together; j < count[s]; j++) add_at(s, j);
-        if constexpr (!kAll) y[p + static_cast<int64_t>(s)] = sums[s];
-      }
-    };
-    const auto body = [&](uint64_t begin, uint64_t end) {
-      auto p = static_cast<int64_t>(begin);
-      const auto last = static_cast<int64_t>(end);
-      for (; p + kSide <= last; p += kSide)
-        some(p, std::integral_constant<size_t, size_t{kSide}>());
-      for (; p < last; p++) some(p, std::integral_constant<size_t, 1>());
-    };
     const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / kPiece));
-    threads_.run(static_cast<uint64_t>(rows * pieces), worth, body);
+    threads_.run(static_cast<uint64_t>(rows * pieces), worth, [&](uint64_t begin, uint64_t end) {
+      some_of<kAll>(x, y, static_cast<int64_t>(begin), static_cast<int64_t>(end), pieces, length,
+                    start);
+    });
   }
 
   core::Threads& threads_;

@@ -146,6 +146,11 @@ inline constexpr Text kTexts[] = {
      "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n"
      "  var s = 0.0\n  if x[i] > 0.0 { for j in 0..h + 3 { s += x[i + j] * f32(j) } }\n"
      "  else { for j in 0..2 { if i > j * 10 { s -= 1.0 } } }\n  y[i] = s }"},
+    {"a bool that its own block changes",
+     "program p(in x: i32[n], out y: i32[n], out z: i32[n]) lanes(n) { i = global_id.x\n"
+     "  var some = (x[i] & 1) != 0; var s = 0\n  for j in 0..3 { z[i] = j\n"
+     "    if some { s += j; some = x[i] < 100\n      y[i] = s + 1\n      if some { s += 7 }\n"
+     "    } else { s -= 1; some = true; y[i] = s } } }"},
     {"masks inside a loop",
      "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n"
      "  var s = 0.0; var t = 1.0\n"

@@ -1,4 +1,5 @@
 // Blocks and variables.
+#include <algorithm>
 #include <utility>
 
 #include "jit/compiler.hpp"
@@ -401,8 +402,13 @@ void Compiler::get(uint32_t at) {
   Value& to = values_[i.id];
   const Use& use = analysis_.uses[i.id];
   if (use.count == 0) return;
+  // A block uses its condition to the end; whose lanes are those who are still there need not.
+  uint32_t last = use.last;
+  for (uint32_t k = at + 1; k <= use.last; k++)
+    if (inst(k).op == Op::If && inst(k).args[0] == i.id && inst(k).aux != kOfThisBlock)
+      last = std::max(last, analysis_.close[k]);
   bool stays = !use.in_loop;
-  for (uint32_t k = at + 1; k < use.last && stays; k++)
+  for (uint32_t k = at + 1; k < last && stays; k++)
     stays = inst(k).op != Op::Set || inst(k).slot != i.slot;
   const bool in_vectors =
       analysis_.variables[i.slot] == Form::Varying || i.type == DType::F32 || i.type == DType::F64;

@@ -8,7 +8,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(asmjit REQUIRED)
 find_package(tomlplusplus REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy libhwy-contrib)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 set(HOLOGRAM_LIBRARIES

@@ -121,6 +121,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/images.cpp
     src/libraries/library.cpp
     src/libraries/loops/copy.cpp
+    src/libraries/loops/in_order.cpp
     src/libraries/loops/index.cpp
     src/libraries/loops/order.cpp
     src/libraries/loops/scan.cpp

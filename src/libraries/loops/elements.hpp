@@ -55,6 +55,15 @@ auto of_type(DType type, const Body& body) {
   }
 }
 
+// body(i) for each of [begin, end), by blocks that compilers take side by side.
+template <class Body>
+void for_each(int64_t begin, int64_t end, const Body& body) {
+  constexpr int64_t kBlock = 64;
+  for (; begin + kBlock <= end; begin += kBlock)
+    for (int64_t k = 0; k < kBlock; k++) body(begin + k);
+  for (; begin < end; begin++) body(begin);
+}
+
 // Elements worth a thread: some ten microseconds.
 inline constexpr int64_t kWorthAThread = 1 << 14;
 

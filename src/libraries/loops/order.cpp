@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <utility>
 #include <vector>
 
+#include "libraries/loops/in_order.hpp"
 #include "libraries/loops/keys.hpp"
 #include "libraries/loops/loops.hpp"
 
@@ -12,206 +12,149 @@ namespace {
 
 using hal::OrderDesc;
 
-constexpr uint32_t kDigitBits = 8;
-constexpr size_t kDigits = size_t{1} << kDigitBits;
-constexpr int64_t kFew = 24;         // what is sorted by insertion
-constexpr int64_t kPiece = 1 << 15;  // elements of a row that a thread takes
+constexpr int64_t kPiece = 1 << 14;        // elements of a row that a thread takes
+constexpr int64_t kWorthRanges = 1 << 17;  // of a row that threads share
 constexpr int64_t kLongest = int64_t{UINT32_MAX};
 
-// Digit by digit, the least significant one first, to and fro between two places; by as many
-// threads as there are pieces. Digits that all have in common are passed over.
-template <uint32_t kBytes, class T, class KeyOf>
-class Digits {
- public:
-  Digits(core::Threads* threads, int64_t count, const KeyOf& key_of)
-      : threads_(threads), count_(count), key_of_(key_of) {
-    const int64_t most = threads == nullptr ? 1 : threads->count();
-    pieces_ = std::clamp<int64_t>(count / kPiece, 1, most);
-    counts_.resize(static_cast<size_t>(pieces_));
-  }
+// A key and where it was in the row, in one number: all differ, and those of the same key are in
+// order.
+template <class Key>
+auto pair_of(Key key, int64_t at) {
+  if constexpr (sizeof(Key) == 8) return Wide{static_cast<uint64_t>(at), key};
+  else return uint64_t{key} << 32 | static_cast<uint64_t>(at);
+}
+int64_t at_in(uint64_t pair) { return static_cast<int64_t>(pair & UINT32_MAX); }
+int64_t at_in(const Wide& pair) { return static_cast<int64_t>(pair.at); }
+uint64_t key_in(uint64_t pair) { return pair >> 32; }
+uint64_t key_in(const Wide& pair) { return pair.key; }
 
-  // From `from`, with `move` for what is read there, into `to`, which ends up in order. `other` has
-  // room for as much; neither is `from`.
-  template <class From, class Move>
-  void sort(const From* from, const Move& move, T* to, T* other) {
-    std::vector<std::array<Counts, kBytes>> all(static_cast<size_t>(pieces_));
-    each_piece([&](size_t p, int64_t begin, int64_t end) {
-      std::array<Counts, kBytes>& mine = all[p];
+// Numbers made of what is read, in order; by threads that take ranges of them, if there are any.
+template <class N>
+class InOrder {
+ public:
+  InOrder(N* to, int64_t count, core::Threads* threads, bool descending = false)
+      : to_(to), count_(count), threads_(threads), descending_(descending) {}
+
+  template <class Make>
+  void put(const Make& make) {
+    const int64_t ranges = threads_ == nullptr ? 1 : int64_t{kRangesAThread} * threads_->count();
+    if (ranges == 1) {
+      for_each(0, count_, [&](int64_t i) { to_[i] = make(i); });
+      return put_in_order(to_, count_, descending_);
+    }
+    find_limits(make, ranges);
+    const int64_t pieces = (count_ + kPiece - 1) / kPiece;
+    std::vector<std::vector<int64_t>> places(static_cast<size_t>(pieces));
+    const auto each_piece = [&](const auto& body) {
+      threads_->run(static_cast<uint64_t>(pieces), 1, [&](uint64_t begin, uint64_t end) {
+        for (uint64_t p = begin; p < end; p++) {
+          const auto from = static_cast<int64_t>(p) * kPiece;
+          body(places[p], from, std::min(from + kPiece, count_));
+        }
+      });
+    };
+    each_piece([&](std::vector<int64_t>& counts, int64_t begin, int64_t end) {
+      counts.assign(static_cast<size_t>(ranges), 0);
+      for (int64_t i = begin; i < end; i++) counts[range_of(make(i))]++;
+    });
+    std::vector<int64_t> begins;
+    int64_t before = 0;
+    for (size_t r = 0; r < static_cast<size_t>(ranges); r++) {
+      begins.push_back(before);
+      for (auto& counts : places) before += std::exchange(counts[r], before);
+    }
+    begins.push_back(count_);
+    each_piece([&](std::vector<int64_t>& next, int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; i++) {
-        const auto key = key_of_(move(from[i]));
-#pragma GCC unroll 8
-        for (uint32_t b = 0; b < kBytes; b++) mine[b][key >> b * kDigitBits & (kDigits - 1)]++;
+        const N n = make(i);
+        to_[next[range_of(n)]++] = n;
       }
     });
-    const auto first = key_of_(move(from[0]));
-    std::vector<uint32_t> different;
-    for (uint32_t b = 0; b < kBytes; b++) {
-      int64_t same = 0;
-      for (const auto& counts : all) same += counts[b][first >> b * kDigitBits & (kDigits - 1)];
-      if (same != count_) different.push_back(b);
-    }
-    if (different.empty()) {
-      std::transform(from, from + count_, to, move);
-      return;
-    }
-    const size_t passes = different.size();
-    const auto target = [&](size_t pass) { return (passes - pass) % 2 == 1 ? to : other; };
-    const auto same = [](const T& x) { return x; };
-    for (size_t p = 0; p < passes; p++) {
-      const uint32_t shift = different[p] * kDigitBits;
-      if (p == 0 || pieces_ == 1)
-        for (size_t k = 0; k < counts_.size(); k++) counts_[k] = all[k][different[p]];
-      else count(target(p - 1), shift);
-      if (p == 0) put(from, move, shift, target(0));
-      else put(target(p - 1), same, shift, target(p));
-    }
+    threads_->run(static_cast<uint64_t>(ranges), 1, [&](uint64_t begin, uint64_t end) {
+      for (uint64_t r = begin; r < end; r++)
+        put_in_order(to_ + begins[r], begins[r + 1] - begins[r], descending_);
+    });
   }
 
  private:
-  using Counts = std::array<uint32_t, kDigits>;
+  static constexpr int kRangesAThread = 2, kSamplesARange = 64;
 
-  template <class Body>
-  void each_piece(const Body& body) {
-    if (pieces_ == 1) return body(0, 0, count_);
-    const auto some = [&](uint64_t begin, uint64_t end) {
-      for (auto p = static_cast<int64_t>(begin); p < static_cast<int64_t>(end); p++)
-        body(static_cast<size_t>(p), count_ * p / pieces_, count_ * (p + 1) / pieces_);
-    };
-    threads_->run(static_cast<uint64_t>(pieces_), 1, some);
+  // Ranges of about as many numbers, by some of them that lie apart.
+  template <class Make>
+  void find_limits(const Make& make, int64_t ranges) {
+    const int64_t samples = ranges * kSamplesARange;
+    std::vector<N> some;
+    for (int64_t i = 0; i < samples; i++) some.push_back(make(count_ / samples * i));
+    put_in_order(some.data(), samples, descending_);
+    for (int64_t r = 1; r < ranges; r++)
+      limits_.push_back(some[static_cast<size_t>(r * kSamplesARange)]);
   }
 
-  size_t digit(const T& x, uint32_t shift) const {
-    return static_cast<size_t>(key_of_(x) >> shift & (kDigits - 1));
+  // How many limits do not come after it; without branches, which nothing could foresee.
+  size_t range_of(const N& n) const {
+    size_t reached = 0;
+    if (descending_)
+      for (const N& limit : limits_) reached += static_cast<size_t>(!(limit < n));
+    else
+      for (const N& limit : limits_) reached += static_cast<size_t>(!(n < limit));
+    return reached;
   }
 
-  // How often each digit is in each piece.
-  void count(const T* from, uint32_t shift) {
-    each_piece([&](size_t p, int64_t begin, int64_t end) {
-      counts_[p].fill(0);
-      for (int64_t i = begin; i < end; i++) counts_[p][digit(from[i], shift)]++;
-    });
-  }
-
-  template <class From, class Move>
-  void put(const From* from, const Move& move, uint32_t shift, T* to) {
-    uint32_t before = 0;
-    for (size_t d = 0; d < kDigits; d++)
-      for (Counts& counts : counts_) before += std::exchange(counts[d], before);
-    each_piece([&](size_t p, int64_t begin, int64_t end) {
-      Counts& places = counts_[p];
-      for (int64_t i = begin; i < end; i++) {
-        const T x = move(from[i]);
-        to[places[digit(x, shift)]++] = x;
-      }
-    });
-  }
-
-  core::Threads* const threads_;
+  N* const to_;
   const int64_t count_;
-  const KeyOf& key_of_;
-  int64_t pieces_;
-  std::vector<Counts> counts_;
+  core::Threads* const threads_;
+  const bool descending_;
+  std::vector<N> limits_;
 };
-
-// Few elements, and in order those of the same key.
-template <class T, class KeyOf>
-void insert(T* x, int64_t count, const KeyOf& key_of) {
-  for (int64_t i = 1; i < count; i++) {
-    const T mine = x[i];
-    const auto key = key_of(mine);
-    int64_t j = i;
-    for (; j > 0 && key < key_of(x[j - 1]); j--) x[j] = x[j - 1];
-    x[j] = mine;
-  }
-}
-
-// A key and where it was in the row; in one number if there is room.
-struct Wide {
-  uint64_t key;
-  uint32_t at;
-  friend bool operator<(const Wide& a, const Wide& b) {
-    return a.key != b.key ? a.key < b.key : a.at < b.at;
-  }
-};
-uint64_t pair_of(uint32_t key, int64_t at) {
-  return uint64_t{key} << 32 | static_cast<uint64_t>(at);
-}
-Wide pair_of(uint64_t key, int64_t at) { return {key, static_cast<uint32_t>(at)}; }
-uint32_t key_in(uint64_t pair) { return static_cast<uint32_t>(pair >> 32); }
-uint64_t key_in(const Wide& pair) { return pair.key; }
-int64_t at_in(uint64_t pair) { return static_cast<int64_t>(pair & UINT32_MAX); }
-int64_t at_in(const Wide& pair) { return pair.at; }
 
 template <class E>
 class Row {
  public:
   using T = typename E::Stored;
-  using Key = decltype(key_of<E>(T(), false));
+  using Key = typename Keyed<E>::Key;
   using Pair = decltype(pair_of(Key(), 0));
 
   Row(const OrderDesc& desc, core::Threads* threads, std::byte* room)
       : d_(desc), threads_(threads), room_(room) {}
 
+  // Sorted as integers, or by keys, where the result will be if they have room there, which are
+  // made elements again. Those that have no key of their own follow each other as they did.
   void elements(const T* x, T* y) const {
-    const auto key = [this](T v) { return key_of<E>(v, d_.descending); };
-    if (d_.length <= kFew) {
-      std::transform(x, x + d_.length, y, E::moved);
-      return insert(y, d_.length, key);
+    const bool own = have_own_keys<E>(x, d_.length);
+    if (own && kIsOfIntegers) return integers(x, y);
+    Key* const keys = kInPlace ? reinterpret_cast<Key*>(y) : reinterpret_cast<Key*>(room_);
+    InOrder<Key>(keys, d_.length, threads_).put([&](int64_t i) { return key(x[i]); });
+    const Key zero = key(T{}), none = key(kNone);
+    const auto place_of = [&](Key k) { return std::lower_bound(keys, keys + d_.length, k) - keys; };
+    int64_t zeros = own ? 0 : place_of(zero), others = own ? 0 : place_of(none);
+    each([&](int64_t i) { y[i] = element_of<E>(keys[i], d_.descending); });
+    if (own) return;
+    for (int64_t i = 0; i < d_.length; i++) {
+      const Key mine = key(x[i]);
+      if (mine == zero) y[zeros++] = x[i];
+      else if (mine == none) y[others++] = E::moved(x[i]);
     }
-    if constexpr (sizeof(T) == sizeof(Key))
-      if (have_own_keys<E>(x, d_.length)) return keys(x, reinterpret_cast<Key*>(y));
-    Digits<kBytes, T, decltype(key)>(threads_, d_.length, key)
-        .sort(x, E::moved, y, reinterpret_cast<T*>(room_));
   }
 
-  // Where each key is that of one element only, keys are sorted in their place.
-  void keys(const T* x, Key* y) const {
-    const auto key = [this](const T& v) { return key_of<E>(v, d_.descending); };
-    const auto itself = [](Key k) { return k; };
-    Digits<kBytes, Key, decltype(itself)>(threads_, d_.length, itself)
-        .sort(x, key, y, reinterpret_cast<Key*>(room_));
-    const auto back = [&](uint64_t begin, uint64_t end) {
-      for (uint64_t i = begin; i < end; i++)
-        reinterpret_cast<T*>(y)[i] = element_of<E>(y[i], d_.descending);
-    };
-    each(back);
-  }
-
-  // Pairs of 64 bits are sorted where the positions will be; otherwise the positions are, of 32
-  // bits each, by keys that stay where they are.
-  void positions(const T* x, int64_t* y) const {
-    const int64_t n = d_.length;
-    const auto key_at = [&](int64_t at) { return key_of<E>(x[at], d_.descending); };
-    if constexpr (sizeof(Pair) == sizeof(int64_t)) {
-      auto* const pairs = reinterpret_cast<uint64_t*>(y);
-      const auto key = [](uint64_t pair) { return key_in(pair); };
-      if (n <= kFew) {
-        for (int64_t i = 0; i < n; i++) pairs[i] = pair_of(key_at(i), i);
-        insert(pairs, n, key);
-      } else {
-        const auto pair = [&](const T& v) { return pair_of(key_of<E>(v, d_.descending), &v - x); };
-        Digits<kBytes, uint64_t, decltype(key)>(threads_, n, key)
-            .sort(x, pair, pairs, reinterpret_cast<uint64_t*>(room_));
-      }
-      const auto rest = [&](uint64_t begin, uint64_t end) {
-        for (uint64_t i = begin; i < end; i++) y[i] = at_in(pairs[i]);
-      };
-      each(rest);
+  void integers(const T* x, T* y) const {
+    using Bits = typename Keyed<E>::Bits;
+    if constexpr (std::is_integral_v<T>) {
+      InOrder<T>(y, d_.length, threads_, d_.descending).put([x](int64_t i) { return x[i]; });
     } else {
-      auto* const order = reinterpret_cast<uint32_t*>(room_);
-      uint32_t* const given = order + n;
-      const auto key = [&](uint32_t at) { return key_at(at); };
-      const auto same = [](uint32_t at) { return at; };
-      for (int64_t i = 0; i < n; i++) given[i] = static_cast<uint32_t>(i);
-      if (n <= kFew) {
-        std::copy_n(given, n, order);
-        insert(order, n, key);
-      } else {
-        Digits<kBytes, uint32_t, decltype(key)>(threads_, n, key)
-            .sort(given, same, order, reinterpret_cast<uint32_t*>(y));
-      }
-      std::copy_n(order, n, y);
+      auto* const to = reinterpret_cast<std::make_signed_t<Bits>*>(y);
+      InOrder(to, d_.length, threads_, d_.descending).put([x](int64_t i) {
+        return as_integer<E>(std::bit_cast<Bits>(x[i]));
+      });
+      each([&](int64_t i) { to[i] = as_integer<E>(static_cast<Bits>(to[i])); });
     }
+  }
+
+  // Pairs of 64 bits are sorted where the positions will be.
+  void positions(const T* x, int64_t* y) const {
+    constexpr bool kHasRoom = sizeof(Pair) == sizeof(int64_t);
+    auto* const pairs = reinterpret_cast<Pair*>(kHasRoom ? static_cast<void*>(y) : room_);
+    InOrder<Pair>(pairs, d_.length, threads_).put([&](int64_t i) { return pair_of(key(x[i]), i); });
+    each([&](int64_t i) { y[i] = at_in(pairs[i]); });
   }
 
   // The first k, in order. Those that come before the k-th of all so far are kept until there are
@@ -220,20 +163,18 @@ class Row {
     auto* const kept = reinterpret_cast<Pair*>(room_);
     const int64_t room = room_for(d_.k);
     int64_t count = 0;
-    Key least = ~Key{0};
-    bool all = true;  // so far, whatever comes is kept
+    uint64_t least = ~uint64_t{0};  // so far, whatever comes is kept
     for (int64_t i = 0; i < d_.length; i++) {
-      const Key key = key_of<E>(x[i], d_.descending);
-      if (key >= least && !all) continue;
-      kept[count++] = pair_of(key, i);
+      const Key mine = key(x[i]);
+      if (mine >= least && count >= d_.k) continue;
+      kept[count++] = pair_of(mine, i);
       if (count < room) continue;
       std::nth_element(kept, kept + d_.k - 1, kept + count);
       count = d_.k;
       least = key_in(kept[d_.k - 1]);
-      all = false;
     }
     if (count > d_.k) std::nth_element(kept, kept + d_.k - 1, kept + count);
-    std::sort(kept, kept + d_.k);
+    put_in_order(kept, d_.k);
     for (int64_t i = 0; i < d_.k; i++) y[i] = at_in(kept[i]);
   }
 
@@ -241,8 +182,8 @@ class Row {
   static uint64_t room(const OrderDesc& d) {
     const auto n = static_cast<uint64_t>(d.length);
     switch (d.what) {
-      case OrderDesc::What::Elements: return n * sizeof(T);
-      case OrderDesc::What::Positions: return n * 8;
+      case OrderDesc::What::Elements: return kInPlace ? 0 : n * sizeof(Key);
+      case OrderDesc::What::Positions: return sizeof(Pair) == 8 ? 0 : n * sizeof(Pair);
       case OrderDesc::What::First:
         return static_cast<uint64_t>(std::min(room_for(d.k), d.length)) * sizeof(Pair);
     }
@@ -260,15 +201,22 @@ class Row {
   }
 
  private:
-  // Bytes of a key in which elements may differ.
-  static constexpr uint32_t kBytes = E::kType == DType::Bool ? 1 : sizeof(Key);
+  static constexpr bool kInPlace = sizeof(T) == sizeof(Key);
+  // Whether there are integers of an element's bits in its order.
+  static constexpr bool kIsOfIntegers = std::is_same_v<T, typename E::Value> && sizeof(T) > 1;
+  // Of floats, what is no number.
+  static constexpr T kNone =
+      std::bit_cast<T>(static_cast<typename Keyed<E>::Bits>(~Keyed<E>::kSign));
+
+  Key key(T x) const { return key_of<E>(x, d_.descending); }
 
   // Of a row's elements.
   template <class Body>
   void each(const Body& body) const {
-    const auto n = static_cast<uint64_t>(d_.length);
-    if (threads_ == nullptr) body(0, n);
-    else threads_->run(n, kPiece, body);
+    if (threads_ == nullptr) return for_each(0, d_.length, body);
+    threads_->run(static_cast<uint64_t>(d_.length), kPiece, [&](uint64_t begin, uint64_t end) {
+      for_each(static_cast<int64_t>(begin), static_cast<int64_t>(end), body);
+    });
   }
 
   static int64_t room_for(int64_t k) { return std::max<int64_t>(4 * k, 64); }
@@ -300,7 +248,7 @@ class Ordered : public HostPlan {
     of_type(desc_.dtype, [&]<class E>(E) {
       std::byte* const room = data_at<std::byte>(workspace);
       // Threads share a row, or have rows of their own.
-      if (desc_.rows < threads.count() && desc_.length >= 2 * kPiece) {
+      if (desc_.rows < threads.count() && desc_.length >= kWorthRanges) {
         for (int64_t r = 0; r < desc_.rows; r++)
           Row<E>(desc_, &threads, room).run(operands[0], operands[1], r);
         return;

@@ -13,7 +13,7 @@ constexpr size_t kSide = 8;
 template <class E, bool kBehind>
 void search(const typename E::Stored* sorted, int64_t length, const typename E::Stored* values,
             int64_t* y, int64_t begin, int64_t end) {
-  using Key = decltype(key_of<E>(typename E::Stored(), false));
+  using Key = typename Keyed<E>::Key;
   const auto precedes = [&](int64_t at, Key mine) {
     const Key other = key_of<E>(sorted[at], false);
     return kBehind ? other <= mine : other < mine;

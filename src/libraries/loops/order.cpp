@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <utility>
 #include <vector>
 
@@ -16,8 +17,8 @@ constexpr int64_t kPiece = 1 << 14;        // elements of a row that a thread ta
 constexpr int64_t kWorthRanges = 1 << 17;  // of a row that threads share
 constexpr int64_t kLongest = int64_t{UINT32_MAX};
 
-// A key and where it was in the row, in one number: all differ, and those of the same key are in
-// order.
+// A key and where it was in the row, in one number: all differ, and those of
+// the same key are in order.
 template <class Key>
 auto pair_of(Key key, int64_t at) {
   if constexpr (sizeof(Key) == 8) return Wide{static_cast<uint64_t>(at), key};
@@ -28,7 +29,8 @@ int64_t at_in(const Wide& pair) { return static_cast<int64_t>(pair.at); }
 uint64_t key_in(uint64_t pair) { return pair >> 32; }
 uint64_t key_in(const Wide& pair) { return pair.key; }
 
-// Numbers made of what is read, in order; by threads that take ranges of them, if there are any.
+// Numbers made of what is read, in order; by threads that take ranges of them,
+// if there are any.
 template <class N>
 class InOrder {
  public:
@@ -37,12 +39,22 @@ class InOrder {
 
   template <class Make>
   void put(const Make& make) {
-    const int64_t ranges = threads_ == nullptr ? 1 : int64_t{kRangesAThread} * threads_->count();
-    if (ranges == 1) {
-      for_each(0, count_, [&](int64_t i) { to_[i] = make(i); });
-      return put_in_order(to_, count_, descending_);
-    }
-    find_limits(make, ranges);
+    if (threads_ != nullptr && threads_->count() > 1)
+      return descending_ ? put_by_ranges<true>(make) : put_by_ranges<false>(make);
+    for_each(0, count_, [&](int64_t i) { to_[i] = make(i); });
+    put_in_order(to_, count_, descending_);
+  }
+
+ private:
+  static constexpr uint32_t kRangesAThread = 2, kSamplesARange = 64;
+
+  // Numbers go to the range that they belong to, which is put in order by
+  // itself.
+  template <bool kDescending, class Make>
+  void put_by_ranges(const Make& make) {
+    const size_t ranges = std::bit_ceil(kRangesAThread * static_cast<uint32_t>(threads_->count()));
+    const std::vector<N> limits = limits_of(make, ranges);
+    const auto range_of = [&](const N& n) { return reached<kDescending>(limits, n); };
     const int64_t pieces = (count_ + kPiece - 1) / kPiece;
     std::vector<std::vector<int64_t>> places(static_cast<size_t>(pieces));
     const auto each_piece = [&](const auto& body) {
@@ -54,12 +66,12 @@ class InOrder {
       });
     };
     each_piece([&](std::vector<int64_t>& counts, int64_t begin, int64_t end) {
-      counts.assign(static_cast<size_t>(ranges), 0);
+      counts.assign(ranges, 0);
       for (int64_t i = begin; i < end; i++) counts[range_of(make(i))]++;
     });
     std::vector<int64_t> begins;
     int64_t before = 0;
-    for (size_t r = 0; r < static_cast<size_t>(ranges); r++) {
+    for (size_t r = 0; r < ranges; r++) {
       begins.push_back(before);
       for (auto& counts : places) before += std::exchange(counts[r], before);
     }
@@ -70,41 +82,39 @@ class InOrder {
         to_[next[range_of(n)]++] = n;
       }
     });
-    threads_->run(static_cast<uint64_t>(ranges), 1, [&](uint64_t begin, uint64_t end) {
+    threads_->run(ranges, 1, [&](uint64_t begin, uint64_t end) {
       for (uint64_t r = begin; r < end; r++)
-        put_in_order(to_ + begins[r], begins[r + 1] - begins[r], descending_);
+        put_in_order(to_ + begins[r], begins[r + 1] - begins[r], kDescending);
     });
   }
 
- private:
-  static constexpr int kRangesAThread = 2, kSamplesARange = 64;
-
-  // Ranges of about as many numbers, by some of them that lie apart.
+  // Between ranges of about as many numbers, by some of them that lie apart.
   template <class Make>
-  void find_limits(const Make& make, int64_t ranges) {
-    const int64_t samples = ranges * kSamplesARange;
-    std::vector<N> some;
+  std::vector<N> limits_of(const Make& make, size_t ranges) const {
+    const auto samples = static_cast<int64_t>(ranges * kSamplesARange);
+    std::vector<N> some, limits;
     for (int64_t i = 0; i < samples; i++) some.push_back(make(count_ / samples * i));
     put_in_order(some.data(), samples, descending_);
-    for (int64_t r = 1; r < ranges; r++)
-      limits_.push_back(some[static_cast<size_t>(r * kSamplesARange)]);
+    for (size_t r = 1; r < ranges; r++) limits.push_back(some[r * kSamplesARange]);
+    return limits;
   }
 
-  // How many limits do not come after it; without branches, which nothing could foresee.
-  size_t range_of(const N& n) const {
-    size_t reached = 0;
-    if (descending_)
-      for (const N& limit : limits_) reached += static_cast<size_t>(!(limit < n));
-    else
-      for (const N& limit : limits_) reached += static_cast<size_t>(!(n < limit));
-    return reached;
+  // How many limits, which are one less than a power of two, do not come after
+  // it; without branches, which nothing could foresee.
+  template <bool kDescending>
+  static size_t reached(const std::vector<N>& limits, const N& n) {
+    size_t first = 0;
+    for (size_t half = (limits.size() + 1) / 2; half > 0; half /= 2) {
+      const N& limit = limits[first + half - 1];
+      first += static_cast<size_t>(kDescending ? !(limit < n) : !(n < limit)) * half;
+    }
+    return first;
   }
 
   N* const to_;
   const int64_t count_;
   core::Threads* const threads_;
   const bool descending_;
-  std::vector<N> limits_;
 };
 
 template <class E>
@@ -117,10 +127,11 @@ class Row {
   Row(const OrderDesc& desc, core::Threads* threads, std::byte* room)
       : d_(desc), threads_(threads), room_(room) {}
 
-  // Sorted as integers, or by keys, where the result will be if they have room there, which are
-  // made elements again. Those that have no key of their own follow each other as they did.
+  // Sorted as integers, or by keys, where the result will be if they have room
+  // there, which are made elements again. Those that have no key of their own
+  // follow each other as they did.
   void elements(const T* x, T* y) const {
-    const bool own = have_own_keys<E>(x, d_.length);
+    const bool own = have_own_keys(x);
     if (own && kIsOfIntegers) return integers(x, y);
     Key* const keys = kInPlace ? reinterpret_cast<Key*>(y) : reinterpret_cast<Key*>(room_);
     InOrder<Key>(keys, d_.length, threads_).put([&](int64_t i) { return key(x[i]); });
@@ -157,14 +168,37 @@ class Row {
     each([&](int64_t i) { y[i] = at_in(pairs[i]); });
   }
 
-  // The first k, in order. Those that come before the k-th of all so far are kept until there are
-  // several times as many, of which the first k are found then.
+  // The first k, in order; of those of each thread's part, if threads share the
+  // row.
   void first(const T* x, int64_t* y) const {
     auto* const kept = reinterpret_cast<Pair*>(room_);
+    const int64_t parts = threads_ == nullptr ? 1 : threads_->count();
+    std::vector<int64_t> counts(static_cast<size_t>(parts));
+    const auto some = [&](uint64_t begin, uint64_t end) {
+      for (auto p = static_cast<int64_t>(begin); p < static_cast<int64_t>(end); p++)
+        counts[static_cast<size_t>(p)] = first_of_part(
+            x, d_.length * p / parts, d_.length * (p + 1) / parts, kept + p * room_for(d_.k));
+    };
+    if (parts == 1) some(0, 1);
+    else threads_->run(static_cast<uint64_t>(parts), 1, some);
+    int64_t count = counts[0];
+    for (int64_t p = 1; p < parts; p++) {
+      const Pair* const theirs = kept + p * room_for(d_.k);
+      std::copy_n(theirs, counts[static_cast<size_t>(p)], kept + count);
+      count += counts[static_cast<size_t>(p)];
+    }
+    if (count > d_.k) std::nth_element(kept, kept + d_.k - 1, kept + count);
+    put_in_order(kept, d_.k);
+    for (int64_t i = 0; i < d_.k; i++) y[i] = at_in(kept[i]);
+  }
+
+  // How many are kept: those that come before the k-th of all so far, until
+  // there are several times as many, of which the first k are found then.
+  int64_t first_of_part(const T* x, int64_t begin, int64_t end, Pair* kept) const {
     const int64_t room = room_for(d_.k);
     int64_t count = 0;
     uint64_t least = ~uint64_t{0};  // so far, whatever comes is kept
-    for (int64_t i = 0; i < d_.length; i++) {
+    for (int64_t i = begin; i < end; i++) {
       const Key mine = key(x[i]);
       if (mine >= least && count >= d_.k) continue;
       kept[count++] = pair_of(mine, i);
@@ -173,19 +207,25 @@ class Row {
       count = d_.k;
       least = key_in(kept[d_.k - 1]);
     }
-    if (count > d_.k) std::nth_element(kept, kept + d_.k - 1, kept + count);
-    put_in_order(kept, d_.k);
-    for (int64_t i = 0; i < d_.k; i++) y[i] = at_in(kept[i]);
+    return count;
+  }
+
+  // Whether as many threads share a row.
+  static bool shares(const OrderDesc& d, int threads) {
+    return d.rows < threads && d.length >= kWorthRanges &&
+           (d.what != OrderDesc::What::First || 2 * threads * room_for(d.k) <= d.length);
   }
 
   // Bytes of a row's room.
-  static uint64_t room(const OrderDesc& d) {
+  static uint64_t room(const OrderDesc& d, int threads) {
     const auto n = static_cast<uint64_t>(d.length);
     switch (d.what) {
       case OrderDesc::What::Elements: return kInPlace ? 0 : n * sizeof(Key);
       case OrderDesc::What::Positions: return sizeof(Pair) == 8 ? 0 : n * sizeof(Pair);
       case OrderDesc::What::First:
-        return static_cast<uint64_t>(std::min(room_for(d.k), d.length)) * sizeof(Pair);
+        return static_cast<uint64_t>(shares(d, threads) ? threads * room_for(d.k)
+                                                        : std::min(room_for(d.k), d.length)) *
+               sizeof(Pair);
     }
     return 0;
   }
@@ -210,6 +250,15 @@ class Row {
 
   Key key(T x) const { return key_of<E>(x, d_.descending); }
 
+  bool have_own_keys(const T* x) const {
+    if (threads_ == nullptr) return loops::have_own_keys<E>(x, d_.length);
+    std::atomic<bool> all = true;
+    threads_->run(static_cast<uint64_t>(d_.length), kPiece, [&](uint64_t begin, uint64_t end) {
+      if (!loops::have_own_keys<E>(x + begin, static_cast<int64_t>(end - begin))) all = false;
+    });
+    return all;
+  }
+
   // Of a row's elements.
   template <class Body>
   void each(const Body& body) const {
@@ -231,7 +280,7 @@ class Ordered : public HostPlan {
   Ordered(const OrderDesc& desc, int threads)
       : desc_(desc),
         slots_(std::min<int64_t>(desc.rows, threads)),
-        room_(of_type(desc.dtype, [&]<class E>(E) { return Row<E>::room(desc); })) {
+        room_(of_type(desc.dtype, [&]<class E>(E) { return Row<E>::room(desc, threads); })) {
     constexpr uint64_t kLine = 64;
     room_ = (room_ + kLine - 1) / kLine * kLine;
   }
@@ -248,7 +297,7 @@ class Ordered : public HostPlan {
     of_type(desc_.dtype, [&]<class E>(E) {
       std::byte* const room = data_at<std::byte>(workspace);
       // Threads share a row, or have rows of their own.
-      if (desc_.rows < threads.count() && desc_.length >= kWorthRanges) {
+      if (Row<E>::shares(desc_, threads.count())) {
         for (int64_t r = 0; r < desc_.rows; r++)
           Row<E>(desc_, &threads, room).run(operands[0], operands[1], r);
         return;

@@ -25,26 +25,44 @@ namespace {
 // Registers are given out in a time that grows faster than the program.
 constexpr size_t kLongest = 4000;
 
-// Functions that are short enough to stand in line; the others are calls of the interpreter's
-// kernels.
-bool in_line(const program::Inst& inst) {
-  if (inst.from != DType::F32) return false;
+// Functions stand in line, as operations that others go on beside; the long ones are calls of the
+// interpreter's kernels where they would make a long program.
+constexpr size_t kLong = 1500;  // instructions
+
+bool is_short(const program::Inst& inst) {
   switch (inst.op) {
-    case Op::Rsqrt:
-    case Op::Exp:
-    case Op::Exp2:
-    case Op::Expm1:
-    case Op::Log:
-    case Op::Log2:
-    case Op::Tanh:
-    case Op::Sigmoid:
-    case Op::Erf: return true;
-    default: return false;
+    case Op::Log1p:
+    case Op::Sin:
+    case Op::Cos:
+    case Op::Tan:
+    case Op::Atan2:
+    case Op::Pow: return false;
+    default: return inst.from == DType::F32;
   }
 }
 
-[[maybe_unused]] bool in_line_of_avx512(const program::Inst& inst) {
-  return in_line(inst) && inst.op != Op::Exp && inst.op != Op::Sigmoid;
+using Chosen = bool (*)(const program::Inst& function);
+// Those that stand in line, of all and of programs that are long; what the target knows does not.
+struct InLine {
+  Chosen all, if_long;
+};
+template <Chosen kKnown>
+constexpr InLine kInLine = {
+    [](const program::Inst& f) { return !kKnown(f); },
+    [](const program::Inst& f) { return !kKnown(f) && is_short(f); },
+};
+[[maybe_unused]] constexpr InLine kAllInLine = kInLine<[](const program::Inst&) { return false; }>;
+[[maybe_unused]] constexpr InLine kInLineOfAvx512 = kInLine<[](const program::Inst& f) {
+  return f.from == DType::F32 && (f.op == Op::Exp || f.op == Op::Sigmoid);
+}>;
+
+program::Module with_functions(const program::Module& module, const InLine& in_line) {
+  program::Module expanded = program::expand_functions(module, in_line.all);
+  if (expanded.body.insts.size() > std::max(kLong, module.body.insts.size()))
+    expanded = program::expand_functions(module, in_line.if_long);
+  // Expansions convert their constants.
+  if (expanded.body.insts.size() != module.body.insts.size()) program::simplify(expanded);
+  return expanded;
 }
 
 using Maker = std::unique_ptr<Target> (*)(asmjit::CodeHolder& code, bool wide, uint32_t held);
@@ -56,21 +74,21 @@ struct Machine {
   std::string_view name;
   uint32_t lanes;  // of 32 bits
   uint32_t registers;
-  bool (*in_line)(const program::Inst& inst);  // what the target does not know itself
+  const InLine& in_line;
   Maker make;
 };
 constexpr Machine kMachines[] = {
 #if defined(__x86_64__)
-    {Isa::Avx512, "avx512", "AVX-512", 16, 32, in_line_of_avx512,
+    {Isa::Avx512, "avx512", "AVX-512", 16, 32, kInLineOfAvx512,
      [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
        return std::make_unique<X86>(code, true, wide, held);
      }},
-    {Isa::Avx2, "avx2", "AVX2", 8, 16, in_line,
+    {Isa::Avx2, "avx2", "AVX2", 8, 16, kAllInLine,
      [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
        return std::make_unique<X86>(code, false, wide, held);
      }},
 #elif defined(__aarch64__)
-    {Isa::Neon, "neon", "NEON", 4, 32, in_line,
+    {Isa::Neon, "neon", "NEON", 4, 32, kAllInLine,
      [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
        return std::make_unique<Arm>(code, wide, held);
      }},
@@ -165,9 +183,7 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
                                      [&](const Machine& m) { return m.isa == isa; });
   if (machine == std::end(kMachines)) return "its instruction set has no compiler";
   try {
-    program::Module expanded = program::expand_functions(module, machine->in_line);
-    // Expansions convert their constants.
-    if (expanded.body.insts.size() != module.body.insts.size()) program::simplify(expanded);
+    const program::Module expanded = with_functions(module, machine->in_line);
     if (expanded.body.insts.size() > kLongest) return "it is too long";
     const auto [analysis, parted] = analyse_any_way(expanded);
     const program::Module& taken = parted ? *parted : expanded;

@@ -131,6 +131,15 @@ inline constexpr Text kTexts[] = {
      "  i = global_id.x\n  y[i] = x[i] + x[0]; e[i] = y_of(x[i]) }\n"
      "fn y_of(a: f32) -> f32 { return a + 1.0 }"},
     // ---- Blocks and masks.
+    {"both halves of products, and wide lanes beside them",
+     "program p(in x: u32[n], in z: f64[n], out y: u32[n], out w: f64[n]) lanes(n) {\n"
+     "  i = global_id.x; a = x[i]; b = x[n - 1 - i]\n"
+     "  y[i] = mulhi(a, b) ^ (a * b)\n  w[i] = z[i] + 1.0 }"},
+    {"both halves of products",
+     "program p(in x: u32[n], in z: i32[n], out y: u32[n], out w: i32[n]) lanes(n) {\n"
+     "  i = global_id.x; a = x[i]; b = x[n - 1 - i]\n"
+     "  y[i] = mulhi(a, b) ^ (a * b) ^ mulhi(u32(3528531795), a) + u32(3528531795) * a\n"
+     "  c = z[i]\n  w[i] = (mulhi(c, i) ^ (i * c)) + mulhi(c, -7) - c * -7 }"},
     {"masks in masks",
      "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n"
      "  if x[i] > 0.0 { if x[i] > 2.0 { y[i] = 1.0 } else { if i > 40 { y[i] = 2.0 }\n"

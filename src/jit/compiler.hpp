@@ -180,6 +180,7 @@ class Compiler {
   bool absorbed(uint32_t at) const;
   BaseReg with_absorbed(const Inst& i, size_t which, uint32_t k);
   void varying(uint32_t at);
+  bool multiply_whole(uint32_t at);
   std::optional<BaseReg> compute(uint32_t at, uint32_t k, uint32_t dies);
   uint32_t dying(uint32_t at) const;
   interp::Kernel kernel_of(const Inst& i) const;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "hologram/dtype.hpp"
 #include "hologram/op.hpp"
@@ -151,6 +152,13 @@ class Target {
   virtual bool combines_three(DType /*type*/) const { return false; }
   virtual BaseReg combine_three(Op /*op*/, DType /*type*/, const Operand& /*a*/,
                                 const Operand& /*b*/, const Operand& /*c*/) {
+    return {};
+  }
+  // Both halves of the products of 32-bit integers, the upper one first, where that takes less than
+  // one after the other; `shared`: b is the same in all lanes.
+  virtual bool has_whole_products() const { return false; }
+  virtual std::pair<BaseReg, BaseReg> whole_products(DType /*type*/, const Operand& /*a*/,
+                                                     const Operand& /*b*/, bool /*shared*/) {
     return {};
   }
   // False, and no jump, where pure() takes no longer.

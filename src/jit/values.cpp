@@ -286,6 +286,7 @@ void Compiler::varying(uint32_t at) {
     for (uint32_t k = 0; k < unroll_; k++) dividends[k] = operand(i.args[0], k);
     return target_.divide(by->second, {dividends.data(), unroll_}, values_[i.id].vectors);
   }
+  if (multiply_whole(at)) return;
   const uint32_t dies = dying(at);
   if (i.id != kNone && analysis_.waits_for[at] != kNone) {
     values_[i.id].later = [this, at, dies](uint32_t k) { return *compute(at, k, dies); };
@@ -296,6 +297,32 @@ void Compiler::varying(uint32_t at) {
     if (!r) return call_kernel(i);
     values_[i.id].vectors[k] = *r;
   }
+}
+
+// The upper half of a product along with the lower one, which follows soon.
+bool Compiler::multiply_whole(uint32_t at) {
+  constexpr uint32_t kSoon = 8;
+  const Inst& i = inst(at);
+  if (i.op != Op::MulHi || size_of(i.type) != 4 || !target_.has_whole_products()) return false;
+  uint32_t lower = kNone;
+  for (uint32_t k = at + 1; k <= at + kSoon && program::is_pure(inst(k).op) && lower == kNone;
+       k++) {
+    const Inst& j = inst(k);
+    const bool same = (j.args[0] == i.args[0] && j.args[1] == i.args[1]) ||
+                      (j.args[0] == i.args[1] && j.args[1] == i.args[0]);
+    if (j.op == Op::Mul && j.type == i.type && same) lower = k;
+  }
+  if (lower == kNone || analysis_.uses[inst(lower).id].count == 0) return false;
+  const bool swap = form(i.args[0]) == Form::Uniform;
+  const uint32_t a = i.args[swap ? 1 : 0], b = i.args[swap ? 0 : 1];
+  for (uint32_t k = 0; k < unroll_; k++) {
+    const auto [high, low] =
+        target_.whole_products(i.type, operand(a, k), operand(b, k), form(b) == Form::Uniform);
+    values_[i.id].vectors[k] = high;
+    values_[inst(lower).id].vectors[k] = low;
+  }
+  done_.insert(lower);
+  return true;
 }
 
 // One vector; none if that is left to a kernel.

@@ -94,6 +94,9 @@ class X86 final : public Target {
   void jump_if_doubt(DType type, BaseReg doubt, Label to) override;
   bool has_strict_extremes() const override { return true; }
   BaseReg strict_extreme(Op op, DType type, const Operand& a, const Operand& b) override;
+  bool has_whole_products() const override { return true; }
+  std::pair<BaseReg, BaseReg> whole_products(DType type, const Operand& a, const Operand& b,
+                                             bool shared) override;
   bool combines_three(DType type) const override { return avx512_ && size_of(type) >= 4; }
   BaseReg combine_three(Op op, DType type, const Operand& a, const Operand& b,
                         const Operand& c) override;
@@ -154,6 +157,8 @@ class X86 final : public Target {
   static Vec part(const BaseReg& v, uint32_t size);  // its lower bytes
   Vec of(DType type) { return sized(bytes(type)); }
   Vec any(DType type, const Operand& v) { return in_register(type, v).as<Vec>(); }
+  std::pair<Vec, Vec> products(DType type, const Operand& a, const Operand& b, bool shared);
+  Vec half_of_products(const Vec& even, const Vec& odd, bool upper);
   Mem literal(const void* data, size_t size);  // in the constant pool
   Mem repeated(uint64_t bits, uint32_t element, uint32_t size);
   void move(Vec to, const Operand& from);

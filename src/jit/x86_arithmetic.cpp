@@ -290,24 +290,8 @@ std::optional<BaseReg> X86::integer(Op op, DType type, std::span<const Operand> 
     }
     case Op::MulHi: {
       if (is_wide(type)) return {};
-      // Products of the even lanes, of the odd lanes, and their upper halves side by side.
-      const Id multiply = is_signed_integer(type) ? I::kIdVpmuldq : I::kIdVpmuludq;
-      const Vec a = any(type, in[0]), b = any(type, in[1]);
-      const Vec even = of(type), odd = of(type), high = of(type);
-      cc_.emit(multiply, even, a, b);
-      cc_.vpsrlq(odd, a, 32);
-      cc_.vpsrlq(high, b, 32);
-      cc_.emit(multiply, odd, odd, high);
-      cc_.vpsrlq(even, even, 32);
-      if (avx512_) {
-        Mem m = repeated(0xffffffff00000000u, 8, bytes(type));
-        m.setSize(bytes(type));
-        bitwise(Op::And, odd, odd, m);
-        bitwise(Op::Or, even, even, odd);
-      } else {
-        cc_.vpblendd(even, even, odd, 0xaa);
-      }
-      return even;
+      const auto [even, odd] = products(type, in[0], in[1], false);
+      return half_of_products(even, odd, true);
     }
     default: return {};
   }
@@ -346,6 +330,45 @@ BaseReg X86::upper_half(DType type, BaseReg value, uint32_t half) {
   else if (half == 16) cc_.vpermq(upper, v, 0x4e);
   else cc_.vpshufd(upper, v, half == 8 ? 0x4e : 0xb1);
   return upper;
+}
+
+// Of the even lanes and of the odd lanes, of 64 bits each.
+std::pair<X86::Vec, X86::Vec> X86::products(DType type, const Operand& a, const Operand& b,
+                                            bool shared) {
+  const Id multiply = is_signed_integer(type) ? I::kIdVpmuldq : I::kIdVpmuludq;
+  const Vec x = any(type, a), y = any(type, b), even = of(type), odd = of(type);
+  cc_.emit(multiply, even, x, y);
+  cc_.vpsrlq(odd, x, 32);
+  Vec other = y;
+  if (!shared) cc_.vpsrlq(other = of(type), y, 32);
+  cc_.emit(multiply, odd, odd, other);
+  return {even, odd};
+}
+
+// Of each lane's product.
+X86::Vec X86::half_of_products(const Vec& even, const Vec& odd, bool upper) {
+  const Vec to = of(DType::U32);
+  if (avx512_) {
+    const uint32_t n = bytes(DType::U32) / sizeof(uint32_t);
+    std::array<uint32_t, 16> from{};
+    for (uint32_t l = 0; l < n; l++) from[l] = l / 2 * 2 + (upper ? 1 : 0) + l % 2 * n;
+    move(to, literal(from.data(), bytes(DType::U32)));
+    cc_.vpermi2d(to, even, odd);
+  } else if (upper) {
+    cc_.vpsrlq(to, even, 32);
+    cc_.vpblendd(to, to, odd, 0xaa);
+  } else {
+    cc_.vpsllq(to, odd, 32);
+    cc_.vpblendd(to, even, to, 0xaa);
+  }
+  return to;
+}
+
+std::pair<BaseReg, BaseReg> X86::whole_products(DType type, const Operand& a, const Operand& b,
+                                                bool shared) {
+  const auto [even, odd] = products(type, a, b, shared);
+  const Vec high = half_of_products(even, odd, true), low = half_of_products(even, odd, false);
+  return {high, low};
 }
 
 }  // namespace hologram::jit

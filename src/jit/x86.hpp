@@ -196,6 +196,8 @@ class X86 final : public Target {
   Vec widened(BaseReg mask);     // AVX2: for 64-bit lanes
   Vec bf16_bits(const Operand& v);
   // x86_memory.cpp
+  BaseReg load_bools(Mem from, BaseReg mask);
+  void store_bools(Mem to, BaseReg value, BaseReg mask);
   Vec widen(DType stored, const Mem& from, BaseReg mask);
   void narrow(DType stored, const Mem& to, const Operand& value, BaseReg mask);
   BaseReg mask_bits(BaseReg mask);

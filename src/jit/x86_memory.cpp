@@ -1,4 +1,5 @@
 // Loads and stores of vectors: neighbours, and elements at any index.
+#include <array>
 #include <functional>
 
 #include "core/processor.hpp"
@@ -102,7 +103,31 @@ X86::Vec X86::widen(DType stored, const Mem& from, BaseReg mask) {
   return to;
 }
 
+// Bytes to bits, without lanes between.
+BaseReg X86::load_bools(Mem from, BaseReg mask) {
+  const Vec bytes = cc_.newXmm();
+  from.setSize(mask.isValid() ? 16 : width);
+  if (mask.isValid()) cc_.k(mask.as<KReg>()).z().emit(I::kIdVmovdqu8, bytes, from);
+  else cc_.emit(width == 16 ? I::kIdVmovups : I::kIdVmovq, bytes, from);
+  const BaseReg to = vector(DType::Bool);
+  cc_.emit(I::kIdVptestmb, to, bytes, bytes);
+  return to;
+}
+
+void X86::store_bools(Mem to, BaseReg value, BaseReg mask) {
+  std::array<uint8_t, 16> ones{};
+  ones.fill(1);
+  const Vec bytes = cc_.newXmm();
+  Mem m = literal(ones.data(), ones.size());
+  m.setSize(16);
+  cc_.k(value.as<KReg>()).z().emit(I::kIdVmovdqu8, bytes, m);
+  to.setSize(mask.isValid() ? 16 : width);
+  if (mask.isValid()) cc_.k(mask.as<KReg>()).emit(I::kIdVmovdqu8, to, bytes);
+  else cc_.emit(width == 16 ? I::kIdVmovups : I::kIdVmovq, to, bytes);
+}
+
 BaseReg X86::load_run(DType stored, const Address& from, BaseReg mask) {
+  if (stored == DType::Bool && avx512_) return load_bools(memory(from, 1), mask);
   Vec loaded;
   if (!mask.isValid() || masks_memory(stored)) {
     loaded = widen(stored, memory(from, 1), mask);
@@ -152,6 +177,7 @@ void X86::narrow(DType stored, const Mem& to, const Operand& value, BaseReg mask
     else cc_.vmaskmovps(m, mask.as<Vec>(), v);
     return;
   }
+  if (stored == DType::Bool && avx512_) return store_bools(to, value.as<BaseReg>(), mask);
   m.setSize(width * static_cast<uint32_t>(size_of(stored)));
   if (stored == DType::F16) {
     const Vec v = any(type, value);

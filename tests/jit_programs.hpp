@@ -452,9 +452,9 @@ inline constexpr Text kParting[] = {
      "  if i >= n { return }\n  if x[i] < 0.0 { return }\n  a = sqrt(x[i])\n"
      "  if !(a < 2.0) { y[i] = a\n    return }\n  y[i] = a * 3.0 }"},
     {"loops that all leave at a time",
-     "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n"
-     "  var s = x[i]; var k = 0\n  loop { k += 1\n    if k > h { break }\n"
-     "    if k == 2 { continue }\n    s = s * 0.5 + f32(k) }\n  y[i] = s }"},
+     "program p(in x: f32[n], inout y: f32[n], h: i32) lanes(n) { i = global_id.x\n"
+     "  var k = 0\n  loop { y[i] = y[i] * 0.5 + x[i + k]\n    k += 1\n    if k > h { break }\n"
+     "    if k == 2 { continue }\n    y[i] = y[i] + f32(k) } }"},
     {"rounds up to the end of a type",
      "program p(in x: i32[n], out y: i32[n], out z: u32[n], out v: i64[n]) lanes(n) {\n"
      "  i = global_id.x; b = x[i] & 3; var s = 0; var t: u32 = 0; var r: i64 = 0\n"

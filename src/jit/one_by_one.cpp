@@ -22,6 +22,7 @@ void Compiler::one_by_one(const Region& r) {
 
 // A loop without a count, which only break and return end.
 uint32_t Compiler::endless(uint32_t at) {
+  bail_ = Label();  // a round may follow one that wrote
   const Label done = label(), round = label();
   bind(round);
   one_round(at, done);

@@ -139,7 +139,7 @@ inline constexpr Text kTexts[] = {
      "program p(in x: u32[n], in z: i32[n], out y: u32[n], out w: i32[n]) lanes(n) {\n"
      "  i = global_id.x; a = x[i]; b = x[n - 1 - i]\n"
      "  y[i] = mulhi(a, b) ^ (a * b) ^ mulhi(u32(3528531795), a) + u32(3528531795) * a\n"
-     "  c = z[i]\n  w[i] = (mulhi(c, i) ^ (i * c)) + mulhi(c, -7) - c * -7 }"},
+     "  c = z[i]\n  w[i] = (mulhi(c, i) ^ (i * c)) + mulhi(i, 40000) - i * 40000 }"},
     {"masks in masks",
      "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n"
      "  if x[i] > 0.0 { if x[i] > 2.0 { y[i] = 1.0 } else { if i > 40 { y[i] = 2.0 }\n"

@@ -310,7 +310,7 @@ bool Compiler::multiply_whole(uint32_t at) {
     const Inst& j = inst(k);
     const bool same = (j.args[0] == i.args[0] && j.args[1] == i.args[1]) ||
                       (j.args[0] == i.args[1] && j.args[1] == i.args[0]);
-    if (j.op == Op::Mul && j.type == i.type && same) lower = k;
+    if (j.op == Op::Mul && j.type == i.type && form(j.id) == Form::Varying && same) lower = k;
   }
   if (lower == kNone || analysis_.uses[inst(lower).id].count == 0) return false;
   const bool swap = form(i.args[0]) == Form::Uniform;

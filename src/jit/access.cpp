@@ -91,7 +91,7 @@ bool Compiler::inside_or_bail(const Inst& i, BaseReg index) {
 void Compiler::test_accesses(uint32_t begin, uint32_t end, BaseReg lanes, Label outside) {
   for (uint32_t at = begin; at < end; at++) {
     const Inst& i = inst(at);
-    if (i.op == Op::If || is_loop(i)) {
+    if (opens_block(i)) {
       at = analysis_.close[at];
       continue;
     }

@@ -86,7 +86,7 @@ class Analyser {
       out_.around[i] = open.empty() ? kNone : open.back();
       for (size_t k = open.size(); k-- > 0 && out_.loop[i] == kNone;)
         if (is_loop(insts_[open[k]])) out_.loop[i] = open[k];
-      if (inst.op == Op::If || is_loop(inst)) open.push_back(i);
+      if (opens_block(inst)) open.push_back(i);
       if (inst.op == Op::Var) declared_[inst.slot] = i;
       if (inst.op == Op::GroupReduce && !open.empty())
         throw Refused{"it combines the lanes of a workgroup inside control flow"};

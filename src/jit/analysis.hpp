@@ -21,6 +21,7 @@ struct Refused {
 };
 
 inline bool is_loop(const Inst& inst) { return inst.op == Op::For || inst.op == Op::Loop; }
+inline bool opens_block(const Inst& inst) { return inst.op == Op::If || is_loop(inst); }
 
 enum class Form : uint8_t {
   Uniform,  // one value for all lanes

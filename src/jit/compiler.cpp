@@ -356,7 +356,7 @@ void Compiler::chunk(const Region& r, const Guard& guard) {
     } else if (at == guard.at) {
       emit(at + 1, analysis_.close[at]);
       at = analysis_.close[at] + 1;
-    } else if (inst(at).op == Op::If || is_loop(inst(at))) {
+    } else if (opens_block(inst(at))) {
       const uint32_t next = analysis_.close[at] + 1;
       emit(at, next);
       at = next;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "jit/analysis.hpp"
 #include "jit/code.hpp"
 #include "jit/frame.hpp"
 #include "jit/jit.hpp"
@@ -37,9 +38,7 @@ uint64_t worth(uint64_t instructions, uint64_t least, uint64_t most) {
 uint64_t foreseen(Lanes lanes, bool parts, std::span<const program::Inst> insts) {
   if (lanes == Lanes::ByGroup) return worth(insts.size(), kLeastOfGroups, kLanesWorthACall);
   const uint64_t together = lanes == Lanes::OneByOne ? 1 : kOneByOne;
-  const bool loops = std::any_of(insts.begin(), insts.end(), [](const program::Inst& i) {
-    return i.op == program::Op::For || i.op == program::Op::Loop;
-  });
+  const bool loops = std::any_of(insts.begin(), insts.end(), is_loop);
   if (parts && loops) return kWithLoops * together;
   return worth(insts.size(), kLeastWorthAThread, kLanesWorthAThread) / kOneByOne * together;
 }

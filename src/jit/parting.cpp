@@ -5,18 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis.hpp"
 #include "program/passes/passes.hpp"
 
 namespace hologram::jit {
 
 namespace {
-
-using program::Inst;
-using program::kNone;
-using program::Module;
-using program::Op;
-
-bool opens(Op op) { return op == Op::If || op == Op::For || op == Op::Loop; }
 
 class Parting final : program::Definitions {
  public:
@@ -32,7 +26,7 @@ class Parting final : program::Definitions {
       if (in_[at].op == Op::Else) otherwise_[open.back()] = at;
       if (in_[at].op == Op::End) close_[open.back()] = at, open.pop_back();
       if (in_[at].op == Op::If && open.empty() && in_[at + 1].op == Op::Return) guards_.insert(at);
-      if (opens(in_[at].op)) open.push_back(at);
+      if (opens_block(in_[at])) open.push_back(at);
     }
     const auto has_more = [&](uint32_t at) { return close_[at] != at + 2; };
     std::erase_if(guards_, has_more);
@@ -63,7 +57,7 @@ class Parting final : program::Definitions {
       if (op == Op::Return) return true;
       if (at < loops_end) continue;
       if (op == Op::Break || op == Op::Continue) return true;
-      if (op == Op::For || op == Op::Loop) loops_end = close_[at];
+      if (is_loop(in_[at])) loops_end = close_[at];
     }
     return false;
   }
@@ -73,8 +67,7 @@ class Parting final : program::Definitions {
     uint32_t inner_end = 0;
     for (uint32_t at = loop + 1; at < close_[loop]; at++) {
       if (in_[at].op == what && (what == Op::Return || at >= inner_end)) return true;
-      if (at >= inner_end && (in_[at].op == Op::For || in_[at].op == Op::Loop))
-        inner_end = close_[at];
+      if (at >= inner_end && is_loop(in_[at])) inner_end = close_[at];
     }
     return false;
   }
@@ -159,7 +152,7 @@ class Parting final : program::Definitions {
         for (const Around& loop : loops_) leave({loop.live, loop.on});
         return;
       }
-      if (!opens(i.op)) {
+      if (!opens_block(i)) {
         out_.body.insts.push_back(i);
         continue;
       }

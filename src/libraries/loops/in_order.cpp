@@ -5,7 +5,6 @@
 #include <hwy/contrib/sort/vqsort.h>
 #include <hwy/highway.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <type_traits>
 
@@ -32,10 +31,7 @@ static_assert(offsetof(Wide, key) == offsetof(hwy::uint128_t, hi));
 template <class N>
 void put_in_order(N* numbers, int64_t count, bool descending) {
   static_assert(sizeof(As<N>) == sizeof(N) && alignof(As<N>) == alignof(N));
-  const auto after = [](const N& a, const N& b) { return b < a; };
-  if (count <= kFew || !has_vectors())
-    return descending ? std::sort(numbers, numbers + count, after)
-                      : std::sort(numbers, numbers + count);
+  if (count <= kFew || !has_vectors()) return put_few_in_order(numbers, count, descending);
   const hwy::Sorter sorter;
   auto* const them = reinterpret_cast<As<N>*>(numbers);
   const auto many = static_cast<size_t>(count);
@@ -43,12 +39,6 @@ void put_in_order(N* numbers, int64_t count, bool descending) {
   else sorter(them, many, hwy::SortAscending());
 }
 
-template void put_in_order(int16_t*, int64_t, bool);
-template void put_in_order(uint16_t*, int64_t, bool);
-template void put_in_order(int32_t*, int64_t, bool);
-template void put_in_order(uint32_t*, int64_t, bool);
-template void put_in_order(int64_t*, int64_t, bool);
-template void put_in_order(uint64_t*, int64_t, bool);
-template void put_in_order(Wide*, int64_t, bool);
+HOLOGRAM_PUTS_IN_ORDER
 
 }  // namespace hologram::libraries::loops

@@ -17,8 +17,8 @@ constexpr int64_t kPiece = 1 << 14;        // elements of a row that a thread ta
 constexpr int64_t kWorthRanges = 1 << 17;  // of a row that threads share
 constexpr int64_t kLongest = int64_t{UINT32_MAX};
 
-// A key and where it was in the row, in one number: all differ, and those of
-// the same key are in order.
+// A key and where it was in the row, in one number: all differ, and those of the same key are in
+// order.
 template <class Key>
 auto pair_of(Key key, int64_t at) {
   if constexpr (sizeof(Key) == 8) return Wide{static_cast<uint64_t>(at), key};
@@ -29,8 +29,7 @@ int64_t at_in(const Wide& pair) { return static_cast<int64_t>(pair.at); }
 uint64_t key_in(uint64_t pair) { return pair >> 32; }
 uint64_t key_in(const Wide& pair) { return pair.key; }
 
-// Numbers made of what is read, in order; by threads that take ranges of them,
-// if there are any.
+// Numbers made of what is read, in order; by threads that take ranges of them, if there are any.
 template <class N>
 class InOrder {
  public:
@@ -48,8 +47,7 @@ class InOrder {
  private:
   static constexpr uint32_t kRangesAThread = 2, kSamplesARange = 64;
 
-  // Numbers go to the range that they belong to, which is put in order by
-  // itself.
+  // Numbers go to the range that they belong to, which is put in order by itself.
   template <bool kDescending, class Make>
   void put_by_ranges(const Make& make) {
     const size_t ranges = std::bit_ceil(kRangesAThread * static_cast<uint32_t>(threads_->count()));
@@ -99,8 +97,8 @@ class InOrder {
     return limits;
   }
 
-  // How many limits, which are one less than a power of two, do not come after
-  // it; without branches, which nothing could foresee.
+  // How many limits, which are one less than a power of two, do not come after it; without
+  // branches, which nothing could foresee.
   template <bool kDescending>
   static size_t reached(const std::vector<N>& limits, const N& n) {
     size_t first = 0;
@@ -127,9 +125,8 @@ class Row {
   Row(const OrderDesc& desc, core::Threads* threads, std::byte* room)
       : d_(desc), threads_(threads), room_(room) {}
 
-  // Sorted as integers, or by keys, where the result will be if they have room
-  // there, which are made elements again. Those that have no key of their own
-  // follow each other as they did.
+  // Sorted as integers, or by keys, where the result will be if they have room there, which are
+  // made elements again. Those that have no key of their own follow each other as they did.
   void elements(const T* x, T* y) const {
     const bool own = have_own_keys(x);
     if (own && kIsOfIntegers) return integers(x, y);
@@ -168,8 +165,7 @@ class Row {
     each([&](int64_t i) { y[i] = at_in(pairs[i]); });
   }
 
-  // The first k, in order; of those of each thread's part, if threads share the
-  // row.
+  // The first k, in order; of those of each thread's part, if threads share the row.
   void first(const T* x, int64_t* y) const {
     auto* const kept = reinterpret_cast<Pair*>(room_);
     const int64_t parts = threads_ == nullptr ? 1 : threads_->count();
@@ -192,8 +188,8 @@ class Row {
     for (int64_t i = 0; i < d_.k; i++) y[i] = at_in(kept[i]);
   }
 
-  // How many are kept: those that come before the k-th of all so far, until
-  // there are several times as many, of which the first k are found then.
+  // How many are kept: those that come before the k-th of all so far, until there are several times
+  // as many, of which the first k are found then.
   int64_t first_of_part(const T* x, int64_t begin, int64_t end, Pair* kept) const {
     const int64_t room = room_for(d_.k);
     int64_t count = 0;

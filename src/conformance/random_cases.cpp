@@ -26,11 +26,22 @@ Words philox(Words counter, uint64_t seed) {
   return counter;
 }
 
-// The words of an element: numbered by the operation and by its place.
-Words words_of(uint64_t seed, uint64_t operation, uint64_t element) {
-  return philox({static_cast<uint32_t>(operation), static_cast<uint32_t>(operation >> 32),
-                 static_cast<uint32_t>(element), static_cast<uint32_t>(element >> 32)},
-                seed);
+struct Place {
+  uint64_t seed, operation, element;
+};
+
+// Blocks of words, numbered by the operation and by the place, are shared by so many elements, each
+// of which is 256 behind the one before.
+struct Block {
+  Words words;
+  size_t turn;  // which of the elements this is
+};
+Block block_of(const Place& p, size_t sharing) {
+  const uint64_t number = p.element / (256 * sharing) * 256 + p.element % 256;
+  return {philox({static_cast<uint32_t>(p.operation), static_cast<uint32_t>(p.operation >> 32),
+                  static_cast<uint32_t>(number), static_cast<uint32_t>(number >> 32)},
+                 p.seed),
+          p.element / 256 % sharing};
 }
 
 // In [0, 1), of 53 bits or as many as f32 holds, or fewer.
@@ -44,16 +55,27 @@ struct Answer {
   Wide exact, allowed;  // 0: exactly
 };
 
-Answer uniform(const Words& w, DType dtype) { return {unit(w[0], w[1], digits_of(dtype)), 0}; }
+Answer uniform(const Place& place, DType dtype) {
+  if (dtype == DType::F64) {
+    const auto [w, turn] = block_of(place, 2);
+    return {unit(w[2 * turn], w[2 * turn + 1], 53), 0};
+  }
+  const auto [w, turn] = block_of(place, 4);
+  return {unit(w[turn], 0, digits_of(dtype)), 0};
+}
 
-// By Box and Muller. The errors of the angle, of the logarithm, root and cosine, and the products'.
-Answer normal(const Words& w, DType dtype) {
-  const int digits = dtype == DType::F64 ? 53 : 24;
+// By Box and Muller, the cosine and the sine of one angle in turns. The errors of the angle, of the
+// logarithm, root and cosine, and the products'.
+Answer normal(const Place& place, DType dtype) {
+  const bool wide = dtype == DType::F64;
+  const int digits = wide ? 53 : 24;
+  const auto [w, turn] = block_of(place, wide ? 2 : 4);
+  const Words of_two = wide ? w : Words{w[turn / 2 * 2], 0, w[turn / 2 * 2 + 1], 0};
   constexpr long double kTurn = 6.283185307179586476925286766559L;
-  const auto u = static_cast<long double>(1 - unit(w[0], w[1], digits));
-  const auto angle = kTurn * static_cast<long double>(unit(w[2], w[3], digits));
+  const auto u = static_cast<long double>(1 - unit(of_two[0], of_two[1], digits));
+  const auto angle = kTurn * static_cast<long double>(unit(of_two[2], of_two[3], digits));
   const long double radius = std::sqrt(-2 * std::log(u));
-  const Wide exact = radius * std::cos(angle);
+  const Wide exact = radius * (turn % 2 == 0 ? std::cos(angle) : std::sin(angle));
   Wide allowed = std::ldexp(1.0L, -digits) * (kTurn * 2 + 6) * radius;
   if (size_of(dtype) == 2)
     allowed += std::ldexp(1.0L, -digits_of(dtype)) * (magnitude(exact) + allowed) +
@@ -63,9 +85,10 @@ Answer normal(const Words& w, DType dtype) {
 
 constexpr int64_t kLow = 3, kHigh = 118;  // every dtype of integers holds them
 
-Answer integers(const Words& w, DType) {
+Answer integers(const Place& place, DType) {
   __extension__ using Double = unsigned __int128;
-  const uint64_t word = uint64_t{w[1]} << 32 | w[0];
+  const auto [w, turn] = block_of(place, 2);
+  const uint64_t word = uint64_t{w[2 * turn + 1]} << 32 | w[2 * turn];
   const auto range = static_cast<uint64_t>(kHigh - kLow);
   const auto above = static_cast<int64_t>(static_cast<Double>(word) * range >> 64);
   return {static_cast<Wide>(kLow + above), 0};
@@ -75,7 +98,7 @@ struct Random {
   std::string_view name;
   bool floats;  // or integers; others are refused
   Tensor (*run)(const Shape& shape, DType dtype, const Executor& executor);
-  Answer (*element)(const Words& words, DType dtype);
+  Answer (*element)(const Place& place, DType dtype);
 };
 
 constexpr Random kRandom[] = {
@@ -91,9 +114,9 @@ constexpr Random kRandom[] = {
 // An executor of the suite's own is seeded, not the caller's.
 const Executor& own(const Suite& suite) { return suite.ways().two; }
 
-void compare(const Random& r, DType dtype, const Words& words, const Array& result, size_t i,
+void compare(const Random& r, DType dtype, const Place& place, const Array& result, size_t i,
              const Arithmetic& arithmetic, Finding& found) {
-  Answer answer = r.element(words, dtype);
+  Answer answer = r.element(place, dtype);
   // The root is a factor, and the logarithm takes a quotient; there are 18 half units already.
   answer.allowed *= 1 + (arithmetic.units_of_quotient() + arithmetic.units_of_root()) / 9;
   const Wide have = real_at(dtype, result.data(), i), off = magnitude(have - answer.exact);
@@ -124,22 +147,33 @@ Finding laid_out_one(const Suite& suite, const Random& r, DType dtype, const Lay
     }
     for (size_t i = 0; i < results[k].size(); i++) {
       const size_t element = dense_at(layout, stored, stored_at(layout.shape, stored, i));
-      compare(r, dtype, words_of(seed, k, element), results[k], i, suite.arithmetic(), found);
+      compare(r, dtype, {seed, k, element}, results[k], i, suite.arithmetic(), found);
     }
   }
   return found;
 }
 
-// A row of numbers, and the same seen as a box and put together from parts.
+// A row of numbers, longer than what its blocks are dealt to at once; the same seen as a box, put
+// together from parts, and from the middle on.
 Finding shaped(const Suite& suite, const Random& r, DType dtype) {
+  constexpr uint64_t kSeed = 5;
+  constexpr int64_t kLength = 2520, kMiddle = 1100;
   const auto again = [&](const Shape& shape) {
-    ops::seed(5, own(suite));
+    ops::seed(kSeed, own(suite));
     return r.run(shape, dtype, own(suite));
   };
-  const Tensor row = again({1260}), box = again({7, 12, 15}), parts = again({2, 630});
-  return same_arrays(
-      arrays_of({box.reshape({1260}), ops::concat({parts.select(0, 0), parts.select(0, 1)})}),
-      std::vector<Array>(2, row.array()));
+  const Array row = again({kLength}).array();
+  Finding found;
+  found.bound = r.element == normal ? 1 : 0;
+  for (size_t i = 0; i < row.size(); i++)
+    compare(r, dtype, {kSeed, 0, i}, row, i, suite.arithmetic(), found);
+  if (!found.wrong.empty() || found.error > found.bound) return found;
+  const Tensor box = again({7, 24, 15}), parts = again({2, kLength / 2});
+  const Tensor rest = again({kLength}).slice(0, {kMiddle, kLength}),
+               tail = Tensor::from(row, own(suite)).slice(0, {kMiddle, kLength});
+  return same_arrays(arrays_of({box.reshape({kLength}),
+                                ops::concat({parts.select(0, 0), parts.select(0, 1)}), rest * 1}),
+                     std::vector<Array>{row, row, tail.array()});
 }
 
 void bits_of(Suite& suite, const Random& r, DType dtype) {

@@ -43,17 +43,10 @@ class Generator {
     declare();
     if (l_.walk != Walk::Tiles) find_coordinates();
     switch (l_.walk) {
-      case Walk::Elements:
-        b_.if_(coordinate_.empty() ? lane() < 1
-                                   : coordinate_.back() < scalar("n", l_.outer.size() - 1),
-               [&] { write_elements(); });
-        break;
+      case Walk::Elements: of_each_lane([&] { write_elements(); }); break;
+      case Walk::Blocks: write_blocks(); break;
       case Walk::Tiles: write_tiles(); break;
-      case Walk::LaneRows:
-        b_.if_(coordinate_.empty() ? lane() < 1
-                                   : coordinate_.back() < scalar("n", l_.outer.size() - 1),
-               [&] { write_rows(); });
-        break;
+      case Walk::LaneRows: of_each_lane([&] { write_rows(); }); break;
       case Walk::GroupRows: write_rows(); break;
       case Walk::Pieces: write_gathered(); break;
     }
@@ -69,6 +62,11 @@ class Generator {
   Value lane() { return b_.global_id(0); }
   Value scalar(const std::string& name) { return scalars_.at(name); }
   Value scalar(const char* name, size_t axis) { return scalar(fmt::format("{}{}", name, axis)); }
+
+  // Lanes behind the last axis do nothing.
+  void of_each_lane(const std::function<void()>& body) {
+    b_.if_(lane() < (l_.outer.empty() ? whole(1) : scalar("n", l_.outer.size() - 1)), body);
+  }
 
   // No access is tested again: require_inside does that for the whole kernel.
   void declare() {
@@ -148,8 +146,10 @@ class Generator {
     if (!term.operands.empty())
       from = kernel_.terms[term.op->rule == Rule::Shift ? term.operands[0] : term.operands.back()]
                  .dtype;
-    const Operands x{b_,   operands,   attributes,
-                     from, term.dtype, term.op->indexed ? index(term.view, where) : Value()};
+    const bool drawn = term.op->draws && of_block_;
+    const Value number = term.op->indexed && !drawn ? index(term.view, where) : Value();
+    const Operands x{
+        b_, operands, attributes, from, term.dtype, number, drawn ? of_block_ : std::nullopt};
     const Value result = term.op->expression(x);
     return term.op == &source::kCast ? result : wrapped(result, term.dtype);
   }
@@ -167,6 +167,22 @@ class Generator {
       const Output& output = kernel_.outputs[i];
       b_.store(outputs_[i], index(output.view, nullptr), value(output.term, local, nullptr));
     }
+  }
+
+  // All elements of a block in one lane; the last tile has some of them only.
+  void write_blocks() {
+    const Value tile = coordinate_[0], here = lane();
+    const Value left = scalar("elements") - tile * (kElementsOfBlock * kBlocksOfTile);
+    const auto turn = [&](int64_t t) {
+      of_block_ = {tile, here, t};
+      coordinate_[1] = t == 0 ? here : here + t * kBlocksOfTile;
+      write_elements();
+    };
+    b_.if_(here < min(left, kBlocksOfTile), [&] {
+      turn(0);
+      for (int64_t t = 1; t < kElementsOfBlock; t++)
+        b_.if_(here < left - t * kBlocksOfTile, [&] { turn(t); });
+    });
   }
 
   // The turned views go through workgroup memory, in whose rows one element more keeps the lanes
@@ -467,9 +483,10 @@ class Generator {
   std::vector<Buf> buffers_, outputs_;
   std::unordered_map<std::string, Value> scalars_;
   std::vector<Value> coordinate_;
-  std::vector<Value> per_row_;       // by term
-  std::map<size_t, uint32_t> kept_;  // by output: the term that waits in its memory
-  std::vector<Place> places_;        // if lanes keep their elements
+  std::optional<ElementOfBlock> of_block_;  // of Walk::Blocks
+  std::vector<Value> per_row_;              // by term
+  std::map<size_t, uint32_t> kept_;         // by output: the term that waits in its memory
+  std::vector<Place> places_;               // if lanes keep their elements
   const uint8_t last_level_;
   Value begin_, end_;  // of the row
 };

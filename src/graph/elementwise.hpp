@@ -14,6 +14,18 @@
 
 namespace hologram::graph {
 
+// Blocks of random words are dealt to tiles of elements: the blocks of a tile one after another to
+// as many elements, then the same blocks' next words to the next ones. One lane can make all
+// elements of a block then, and neighbours still write side by side.
+inline constexpr int64_t kBlocksOfTile = 256;
+inline constexpr int64_t kElementsOfBlock = 4;  // or 2, of two words each, in half as long tiles
+
+// An element of Walk::Blocks: number (tile * kElementsOfBlock + turn) * kBlocksOfTile + lane.
+struct ElementOfBlock {
+  program::Value tile, lane;
+  int64_t turn;
+};
+
 // What an expression is written over: its operands and attributes as values of a kernel.
 class Operands {
  public:
@@ -23,6 +35,7 @@ class Operands {
   DType from;             // the dtype of the operands (of the last one for `where`)
   DType to;               // the dtype of the result
   program::Value number;  // of the element in the result, row by row; only for `indexed` rows
+  std::optional<ElementOfBlock> of_block;  // in place of the number; only for rows that draw
 
   program::Value operator[](size_t i) const { return values[i]; }
   program::Value attribute(size_t i) const { return attributes[i]; }
@@ -83,6 +96,7 @@ struct ElementwiseOp {
   std::array<AttributeInfo, 2> attributes = {};
   bool indexed = false;   // the expression reads `number`
   bool absolute = false;  // the error is measured against the larger of result and operand
+  bool draws = false;     // random words: the expression reads `of_block`, where it is there
   // These follow from what stands above.
   size_t arity = names_in(parameters);
   size_t attribute_count = attributes[0].name.empty() ? 0 : attributes[1].name.empty() ? 1 : 2;

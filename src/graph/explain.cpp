@@ -24,6 +24,7 @@ std::string in_bytes(double n) {
 const char* walk_words(Walk walk) {
   switch (walk) {
     case Walk::Elements: return "a lane an element";
+    case Walk::Blocks: return "a lane a block of random numbers";
     case Walk::Tiles: return "a group a square of elements";
     case Walk::LaneRows: return "a lane a row";
     case Walk::Pieces: return "a group some rows, a lane a piece of one";
@@ -52,7 +53,7 @@ std::string name_of(const Kernel& kernel) {
 double operations(const Kernel& kernel, const Layout& how, const Program& program) {
   double lanes = 1;
   for (const int64_t n : how.outer) lanes *= static_cast<double>(n);
-  if (how.walk == Walk::Elements || how.walk == Walk::Tiles) return program.cost().flops * lanes;
+  if (how.row.empty()) return program.cost().flops * lanes;
   double flops = 0;
   for (const Term& t : kernel.terms) {
     const double times = t.per_row ? 1 : static_cast<double>(kernel.row_length());

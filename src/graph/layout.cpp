@@ -110,6 +110,23 @@ void find_tiles(const Kernel& kernel, Layout& l) {
   }
 }
 
+// Where all that is drawn is drawn for the elements as they lie, a lane makes those of a block.
+void find_blocks(const Kernel& kernel, Layout& l) {
+  if (l.outer.size() != 1 || l.outer[0] <= kBlocksOfTile) return;
+  bool draws = false;
+  for (const Term& t : kernel.terms) {
+    if (t.kind != TermKind::Apply || !t.op->draws) continue;
+    const Lanes& view = l.views[t.view];
+    if (view.offset != 0 || view.outer[0] != 1) return;
+    draws = true;
+  }
+  if (!draws) return;
+  constexpr int64_t kTile = kElementsOfBlock * kBlocksOfTile;
+  l.walk = Walk::Blocks;
+  l.outer = {(l.outer[0] - 1) / kTile + 1, kBlocksOfTile};
+  for (Lanes& view : l.views) view.outer.insert(view.outer.begin(), view.outer[0] * kTile);
+}
+
 // 0 and 1 are so common that the code knows them; and -1, of which it reads vectors.
 char stride_class(int64_t stride) {
   return stride == 0 ? '0' : stride == 1 ? '1' : stride == -1 ? '-' : 's';
@@ -192,7 +209,9 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   }
   if (l.walk == Walk::Elements && hints.many_threads && element_count(l.outer) > 0)
     find_tiles(kernel, l);
-  if (l.walk != Walk::Tiles && l.walk != Walk::GroupRows) choose_lane_axis(l);
+  if (l.walk == Walk::Elements) find_blocks(kernel, l);
+  if (l.walk != Walk::Tiles && l.walk != Walk::GroupRows && l.walk != Walk::Blocks)
+    choose_lane_axis(l);
   if (!fits_32_bits(kernel, l)) l.index = DType::I64;
   return l;
 }
@@ -224,6 +243,7 @@ std::vector<ScalarArgument> scalar_arguments(const Kernel& kernel, const Layout&
   for (size_t k = 0; k < l.outer.size(); k++) add(fmt::format("n{}", k), l.outer[k]);
   for (size_t k = 0; k < l.row.size(); k++) add(fmt::format("row{}", k), l.row[k]);
   if (kernel.row_axes > 0) add("length", kernel.row_length());
+  if (l.walk == Walk::Blocks) add("elements", element_count(kernel.domain));
   if (l.chunk != 0) add("piece", l.chunk);
   for (size_t v = 0; v < l.views.size(); v++) {
     const Lanes& view = l.views[v];

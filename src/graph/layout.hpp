@@ -11,7 +11,8 @@ namespace hologram::graph {
 
 enum class Walk : uint8_t {
   Elements,   // a lane an element
-  Tiles,      // the same, a square of them at a time: what lies across is turned on the way
+  Blocks,     // a lane the elements of a block of random words (graph/elementwise.hpp)
+  Tiles,      // a lane an element of a square: what lies across is turned on the way
   LaneRows,   // a lane a row, which it walks alone
   GroupRows,  // a group of lanes a row
   Pieces      // a group some rows side by side, a lane a piece of one, which it walks alone

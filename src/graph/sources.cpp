@@ -35,15 +35,18 @@ Value band_of(X x) {
   return x.builder.cast(inside, compute_type(x.to));
 }
 
+using Words = std::array<Value, 4>;
+
 // Philox4x32-10: J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The
-// key is the seed; the counter is the number of the operation, then that of the element.
-std::array<Value, 4> philox(X x) {
+// key is the seed; the counter is the number of the operation, then that of the block.
+Words philox(X x, Value block) {
   Builder& b = x.builder;
   const auto word = [&](uint32_t c) { return b.constant_bits(DType::U32, c); };
-  const Value number = b.cast(x.number, DType::U64);
+  // Words alone, where there are no more elements than these number: 64 bits take twice as long.
+  const bool narrow = size_of(block.type()) == 4;
+  const Value high = narrow ? word(0) : b.cast(block >> 32, DType::U32);
   Value key0 = x.attribute(0), key1 = x.attribute(1);
-  std::array<Value, 4> c = {x.attribute(2), x.attribute(3), b.cast(number, DType::U32),
-                            b.cast(number >> b.constant_bits(DType::U32, 32), DType::U32)};
+  Words c = {x.attribute(2), x.attribute(3), b.cast(block, DType::U32), high};
   const Value multiplier0 = word(0xD2511F53), multiplier1 = word(0xCD9E8D57);
   for (int round = 0; round < 10; round++) {
     const Value high0 = apply(Op::MulHi, {multiplier0, c[0]}), low0 = multiplier0 * c[0];
@@ -53,6 +56,31 @@ std::array<Value, 4> philox(X x) {
     key1 = key1 + word(0xBB67AE85);
   }
   return c;
+}
+
+// The block of an element, which so many share, and which of them it is.
+struct Drawn {
+  Words words;
+  Value turn;
+
+  // The one of those that stand for one turn each.
+  template <size_t n>
+  Value of_turn(const std::array<Value, n>& each) const {
+    Value one = each[n - 1];
+    for (size_t k = n - 1; k-- > 0;) one = select(turn == static_cast<int64_t>(k), each[k], one);
+    return one;
+  }
+};
+
+Drawn draw(X x, int64_t sharing) {
+  if (x.of_block) {
+    const auto [tile, lane, turn] = *x.of_block;
+    const Value shorter = tile * (kElementsOfBlock / sharing) + turn / sharing;
+    return {philox(x, shorter * kBlocksOfTile + lane),
+            x.builder.constant(lane.type(), turn % sharing)};
+  }
+  const Value all = x.number / kBlocksOfTile, lane = x.number % kBlocksOfTile;
+  return {philox(x, all / sharing * kBlocksOfTile + lane), all % sharing};
 }
 
 // Numbers in [0, 1), of as many bits as the type holds: more would be rounded, some to 1.
@@ -67,25 +95,41 @@ Value unit(X x, Value word0, Value word1, DType type) {
 }
 
 Value uniform_of(X x) {
-  const auto words = philox(x);
-  return unit(x, words[0], words[1], x.to);
+  if (x.to != DType::F64) {
+    const Drawn d = draw(x, 4);
+    const Value word = d.of_turn(d.words);
+    return unit(x, word, word, x.to);
+  }
+  const Drawn d = draw(x, 2);
+  const auto& [a, b, c, e] = d.words;
+  return unit(x, d.of_turn<2>({a, c}), d.of_turn<2>({b, e}), x.to);
 }
 
-// G. E. P. Box, M. E. Muller, "A note on the generation of random normal deviates", 1958.
+// G. E. P. Box, M. E. Muller, "A note on the generation of random normal deviates", 1958: two
+// numbers by the cosine and the sine of one angle, of which a quarter of a turn makes the other.
 Value normal_of(X x) {
-  const auto words = philox(x);
   const DType wide = compute_type(x.to);
-  const Value radius = 1 - unit(x, words[0], words[1], wide);  // in (0, 1]
-  const Value angle = unit(x, words[2], words[3], wide) * (2 * std::numbers::pi);
+  const bool words_alone = wide == DType::F32;
+  const Drawn d = draw(x, words_alone ? 4 : 2);
+  const auto& [a, b, c, e] = d.words;
+  const Value first = words_alone ? d.of_turn<4>({a, a, c, c}) : a,
+              second = words_alone ? d.of_turn<4>({b, b, e, e}) : c;
+  const Value radius = 1 - unit(x, first, b, wide);  // in (0, 1]
+  const Value back =
+      select(d.turn % 2 == 0, x.builder.constant(wide, 0.0), x.builder.constant(wide, 0.25));
+  const Value angle = (unit(x, second, e, wide) - back) * (2 * std::numbers::pi);
   return apply(Op::Sqrt, {apply(Op::Log, {radius}) * -2}) * apply(Op::Cos, {angle});
 }
 
 // The upper half of word * range lies in [0, range).
 Value integers_of(X x) {
   Builder& b = x.builder;
-  const auto words = philox(x);
-  const Value word = b.cast(words[0], DType::U64) |
-                     (b.cast(words[1], DType::U64) << b.constant_bits(DType::U32, 32));
+  const Drawn d = draw(x, 2);
+  const auto both = [&](Value low, Value high) {
+    return b.cast(low, DType::U64) | (b.cast(high, DType::U64) << b.constant_bits(DType::U32, 32));
+  };
+  const Value word =
+      both(d.of_turn<2>({d.words[0], d.words[2]}), d.of_turn<2>({d.words[1], d.words[3]}));
   const Value offset = apply(Op::MulHi, {word, x.attribute(5)});
   return b.cast(b.bitcast(offset, DType::I64) + x.attribute(4), compute_type(x.to));
 }
@@ -118,9 +162,9 @@ Value cast_of(X x) {
 }
 
 constexpr ElementwiseOp row(std::string_view name, std::string_view parameters,
-                            Expression expression, bool indexed) {
-  return {name, Group::Internal, parameters, Accepts::Any, Rule::Given, expression, 0, 0,
-          0,    Nan::None,       {},         {},           indexed};
+                            Expression expression, bool indexed, bool draws = false) {
+  return {name, Group::Internal, parameters, Accepts::Any, Rule::Given, expression, 0,    0,
+          0,    Nan::None,       {},         {},           indexed,     false,      draws};
 }
 
 }  // namespace
@@ -129,9 +173,9 @@ const ElementwiseOp kFull = row("full", "", full_of, false);
 const ElementwiseOp kArange = row("arange", "", arange_of, true);
 const ElementwiseOp kLinspace = row("linspace", "", linspace_of, true);
 const ElementwiseOp kBand = row("band", "", band_of, true);
-const ElementwiseOp kUniform = row("uniform", "", uniform_of, true);
-const ElementwiseOp kNormal = row("normal", "", normal_of, true);
-const ElementwiseOp kIntegers = row("integers", "", integers_of, true);
+const ElementwiseOp kUniform = row("uniform", "", uniform_of, true, true);
+const ElementwiseOp kNormal = row("normal", "", normal_of, true, true);
+const ElementwiseOp kIntegers = row("integers", "", integers_of, true, true);
 const ElementwiseOp kCast = row("cast", "x", cast_of, false);
 const ElementwiseOp kCopy = row(
     "copy", "x", [](X x) { return x[0]; }, false);

@@ -18,7 +18,7 @@ class Arm final : public Target {
   // `wide`: the program has lanes of 64 bits. `held`: constants that may keep a register.
   Arm(asmjit::CodeHolder& code, bool wide, uint32_t held);
 
-  uint32_t vector_registers() const override { return 32; }
+  RegisterCount registers() const override { return kNeonRegisters; }
   asmjit::BaseCompiler& compiler() override { return cc_; }
   void begin() override;
   BaseReg argument() override { return argument_; }

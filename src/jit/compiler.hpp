@@ -45,7 +45,7 @@ class Compiler {
   // How many vectors side by side suit the region that is the most demanding, and how many
   // registers that leaves for constants.
   static uint32_t spare_registers(const Module& module, const Analysis& analysis,
-                                  uint32_t registers, uint32_t width);
+                                  const RegisterCount& registers, uint32_t width);
 
  private:
   // A top-level part of the body: instructions [begin, end), and the GroupReduces from `end` up to

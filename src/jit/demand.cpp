@@ -19,8 +19,11 @@ constexpr uint32_t kScratch = 3;  // registers for what operations need on their
 // of them: in two it finds twice as many to do, even if some come from the stack.
 constexpr uint32_t kLong = 24;
 
-// Most values and variables of instructions [begin, end) that hold a vector at the same time.
-uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t begin, uint32_t end) {
+// Most values and variables of instructions [begin, end) that hold a vector at the same time, or
+// those of them that hold a mask.
+enum class Of : uint8_t { All, Bools };
+uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t begin, uint32_t end,
+                    Of what = Of::All) {
   const auto& insts = module.body.insts;
   struct Life {
     uint32_t from = kNone, to = 0;
@@ -30,11 +33,16 @@ uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t beg
     }
   };
   std::map<uint32_t, Life> values, variables;
-  const auto is_vector = [&](uint32_t value) { return analysis.values[value] == Form::Varying; };
+  const auto counts = [what](Form form, DType type) {
+    return form == Form::Varying && (what == Of::All || type == DType::Bool);
+  };
+  const auto is_vector = [&](uint32_t value) {
+    return counts(analysis.values[value], module.body.values[value]);
+  };
   for (uint32_t at = begin; at < end; at++) {
     const Inst& i = insts[at];
     const bool of_variable = i.op == Op::Get || i.op == Op::Set || i.op == Op::Var;
-    if (of_variable && analysis.variables[i.slot] == Form::Varying) {
+    if (of_variable && counts(analysis.variables[i.slot], module.variables[i.slot].type)) {
       Life& life = variables[i.slot];
       if (life.from == kNone && i.op != Op::Var) life = {begin, end - 1};  // from outside
       life.touch(at);
@@ -44,9 +52,9 @@ uint32_t most_alive(const Module& module, const Analysis& analysis, uint32_t beg
       const uint32_t value = i.args[k], from = analysis.definition[value];
       if (!is_vector(value) || i.op == Op::If) continue;
       if (analysis.waits_for[from] != kNone) continue;  // a register at a time
-      // An operand in memory.
-      if (insts[from].op == Op::Load && analysis.uses[value].count == 1 && program::is_pure(i.op) &&
-          analysis.values[insts[from].args[0]] == Form::Affine)
+      // An operand in memory, which a mask never is.
+      if (what == Of::All && insts[from].op == Op::Load && analysis.uses[value].count == 1 &&
+          program::is_pure(i.op) && analysis.values[insts[from].args[0]] == Form::Affine)
         continue;
       if (insts[from].op == Op::Get) variables[insts[from].slot].touch(std::max(from, begin));
       else if (from < begin) values[value] = {begin, end - 1};  // needed in every round
@@ -79,7 +87,7 @@ uint32_t steps_of(const Module& module, const Analysis& analysis, uint32_t begin
 }
 
 struct Demand {
-  uint32_t vectors = 1;
+  uint32_t vectors = 1, masks = 0;
   bool loops = false;
   uint32_t steps = 0;        // of the longest innermost loop, or of all
   std::set<uint32_t> outer;  // variables that innermost loops leave alone
@@ -109,16 +117,21 @@ Demand demand_of(const Module& module, const Analysis& analysis, uint32_t begin,
   if (!d.loops) {
     d.vectors = std::max(1u, most_alive(module, analysis, begin, end));
     d.steps = steps_of(module, analysis, begin, end);
+    d.masks = most_alive(module, analysis, begin, end, Of::Bools);
   }
   return d;
 }
 
-uint32_t unroll_for(const Demand& d, uint32_t registers, uint32_t most_lanes, uint32_t width) {
-  const uint32_t most = std::min({d.loops ? kMostInLoops : registers / kMostStraight, kMaxUnroll,
-                                  std::max(1u, most_lanes / width)});
+uint32_t unroll_for(const Demand& d, const RegisterCount& registers, uint32_t most_lanes,
+                    uint32_t width) {
+  const uint32_t most = std::min({d.loops ? kMostInLoops : registers.vectors / kMostStraight,
+                                  kMaxUnroll, std::max(1u, most_lanes / width)});
+  const auto fits = [&](uint32_t unroll) {
+    return unroll * d.vectors + kScratch <= registers.vectors &&
+           (registers.masks == 0 || unroll * d.masks <= registers.masks);
+  };
   uint32_t unroll = 1;
-  while (unroll * 2 <= most && unroll * 2 * d.vectors + kScratch <= registers) unroll *= 2;
-
+  while (unroll * 2 <= most && fits(unroll * 2)) unroll *= 2;
   return unroll == 1 && d.steps >= kLong ? std::min(2u, most) : unroll;
 }
 
@@ -130,7 +143,7 @@ uint32_t most_lanes_of(const Module& module, const Analysis& analysis) {
 }  // namespace
 
 uint32_t Compiler::unroll_of(const Region& r) const {
-  return unroll_for(demand_of(module_, analysis_, r.begin, r.end), target_.vector_registers(),
+  return unroll_for(demand_of(module_, analysis_, r.begin, r.end), target_.registers(),
                     most_lanes_of(module_, analysis_), target_.width);
 }
 
@@ -142,19 +155,19 @@ void Compiler::find_outer(const Region& r) {
   if (!loops || !target_.has_places()) return;
   Demand d = demand_of(module_, analysis_, r.begin, r.end);
   const auto needed = unroll_ * (d.vectors + static_cast<uint32_t>(d.outer.size())) + kScratch;
-  if (needed > target_.vector_registers()) outer_ = std::move(d.outer);
+  if (needed > target_.registers().vectors) outer_ = std::move(d.outer);
 }
 
 uint32_t Compiler::spare_registers(const Module& module, const Analysis& analysis,
-                                   uint32_t registers, uint32_t width) {
-  uint32_t begin = 0, spare = registers;
+                                   const RegisterCount& registers, uint32_t width) {
+  uint32_t begin = 0, spare = registers.vectors;
   const auto n = static_cast<uint32_t>(module.body.insts.size());
   for (uint32_t at = 0; at <= n; at++) {
     if (at < n && module.body.insts[at].op != Op::GroupReduce) continue;
     const Demand d = demand_of(module, analysis, begin, at);
     const uint32_t used =
         d.vectors * unroll_for(d, registers, most_lanes_of(module, analysis), width) + kScratch;
-    spare = std::min(spare, used < registers ? registers - used : 0);
+    spare = std::min(spare, used < registers.vectors ? registers.vectors - used : 0);
     begin = at + 1;
   }
   return spare;

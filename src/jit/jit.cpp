@@ -73,22 +73,22 @@ struct Machine {
   std::string_view target;  // of the interpreter
   std::string_view name;
   uint32_t lanes;  // of 32 bits
-  uint32_t registers;
+  const RegisterCount& registers;
   const InLine& in_line;
   Maker make;
 };
 constexpr Machine kMachines[] = {
 #if defined(__x86_64__)
-    {Isa::Avx512, "avx512", "AVX-512", 16, 32, kInLineOfAvx512,
+    {Isa::Avx512, "avx512", "AVX-512", 16, kAvx512Registers, kInLineOfAvx512,
      [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
        return std::make_unique<X86>(code, true, wide, held);
      }},
-    {Isa::Avx2, "avx2", "AVX2", 8, 16, kAllInLine,
+    {Isa::Avx2, "avx2", "AVX2", 8, kAvx2Registers, kAllInLine,
      [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
        return std::make_unique<X86>(code, false, wide, held);
      }},
 #elif defined(__aarch64__)
-    {Isa::Neon, "neon", "NEON", 4, 32, kAllInLine,
+    {Isa::Neon, "neon", "NEON", 4, kNeonRegisters, kAllInLine,
      [](auto& code, bool wide, uint32_t held) -> std::unique_ptr<Target> {
        return std::make_unique<Arm>(code, wide, held);
      }},

@@ -53,6 +53,13 @@ enum class Cond : uint8_t {
   AboveEqual
 };
 
+// How many there are: of vectors, and of masks, unless these stand in vectors.
+struct RegisterCount {
+  uint32_t vectors, masks = 0;
+};
+inline constexpr RegisterCount kAvx512Registers = {32, 7}, kAvx2Registers = {16},
+                               kNeonRegisters = {32};
+
 class Target {
  public:
   explicit Target(uint32_t width) : width(width) {}
@@ -60,7 +67,7 @@ class Target {
 
   const uint32_t width;  // lanes of a vector
 
-  virtual uint32_t vector_registers() const = 0;
+  virtual RegisterCount registers() const = 0;
   virtual asmjit::BaseCompiler& compiler() = 0;
   virtual void begin() = 0;        // of a function uint32_t(const Frame*)
   virtual BaseReg argument() = 0;  // its argument

@@ -40,7 +40,7 @@ class X86 final : public Target {
   // `wide`: the program has lanes of 64 bits. `held`: constants that may keep a register.
   X86(asmjit::CodeHolder& code, bool avx512, bool wide, uint32_t held);
 
-  uint32_t vector_registers() const override { return avx512_ ? 32 : 16; }
+  RegisterCount registers() const override { return avx512_ ? kAvx512Registers : kAvx2Registers; }
   asmjit::BaseCompiler& compiler() override { return cc_; }
   void begin() override;
   BaseReg argument() override { return argument_; }

@@ -68,13 +68,17 @@ HOLOGRAM_EXPANSIONS_INLINE F flip_sign(F x, F sign) {
   return from_bits(bits(x) ^ (bits(sign) & sign.uint_lit(Format<F::width>::sign)));
 }
 
-// n + bias at the place of an exponent, for an integral n within twice its range. The last bit of
-// the anchor has the weight 1; all others are shifted out.
+// What is added to this is rounded to a whole number, in the last bits of the sum.
+template <class F>
+constexpr double anchor_of(int bias) {
+  return 1.5 * static_cast<double>(uint64_t{1} << Format<F::width>::mantissa_bits) + bias;
+}
+
+// n + bias at the place of an exponent, for an integral n within twice its range: the bits of the
+// anchor are shifted out.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE auto in_exponent(F n, int bias) {
-  constexpr int kBits = Format<F::width>::mantissa_bits;
-  constexpr double kAnchor = 1.5 * static_cast<double>(uint64_t{1} << kBits);
-  return shift_left<kBits>(bits(n + n.lit(kAnchor + bias)));
+  return shift_left<Format<F::width>::mantissa_bits>(bits(n + n.lit(anchor_of<F>(bias))));
 }
 
 // 2^n for an integral n within the normal range.

@@ -107,13 +107,6 @@ HOLOGRAM_EXPANSIONS_INLINE ExpArgument<F> reduce_exp(F x) {
   return {n, fma(n, x.lit(-T::ln2_lo), fma(n, x.lit(-T::ln2_hi), x))};
 }
 
-// exp(x) for |x| < usual.
-template <class F>
-HOLOGRAM_EXPANSIONS_INLINE F exp_usual(F x) {
-  const auto [n, r] = reduce_exp(x);
-  return scale(x.lit(1) + expm1_reduced(r), n);
-}
-
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F exp(F x) {
   using T = ExpConstants<F::width>;

@@ -13,12 +13,6 @@ BuilderFloat<w> exp(BuilderFloat<w> x) {
   const bool replaced = x.emitter->replaces({.op = Op::Exp, .type = type, .from = type});
   return replaced ? portable::exp<BuilderFloat<w>>(x) : emit<BuilderFloat<w>>(Op::Exp, x);
 }
-template <int w>
-BuilderFloat<w> exp_usual(BuilderFloat<w> x) {
-  constexpr DType type = BuilderFloat<w>::type;
-  const bool replaced = x.emitter->replaces({.op = Op::Exp, .type = type, .from = type});
-  return replaced ? portable::exp_usual<BuilderFloat<w>>(x) : emit<BuilderFloat<w>>(Op::Exp, x);
-}
 }  // namespace expansions
 
 namespace {

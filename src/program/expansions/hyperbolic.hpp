@@ -6,6 +6,8 @@
 #define HOLOGRAM_EXPANSIONS_HYPERBOLIC_HPP
 #endif
 
+#include <iterator>
+
 #include "program/expansions/exp.hpp"
 
 HOLOGRAM_EXPANSIONS_BEGIN
@@ -93,15 +95,36 @@ HOLOGRAM_EXPANSIONS_INLINE F cosh(F x) {
   return half + half;
 }
 
-// A polynomial near 0; 1 - 2 / (exp(2x) + 1) elsewhere, where the quotient is below 1/2.
+// (expm1(2h) / 2 - h) / h^2 on |h| <= ln(2)/4, from expm1's coefficients.
+template <int width>
+struct HalfTail {
+  static constexpr size_t kCount = std::size(ExpConstants<width>::tail);
+  double c[kCount] = {};
+  constexpr HalfTail() {
+    double scale = 2;
+    for (size_t k = 0; k < kCount; k++, scale *= 2) c[k] = scale * ExpConstants<width>::tail[k];
+  }
+};
+
+// A polynomial near 0; elsewhere 1 - 1 / d, where the quotient is below 1/2 and d is half of
+// exp(2x) + 1 with x = n ln(2)/2 + h. n comes to stand at the place of an exponent as it is
+// rounded.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F tanh(F x) {
   using T = HyperbolicConstants<F::width>;
-  const F a = abs(x);
+  using E = ExpConstants<F::width>;
+  static constexpr HalfTail<F::width> kTail;
+  constexpr double kHalf = 0.5;
+  const F a = abs(x), one = x.lit(1), half = x.lit(kHalf);
   const F high = x.lit(T::tanh_one);
   const F clamped = select(a > high, high, a);
-  const F e = exp_usual(clamped + clamped);
-  const F outer = x.lit(1) - x.lit(2) / (e + x.lit(1));
+  const F anchor = x.lit(anchor_of<F>(Format<F::width>::bias));
+  const F place = fma(clamped, x.lit(2 * kLog2E), anchor), n = place - anchor;
+  const F h = fma(n, x.lit(-kHalf * E::ln2_lo), fma(n, x.lit(-kHalf * E::ln2_hi), clamped));
+  const F square = h * h;
+  const F q = fma(square, pairs(h, square, kTail.c), h);
+  const F s = from_bits(shift_left<Format<F::width>::mantissa_bits>(bits(place)));
+  const F outer = one - one / fma(s, q, fma(s, half, half));
   const F z = a * a;
   const F inner = fma(a * z, polynomial(z, T::tanh_tail), a);
   return flip_sign(select(a > x.lit(0.55), outer, inner), x);  // NaN is inner

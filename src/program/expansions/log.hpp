@@ -113,11 +113,16 @@ HOLOGRAM_EXPANSIONS_INLINE LogArgument<F> reduce_log(F x) {
   return {to_float(shift_right<kBits>(as_int(u))), from_bits(fraction + base) - x.lit(1)};
 }
 
-// k log(2) + log(1 + f) in the base, where `lo` is to be added to f.
+// log(1 + f) - f.
+template <class F>
+HOLOGRAM_EXPANSIONS_INLINE F log_tail(F f) {
+  return f * f * polynomial(f, LogConstants<F::width>::tail);
+}
+
+// k log(2) + f + tail in the base.
 template <class Base, class F>
-HOLOGRAM_EXPANSIONS_INLINE F log_sum(F k, F f, F lo) {
+HOLOGRAM_EXPANSIONS_INLINE F log_sum(F k, F f, F tail) {
   using B = typename Base::template Of<F::width>;
-  const F tail = f * f * polynomial(f, LogConstants<F::width>::tail) + lo;
   const F whole = k * k.lit(B::two_hi);
   if constexpr (std::is_same_v<Base, NaturalBase>) {
     const auto sum = fast_two_sum(whole, f);
@@ -126,6 +131,7 @@ HOLOGRAM_EXPANSIONS_INLINE F log_sum(F k, F f, F lo) {
     const auto first = two_product(f, k.lit(B::e_hi));
     const auto sum = fast_two_sum(whole, first.hi);
     const F rest = fma(tail, k.lit(B::e_hi), fma(f, k.lit(B::e_lo), first.lo));
+    if constexpr (B::two_lo == 0) return sum.hi + (sum.lo + rest);
     return sum.hi + (sum.lo + fma(k, k.lit(B::two_lo), rest));
   }
 }
@@ -136,11 +142,11 @@ HOLOGRAM_EXPANSIONS_INLINE F log_in_base(F x) {
   const auto smallest = x.uint_lit(T::smallest_normal);
   const auto usual = bits(x) - smallest < x.uint_lit(T::infinity - T::smallest_normal);
   const auto a = reduce_log(x);
-  return rare(!usual, log_sum<Base>(a.k, a.f, x.lit(0)), [&] {
+  return rare(!usual, log_sum<Base>(a.k, a.f, log_tail(a.f)), [&] {
     constexpr double kShift = Format<F::width>::mantissa_bits + 1;
     constexpr double kFactor = static_cast<double>(uint64_t{1} << static_cast<int>(kShift));
     const auto denormal = reduce_log(x * x.lit(kFactor));
-    F y = log_sum<Base>(denormal.k - x.lit(kShift), denormal.f, x.lit(0));
+    F y = log_sum<Base>(denormal.k - x.lit(kShift), denormal.f, log_tail(denormal.f));
     y = select(x == x.lit(0), x.lit(-kInfinity), y);
     y = select(x < x.lit(0), x.lit(kNaN), y);
     return select(is_nan(x) | (x == x.lit(kInfinity)), x, y);
@@ -172,7 +178,8 @@ HOLOGRAM_EXPANSIONS_INLINE F log1p(F x) {
   const auto near_one = a.k == zero;
   const auto inverse = shift_left<T::mantissa_bits>(x.int_lit(T::bias) - to_int(a.k));
   const F lo = select(near_one, zero, u.lo * from_bits(as_uint(inverse)));
-  const F common = log_sum<NaturalBase>(a.k, select(near_one, x, a.f), lo);
+  const F f = select(near_one, x, a.f);
+  const F common = log_sum<NaturalBase>(a.k, f, log_tail(f) + lo);
   const F y =
       rare(!usual, common, [&] { return select(x == x.lit(-1), x.lit(-kInfinity), log(x)); });
   return select(x == zero, x, y);

@@ -283,7 +283,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       src/jit/x86_functions.cpp
       src/jit/x86_masks.cpp
       src/jit/x86_memory.cpp
-      src/jit/x86_registers.cpp)
+      src/jit/x86_registers.cpp
+      src/jit/x86_steps.cpp)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   set(HOLOGRAM_JIT
       src/jit/arm.cpp

@@ -278,23 +278,42 @@ std::vector<int64_t> hard_dividends(int64_t by, oracle::Choices& choices) {
   return found;
 }
 
-TEST_F(Jit, QuotientsByOneNumber) {
-  const Program program = Program::parse(
+Array of(const std::vector<float>& list) {
+  return Array::borrow(DType::F32, {static_cast<int64_t>(list.size())}, list.data());
+}
+
+TEST_F(Jit, Quotients) {
+  const Program by_one = Program::parse(
       "program p(in x: f32[n], in by: f32[m], out y: f32[n]) lanes(n) {\n"
       "  i = global_id.x; b = by[0]\n  if i < n { y[i] = x[i] / b } }");
+  const Program by_each = Program::parse(
+      "program p(in x: f32[n], in by: f32[n], out y: f32[n]) lanes(n) {\n"
+      "  i = global_id.x\n  if i < n { y[i] = x[i] / by[i] } }");
   oracle::Choices choices(1);
-  const auto expect_quotients = [&](const std::vector<float>& x, float by) {
-    const auto count = static_cast<int64_t>(x.size());
+  const auto expect = [&](const Program& program, const std::vector<float>& x,
+                          const std::vector<float>& by) {
     for (const Both& both : instruction_sets()) {
-      const auto results =
-          both.compiled.run(program, {{"x", Array::borrow(DType::F32, {count}, x.data())},
-                                      {"by", Array::borrow(DType::F32, {1}, &by)}});
+      const auto results = both.compiled.run(program, {{"x", of(x)}, {"by", of(by)}});
       const auto y = results.at("y").as<float>();
-      for (size_t i = 0; i < x.size(); i++)
-        ASSERT_TRUE(oracle::same(DType::F32, std::bit_cast<uint32_t>(x[i] / by),
+      for (size_t i = 0; i < x.size(); i++) {
+        const float divisor = by.size() == 1 ? by[0] : by[i];
+        ASSERT_TRUE(oracle::same(DType::F32, std::bit_cast<uint32_t>(x[i] / divisor),
                                  std::bit_cast<uint32_t>(y[i])))
-            << fmt::format("{}: {:a} / {:a} gives {:a}", both.target.name, x[i], by, y[i]);
+            << fmt::format("{}: {:a} / {:a} gives {:a}", both.target.name, x[i], divisor, y[i]);
+      }
     }
+  };
+  // Vectors of many others, too, of which one at a time is divided by another number.
+  const auto expect_quotients = [&](const std::vector<float>& x, float by) {
+    ASSERT_NO_FATAL_FAILURE(expect(by_one, x, {by}));
+    ASSERT_NO_FATAL_FAILURE(expect(by_each, x, std::vector<float>(x.size(), by)));
+    std::vector<float> many(512, 3.0f), divisors(512, 0.7f);
+    for (size_t i = 0; i < x.size(); i++) {
+      const size_t at = (i * 67 + i / 8) % many.size();
+      many[at] = x[i];
+      if (i % 3 != 0) divisors[at] = by;
+    }
+    ASSERT_NO_FATAL_FAILURE(expect(by_each, many, divisors));
   };
   // Exponents that the shorter way takes, and some at and beyond its ends.
   constexpr int kExponents[] = {-149, -126, -119, -110, -101, -100, -99,
@@ -324,6 +343,36 @@ TEST_F(Jit, QuotientsByOneNumber) {
       ASSERT_NO_FATAL_FAILURE(expect_quotients(x, by));
 }
 
+// Of all 2^32 floats one in some thousand, from each exponent; a vector may have one with another
+// exponent, or 0, among its own.
+TEST_F(Jit, RootsOfManyFloats) {
+  const Program program = Program::parse(
+      "program p(in x: f32[n], out y: f32[n], out z: f32[n]) lanes(n) {\n"
+      "  i = global_id.x\n  if i < n { y[i] = sqrt(x[i]); z[i] = rsqrt(x[i]) } }");
+  constexpr uint32_t kStep = 4093;
+  std::vector<float> x(UINT32_MAX / kStep);
+  for (size_t i = 0; i < x.size(); i++)
+    x[i] = std::bit_cast<float>(static_cast<uint32_t>(i) * kStep);
+  const auto expect_roots = [&] {
+    for (const Both& both : instruction_sets()) {
+      const auto made = both.compiled.run(program, {{"x", of(x)}});
+      const auto y = made.at("y").as<float>(), z = made.at("z").as<float>();
+      for (size_t i = 0; i < x.size(); i++) {
+        const float root = std::sqrt(x[i]);
+        for (const auto& [expected, has] : {std::pair(root, y[i]), std::pair(1 / root, z[i])})
+          ASSERT_TRUE(oracle::same(DType::F32, std::bit_cast<uint32_t>(expected),
+                                   std::bit_cast<uint32_t>(has)))
+              << fmt::format("{}: of {:a}: {:a}", both.target.name, x[i], has);
+      }
+    }
+  };
+  ASSERT_NO_FATAL_FAILURE(expect_roots());
+  constexpr float kOthers[] = {0.0f, -0.0f, 0x1p-101f, 0x1p-149f, INFINITY, NAN, -2.0f, 0x1p-100f};
+  for (size_t i = 0, k = 0; i < x.size(); i += i % 5 == 0 ? 131 : 29, k++)
+    x[i] = kOthers[k % std::size(kOthers)];
+  ASSERT_NO_FATAL_FAILURE(expect_roots());
+}
+
 // Of all 2^32 floats one in some thousand, from each exponent: exp has a way of its own.
 TEST_F(Jit, ExpOfManyFloats) {
   const Program program = Program::parse(
@@ -333,10 +382,9 @@ TEST_F(Jit, ExpOfManyFloats) {
   std::vector<float> x(UINT32_MAX / kStep);
   for (size_t i = 0; i < x.size(); i++)
     x[i] = std::bit_cast<float>(static_cast<uint32_t>(i) * kStep);
-  const Array given = Array::borrow(DType::F32, {static_cast<int64_t>(x.size())}, x.data());
   for (const Both& both : instruction_sets()) {
-    const Array expected = both.interpreted.run(program, {{"x", given}}).at("y");
-    const Array made = both.compiled.run(program, {{"x", given}}).at("y");
+    const Array expected = both.interpreted.run(program, {{"x", of(x)}}).at("y");
+    const Array made = both.compiled.run(program, {{"x", of(x)}}).at("y");
     for (size_t i = 0; i < x.size(); i++)
       ASSERT_TRUE(oracle::same(DType::F32, std::bit_cast<uint32_t>(expected.as<float>()[i]),
                                std::bit_cast<uint32_t>(made.as<float>()[i])))

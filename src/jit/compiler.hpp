@@ -104,7 +104,9 @@ class Compiler {
   void mark_needed(uint32_t value, const Region& r, std::vector<bool>& needed) const;
   Guard guard_of(const Region& r) const;
   uint32_t lanes_at_work(const Region& r) const;
-  uint32_t unroll_of(const Region& r) const;  // demand.cpp
+  uint32_t unroll_of(const Region& r) const;      // demand.cpp
+  Target::Steps steps_of(const Region& r) const;  // demand.cpp, too
+  bool by_steps(uint32_t at);
   void find_outer(const Region& r);
 
   // one_by_one.cpp
@@ -236,6 +238,7 @@ class Compiler {
 
   std::vector<bool> hoisted_;  // by instruction: computed before the chunks
   uint32_t unroll_ = 1;
+  Target::Steps by_steps_;
   std::vector<int32_t> lines_ahead_;  // by buffer, of loads; 0: they are not announced
   uint32_t group_lanes_ = 0;          // of a workgroup, that the region at hand needs
   std::vector<BaseReg> masks_;        // of the lanes that take part, a vector each; empty: all

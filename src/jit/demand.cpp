@@ -147,6 +147,22 @@ uint32_t Compiler::unroll_of(const Region& r) const {
                     most_lanes_of(module_, analysis_), target_.width);
 }
 
+// Of straight code: in loops, results are waited for.
+Target::Steps Compiler::steps_of(const Region& r) const {
+  Target::Work work;
+  for (uint32_t at = r.begin; at < r.end; at++) {
+    const Inst& i = inst(at);
+    if (is_loop(i)) return {};
+    if (!program::is_pure(i.op) || form(i.id) != Form::Varying) continue;
+    const bool divides = i.op == Op::Div && form(i.args[1]) == Form::Varying;
+    (i.type != DType::F32 ? work.others
+     : i.op == Op::Sqrt   ? work.roots
+     : divides            ? work.quotients
+                          : work.others)++;
+  }
+  return target_.by_steps(unroll_, work);
+}
+
 // Variables of outer loops stand in memory where the inner ones have no registers to spare.
 void Compiler::find_outer(const Region& r) {
   outer_.clear();

@@ -133,6 +133,21 @@ class Target {
   virtual void divide(const Divisor& /*by*/, std::span<const Operand> /*a*/,
                       std::span<Operand> /*quotients*/) {}
 
+  // Square roots and quotients of vectors side by side, bit for bit those of pure(), the first so
+  // many by multiplications, beside which the instruction for the others takes its time; and how
+  // many of them these should be, where all of this is done for each vector.
+  struct Work {
+    uint32_t roots = 0, quotients = 0, others = 0;
+  };
+  struct Steps {
+    uint32_t roots = 0, quotients = 0;
+  };
+  virtual Steps by_steps(uint32_t /*vectors*/, const Work& /*of_each*/) const { return {}; }
+  virtual void roots(uint32_t /*by_steps*/, std::span<const Operand> /*x*/,
+                     std::span<Operand> /*roots*/) {}
+  virtual void quotients(uint32_t /*by_steps*/, std::span<const Operand> /*a*/,
+                         std::span<const Operand> /*b*/, std::span<Operand> /*quotients*/) {}
+
   // Not a comparison of floats, in one instruction.
   virtual BaseReg compare_not(Op op, DType from, std::span<const Operand> in) = 0;
   // The least or most of two floats of which none is NaN, in less time than pure() takes.

@@ -278,6 +278,24 @@ bool Compiler::absorbed(uint32_t at) const {
   return true;
 }
 
+// Roots and quotients of which some are made by multiplications.
+bool Compiler::by_steps(uint32_t at) {
+  const Inst& i = inst(at);
+  const bool divides = i.op == Op::Div, is_root = i.op == Op::Sqrt;
+  const uint32_t steps = divides ? by_steps_.quotients : is_root ? by_steps_.roots : 0;
+  if (steps == 0 || i.type != DType::F32) return false;
+  std::array<Operand, kMaxUnroll> a, b;
+  for (uint32_t k = 0; k < unroll_; k++) {
+    a[k] = operand(i.args[0], k);
+    if (divides) b[k] = operand(i.args[1], k);
+  }
+  const uint32_t of_these = std::min(steps, unroll_);
+  std::span<Operand> to = values_[i.id].vectors;
+  if (divides) target_.quotients(of_these, {a.data(), unroll_}, {b.data(), unroll_}, to);
+  else target_.roots(of_these, {a.data(), unroll_}, to);
+  return true;
+}
+
 void Compiler::varying(uint32_t at) {
   const Inst& i = inst(at);
   if (absorbed(at)) return;
@@ -286,6 +304,7 @@ void Compiler::varying(uint32_t at) {
     for (uint32_t k = 0; k < unroll_; k++) dividends[k] = operand(i.args[0], k);
     return target_.divide(by->second, {dividends.data(), unroll_}, values_[i.id].vectors);
   }
+  if (by_steps(at)) return;
   if (multiply_whole(at)) return;
   const uint32_t dies = dying(at);
   if (i.id != kNone && analysis_.waits_for[at] != kNone) {

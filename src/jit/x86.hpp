@@ -83,6 +83,10 @@ class X86 final : public Target {
 
   std::optional<Divisor> divisor(DType type, const Operand& b) override;
   void divide(const Divisor& by, std::span<const Operand> a, std::span<Operand> quotients) override;
+  Steps by_steps(uint32_t vectors, const Work& of_each) const override;
+  void roots(uint32_t by_steps, std::span<const Operand> x, std::span<Operand> roots) override;
+  void quotients(uint32_t by_steps, std::span<const Operand> a, std::span<const Operand> b,
+                 std::span<Operand> quotients) override;
 
   BaseReg compare_not(Op op, DType from, std::span<const Operand> in) override;
   BaseReg extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) override;
@@ -181,6 +185,8 @@ class X86 final : public Target {
   Vec near_identity(Vec r, std::span<const double> c);
   BaseReg exponential(const Operand& v);
   BaseReg sigmoid(const Operand& v);
+  // x86_steps.cpp
+  void to_instruction(BaseReg outside, Label slow);
   // x86_extremes.cpp
   void add_doubt(BaseReg doubt, BaseReg more);
   // x86_masks.cpp

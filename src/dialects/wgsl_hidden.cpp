@@ -31,8 +31,10 @@ bool Hidden::operator()(const Inst& inst, size_t operand) const {
   }
 }
 
+// Of a product and a constant, too: of those, one of the two goes away again.
 bool Hidden::is_sum(uint32_t value) const {
-  return definitions_[value]->op == Op::Add || definitions_[value]->op == Op::Sub;
+  const Inst& i = *definitions_[value];
+  return i.op == Op::Add || i.op == Op::Sub || (i.op == Op::Fma && is_number(i.args[2]));
 }
 
 bool Hidden::is_of_extremum(const Inst& select) const {

@@ -53,7 +53,7 @@ constexpr InLine kInLine = {
 };
 [[maybe_unused]] constexpr InLine kAllInLine = kInLine<[](const program::Inst&) { return false; }>;
 [[maybe_unused]] constexpr InLine kInLineOfAvx512 = kInLine<[](const program::Inst& f) {
-  return f.from == DType::F32 && (f.op == Op::Exp || f.op == Op::Sigmoid);
+  return f.op == Op::Exp || (f.op == Op::Sigmoid && f.from == DType::F32);
 }>;
 
 program::Module with_functions(const program::Module& module, const InLine& in_line) {

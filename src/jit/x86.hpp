@@ -180,10 +180,13 @@ class X86 final : public Target {
   struct ExpArgument {
     Vec n, r;
   };
-  Operand number(double value);
+  Operand number(double value, DType type = DType::F32);
+  template <int kBits>
   ExpArgument reduce_exp(Vec x);
-  Vec near_identity(Vec r, std::span<const double> c);
+  Vec near_identity(DType type, Vec r, std::span<const double> c);
+  template <int kBits>
   BaseReg exponential(const Operand& v);
+  BaseReg exponential(DType type, const Operand& v);
   BaseReg sigmoid(const Operand& v);
   // x86_steps.cpp
   void to_instruction(BaseReg outside, Label slow);

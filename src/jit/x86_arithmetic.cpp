@@ -124,9 +124,11 @@ std::optional<BaseReg> X86::floating(Op op, DType type, std::span<const Operand>
     case Op::Fma:
     case Op::Mad: return fused(type, in, dying);
     case Op::Exp:
+      if (!avx512_) return {};
+      return exponential(type, in[0]);
     case Op::Sigmoid:
       if (!avx512_ || which) return {};
-      return op == Op::Exp ? exponential(in[0]) : sigmoid(in[0]);
+      return sigmoid(in[0]);
     case Op::Sqrt: {
       const Vec to = of(type);
       cc_.emit(which ? I::kIdVsqrtpd : I::kIdVsqrtps, to, in[0]);

@@ -8,62 +8,86 @@
 namespace hologram::jit {
 
 namespace I = asmjit::x86::Inst;
+using asmjit::InstId;
 namespace ex = program::expansions::portable;
 
 namespace {
 
 using Exp = ex::ExpConstants<32>;
 
+// The instruction for f32, or that for f64.
+InstId for_type(DType type, InstId four, InstId eight) { return type == DType::F64 ? eight : four; }
+
 }  // namespace
 
-Operand X86::number(double value) {
-  return constant(DType::F32, std::bit_cast<uint32_t>(static_cast<float>(value)));
+Operand X86::number(double value, DType type) {
+  if (type == DType::F64) return constant(type, std::bit_cast<uint64_t>(value));
+  return constant(type, std::bit_cast<uint32_t>(static_cast<float>(value)));
 }
 
 // x = n ln 2 + r.
+template <int kBits>
 X86::ExpArgument X86::reduce_exp(Vec x) {
-  constexpr int kNearest = 8;
-  const Vec n = of(DType::F32), r = of(DType::F32);
-  cc_.emit(I::kIdVmulps, n, x, number(ex::kLog2E));
-  cc_.emit(I::kIdVrndscaleps, n, n, kNearest);
-  move(r, n);
-  cc_.emit(I::kIdVfmadd132ps, r, x, number(-Exp::ln2_hi));
-  cc_.emit(I::kIdVfmadd231ps, r, n, number(-Exp::ln2_lo));
+  using T = ex::ExpConstants<kBits>;
+  constexpr DType kType = kBits == 64 ? DType::F64 : DType::F32;
+  constexpr double kAnchor =
+      1.5 * static_cast<double>(uint64_t{1} << program::expansions::Format<kBits>::mantissa_bits);
+  const auto fused = [&](Vec to, const Operand& a, const Operand& b) {
+    cc_.emit(for_type(kType, I::kIdVfmadd231ps, I::kIdVfmadd231pd), to, a, b);
+  };
+  const Vec n = of(kType), r = of(kType);
+  const Operand anchor = number(kAnchor, kType);
+  move(n, anchor);
+  fused(n, x, number(ex::kLog2E, kType));
+  cc_.emit(for_type(kType, I::kIdVsubps, I::kIdVsubpd), n, n, anchor);
+  move(r, x);
+  fused(r, n, number(-T::ln2_hi, kType));
+  fused(r, n, number(-T::ln2_lo, kType));
   return {n, r};
 }
 
 // r + r^2 (c[0] + c[1] r + …), by pairs where the expansions' polynomial() is.
-X86::Vec X86::near_identity(Vec r, std::span<const double> c) {
-  const Vec square = of(DType::F32);
-  cc_.emit(I::kIdVmulps, square, r, r);
+X86::Vec X86::near_identity(DType type, Vec r, std::span<const double> c) {
+  const InstId multiply = for_type(type, I::kIdVmulps, I::kIdVmulpd),
+               fused = for_type(type, I::kIdVfmadd213ps, I::kIdVfmadd213pd);
+  const Vec square = of(type);
+  cc_.emit(multiply, square, r, r);
   const auto from = [&](size_t at, bool pair) {
-    const Vec p = of(DType::F32);
-    move(p, number(c[at]));
-    if (pair) cc_.emit(I::kIdVfmadd231ps, p, r, number(c[at + 1]));
+    const Vec p = of(type);
+    move(p, number(c[at], type));
+    if (pair)
+      cc_.emit(for_type(type, I::kIdVfmadd231ps, I::kIdVfmadd231pd), p, r, number(c[at + 1], type));
     return p;
   };
   const bool by_pairs = c.size() >= ex::kLeastPairs;
   size_t at = by_pairs ? (c.size() - 1) / 2 * 2 : c.size() - 1;
   const Vec p = from(at, by_pairs && at + 1 < c.size());
   while (at > 0) {
-    if (by_pairs) cc_.emit(I::kIdVfmadd213ps, p, square, from(at -= 2, true));
-    else cc_.emit(I::kIdVfmadd213ps, p, r, number(c[at -= 1]));
+    if (by_pairs) cc_.emit(fused, p, square, from(at -= 2, true));
+    else cc_.emit(fused, p, r, number(c[at -= 1], type));
   }
-  cc_.emit(I::kIdVfmadd213ps, p, square, r);
+  cc_.emit(fused, p, square, r);
   return p;
 }
 
 // exp as its expansion has it, but for the last step: VSCALEF multiplies by 2^n and rounds once,
 // over- and underflow, infinities and NaN included. Where n is far out, what it multiplies only has
 // to be positive and finite: VRANGE makes at most 1 of the remainder, also where that is NaN.
+template <int kBits>
 BaseReg X86::exponential(const Operand& v) {
+  constexpr DType kType = kBits == 64 ? DType::F64 : DType::F32;
   constexpr int kLeastMagnitude = 2;
-  const auto [n, r] = reduce_exp(any(DType::F32, v));
-  cc_.emit(I::kIdVrangeps, r, r, number(1), kLeastMagnitude);
-  const Vec p = near_identity(r, Exp::tail);
-  cc_.emit(I::kIdVaddps, p, p, number(1));
-  cc_.emit(I::kIdVscalefps, p, p, n);
+  const auto [n, r] = reduce_exp<kBits>(any(kType, v));
+  const Operand one = number(1, kType);
+  cc_.emit(for_type(kType, I::kIdVrangeps, I::kIdVrangepd), r, r, one, kLeastMagnitude);
+  const Vec p = near_identity(kType, r, ex::ExpConstants<kBits>::tail);
+  cc_.emit(for_type(kType, I::kIdVaddps, I::kIdVaddpd), p, p, one);
+  cc_.emit(for_type(kType, I::kIdVscalefps, I::kIdVscalefpd), p, p, n);
   return p;
+}
+
+BaseReg X86::exponential(DType type, const Operand& v) {
+  return type == DType::F64 ? exponential<64>(v) : exponential<32>(v);
 }
 
 // sigmoid as its expansion has it, but for 2^n, which VSCALEF makes of any n. VMIN and VMAX give
@@ -76,8 +100,8 @@ BaseReg X86::sigmoid(const Operand& v) {
   cc_.emit(I::kIdVminps, x, x, v);
   move(low, number(Exp::underflow));
   cc_.emit(I::kIdVmaxps, x, low, x);
-  const auto [n, r] = reduce_exp(x);
-  const Vec m = near_identity(r, Exp::decay_tail);
+  const auto [n, r] = reduce_exp<32>(x);
+  const Vec m = near_identity(type, r, Exp::decay_tail);
   move(one, number(1));
   cc_.emit(I::kIdVscalefps, s, one, n);
   const Operand sign[] = {n, number(0)};

@@ -74,11 +74,29 @@ constexpr double anchor_of(int bias) {
   return 1.5 * static_cast<double>(uint64_t{1} << Format<F::width>::mantissa_bits) + bias;
 }
 
+// x c rounded to a whole number, half to even, of two bits less than a mantissa has; n + bias are
+// the last bits of `place`.
+template <class F>
+struct Whole {
+  F n, place;
+};
+template <class F>
+HOLOGRAM_EXPANSIONS_INLINE Whole<F> whole(F x, double c, int bias = 0) {
+  const F anchor = x.lit(anchor_of<F>(bias)), place = fma(x, x.lit(c), anchor);
+  return {place - anchor, place};
+}
+
+// The last bits of `place` as those of an exponent.
+template <class F>
+HOLOGRAM_EXPANSIONS_INLINE auto as_exponent(F place) {
+  return shift_left<Format<F::width>::mantissa_bits>(bits(place));
+}
+
 // n + bias at the place of an exponent, for an integral n within twice its range: the bits of the
 // anchor are shifted out.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE auto in_exponent(F n, int bias) {
-  return shift_left<Format<F::width>::mantissa_bits>(bits(n + n.lit(anchor_of<F>(bias))));
+  return as_exponent(n + n.lit(anchor_of<F>(bias)));
 }
 
 // 2^n for an integral n within the normal range.

@@ -82,10 +82,10 @@ HOLOGRAM_EXPANSIONS_INLINE F decay_reduced(F r) {
   return fma(r * r, polynomial(r, ExpConstants<F::width>::decay_tail), r);
 }
 
-// p 2^n for p near 1 where the result is a normal number.
+// p 2^n for p near 1 where the result is a normal number; n are the last bits of `place`.
 template <class F>
-HOLOGRAM_EXPANSIONS_INLINE F scale(F p, F n) {
-  return from_bits(bits(p) + in_exponent(n, 0));
+HOLOGRAM_EXPANSIONS_INLINE F scale(F p, F place) {
+  return from_bits(bits(p) + as_exponent(place));
 }
 
 // p 2^n rounded once, for |n| up to twice the exponent range: denormal, or infinite if too large.
@@ -95,16 +95,16 @@ HOLOGRAM_EXPANSIONS_INLINE F scale_far(F p, F n) {
   return p * power_of_two(half) * power_of_two(n - half);
 }
 
-// x = n ln 2 + r.
+// x = n ln 2 + r, with n + bias in the last bits of `place`.
 template <class F>
 struct ExpArgument {
-  F n, r;
+  F n, r, place;
 };
 template <class F>
-HOLOGRAM_EXPANSIONS_INLINE ExpArgument<F> reduce_exp(F x) {
+HOLOGRAM_EXPANSIONS_INLINE ExpArgument<F> reduce_exp(F x, int bias = 0) {
   using T = ExpConstants<F::width>;
-  const F n = round(x * x.lit(kLog2E));
-  return {n, fma(n, x.lit(-T::ln2_lo), fma(n, x.lit(-T::ln2_hi), x))};
+  const auto [n, place] = whole(x, kLog2E, bias);
+  return {n, fma(n, x.lit(-T::ln2_lo), fma(n, x.lit(-T::ln2_hi), x)), place};
 }
 
 template <class F>
@@ -112,7 +112,7 @@ HOLOGRAM_EXPANSIONS_INLINE F exp(F x) {
   using T = ExpConstants<F::width>;
   const auto a = reduce_exp(x);
   const F p = x.lit(1) + expm1_reduced(a.r);
-  return rare(!(abs(x) < x.lit(T::usual)), scale(p, a.n), [&] {
+  return rare(!(abs(x) < x.lit(T::usual)), scale(p, a.place), [&] {
     const F y = select(x > x.lit(T::overflow), x.lit(kInfinity), scale_far(p, a.n));
     return select(x < x.lit(T::underflow), x.lit(0), y);
   });
@@ -121,11 +121,11 @@ HOLOGRAM_EXPANSIONS_INLINE F exp(F x) {
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F exp2(F x) {
   using T = ExpConstants<F::width>;
-  const F n = round(x);
+  const auto [n, place] = whole(x, 1);
   const F f = x - n;
   const auto r = two_product(f, x.lit(T::ln2_hi));
   const F p = x.lit(1) + expm1_reduced(r.hi, fma(f, x.lit(T::ln2_lo), r.lo));
-  return rare(!(abs(x) < x.lit(T::usual2)), scale(p, n), [&] {
+  return rare(!(abs(x) < x.lit(T::usual2)), scale(p, place), [&] {
     const F y = select(x > x.lit(T::overflow2), x.lit(kInfinity), scale_far(p, n));
     return select(x < x.lit(T::underflow2), x.lit(0), y);
   });
@@ -137,12 +137,12 @@ HOLOGRAM_EXPANSIONS_INLINE F expm1(F x) {
   using T = ExpConstants<F::width>;
   const F low = x.lit(T::minus_one);
   const F clamped = select(x < low, low, x);
-  const F n = round(clamped * x.lit(kLog2E));
+  const auto [n, place] = whole(clamped, kLog2E, Format<F::width>::bias);
   const F first = fma(n, x.lit(-T::ln2_hi), clamped);
   const F r = fma(n, x.lit(-T::ln2_lo), first);
   const F c = fma(n, x.lit(-T::ln2_lo), first - r);
   const F q = expm1_reduced(r, c);
-  const F s = power_of_two(n);
+  const F s = from_bits(as_exponent(place));
   const F y = rare(!(x < x.lit(T::usual)), fma(s, q, s - x.lit(1)), [&] {
     const F half = power_of_two(n - x.lit(1));
     return select(x > x.lit(T::overflow), x.lit(kInfinity), fma(half, q, half) * x.lit(2));

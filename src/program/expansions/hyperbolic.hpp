@@ -68,14 +68,14 @@ template <class F>
 HOLOGRAM_EXPANSIONS_INLINE ExpPair<F> exp_pair(F a) {
   using T = HyperbolicConstants<F::width>;
   const F high = a.lit(T::overflow);
-  const auto [n, r] = reduce_exp(select(a > high, high, a));
+  const auto [n, r, place] = reduce_exp(select(a > high, high, a), Format<F::width>::bias - 2);
   const F z = r * r;
   const F even = z * polynomial(z, T::cosh_tail);
   const F odd = r * z * polynomial(z, T::sinh_tail);  // beyond r itself
   const F two = a.lit(2), zero = a.lit(0);
   const auto both = n < a.lit(T::vanished);
   const F down = select(both, power_of_two(select(both, -n, zero) - two), zero);
-  return {power_of_two(n - two), r + (even + odd), down, (even - odd) - r};
+  return {from_bits(as_exponent(place)), r + (even + odd), down, (even - odd) - r};
 }
 
 template <class F>
@@ -107,8 +107,7 @@ struct HalfTail {
 };
 
 // A polynomial near 0; elsewhere 1 - 1 / d, where the quotient is below 1/2 and d is half of
-// exp(2x) + 1 with x = n ln(2)/2 + h. n comes to stand at the place of an exponent as it is
-// rounded.
+// exp(2x) + 1 with x = n ln(2)/2 + h.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F tanh(F x) {
   using T = HyperbolicConstants<F::width>;
@@ -118,12 +117,11 @@ HOLOGRAM_EXPANSIONS_INLINE F tanh(F x) {
   const F a = abs(x), one = x.lit(1), half = x.lit(kHalf);
   const F high = x.lit(T::tanh_one);
   const F clamped = select(a > high, high, a);
-  const F anchor = x.lit(anchor_of<F>(Format<F::width>::bias));
-  const F place = fma(clamped, x.lit(2 * kLog2E), anchor), n = place - anchor;
+  const auto [n, place] = whole(clamped, 2 * kLog2E, Format<F::width>::bias);
   const F h = fma(n, x.lit(-kHalf * E::ln2_lo), fma(n, x.lit(-kHalf * E::ln2_hi), clamped));
   const F square = h * h;
   const F q = fma(square, pairs(h, square, kTail.c), h);
-  const F s = from_bits(shift_left<Format<F::width>::mantissa_bits>(bits(place)));
+  const F s = from_bits(as_exponent(place));
   const F outer = one - one / fma(s, q, fma(s, half, half));
   const F z = a * a;
   const F inner = fma(a * z, polynomial(z, T::tanh_tail), a);
@@ -137,13 +135,13 @@ HOLOGRAM_EXPANSIONS_INLINE F sigmoid(F x) {
   using T = HyperbolicConstants<F::width>;
   using E = ExpConstants<F::width>;
   const F one = x.lit(1), zero = x.lit(0), high = x.lit(T::sigmoid_one);
-  const auto a = reduce_exp(select(x > high, high, x));
+  const auto a = reduce_exp(select(x > high, high, x), Format<F::width>::bias);
   const F m = decay_reduced(a.r);
   const auto below = a.n < zero;
   const auto of_power = [&](F s) {
     return s / (select(below, one, s + one) - select(below, m - s, m));
   };
-  return rare(!(x > x.lit(-E::usual)), of_power(power_of_two(a.n)),
+  return rare(!(x > x.lit(-E::usual)), of_power(from_bits(as_exponent(a.place))),
               [&] { return select(x < x.lit(E::underflow), zero, of_power(scale_far(one, a.n))); });
 }
 

@@ -89,19 +89,19 @@ HOLOGRAM_EXPANSIONS_INLINE F pow(F x, F y) {
 
   // 2^(e + e_lo).
   const auto power = [&](F e, F e_lo) {
-    const F n = round(e);
+    const auto [n, place] = whole(e, 1);
     const auto g = two_sum(e - n, e_lo);
     const auto r = two_product(g.hi, x.lit(E::ln2_hi));
     const F c = fma(g.lo, x.lit(E::ln2_hi), fma(g.hi, x.lit(E::ln2_lo), r.lo));
-    return ExpArgument<F>{n, one + expm1_reduced(r.hi, c)};
+    return std::tuple<F, F, F>(n, one + expm1_reduced(r.hi, c), place);
   };
-  const auto p = power(exponent.hi, exponent_lo);
-  const F magnitude = rare(!(abs(exponent.hi) < x.lit(T::usual)), scale(p.r, p.n), [&] {
+  const auto [n, p, place] = power(exponent.hi, exponent_lo);
+  const F magnitude = rare(!(abs(exponent.hi) < x.lit(T::usual)), scale(p, place), [&] {
     const F limit = x.lit(T::limit);
     const auto far = !(abs(exponent.hi) < limit);
     const F end = with_sign(limit, exponent.hi);
-    const auto q = power(select(far, end, exponent.hi), select(far, zero, exponent_lo));
-    return scale_far(q.r, q.n);
+    const auto [m, q, at] = power(select(far, end, exponent.hi), select(far, zero, exponent_lo));
+    return scale_far(q, m);
   });
 
   // A negative x: the sign of an odd power, and no result for a y that is not integral.

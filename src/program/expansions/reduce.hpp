@@ -155,17 +155,18 @@ inline Angle<F> reduce_large_angle(F x) {
           select(reverse, x.int_lit(0) - q, q)};
 }
 
-// In the usual case x - n half_pi[0] is exact: both are multiples of an ulp of half_pi[0] or of x,
-// and the difference is below 1.
+inline constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
+
+// With n next to x 2/pi, and its last bits. In the usual case x - n half_pi[0] is exact: both are
+// multiples of an ulp of half_pi[0] or of x, and the difference is below 1.
 template <class F>
-HOLOGRAM_EXPANSIONS_INLINE Angle<F> reduce_angle(F x) {
+HOLOGRAM_EXPANSIONS_INLINE Angle<F> reduce_angle(F x, F n, typename F::Int quadrant) {
   using T = AngleConstants<F::width>;
-  const F n = round(x * x.lit(0x1.45f306dc9c883p-1));
   const F first = fma(n, x.lit(-T::half_pi[0]), x);
   const auto second = two_product(n, x.lit(-T::half_pi[1]));
   const auto r = two_sum(first, second.hi);
   const F lo = r.lo + fma(n, x.lit(-T::half_pi[2]), second.lo);
-  return rare(!(abs(x) < x.lit(T::large)), Angle<F>(r.hi, lo, to_int(n)),
+  return rare(!(abs(x) < x.lit(T::large)), Angle<F>(r.hi, lo, quadrant),
               [&] { return reduce_large_angle(x); });
 }
 

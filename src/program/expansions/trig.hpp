@@ -55,6 +55,12 @@ HOLOGRAM_EXPANSIONS_INLINE F sine_of(F hi, F lo, typename F::Int quadrant) {
 }
 
 template <class F>
+HOLOGRAM_EXPANSIONS_INLINE Angle<F> reduce_angle(F x) {
+  const auto [n, place] = whole(x, kTwoOverPi);
+  return reduce_angle(x, n, as_int(bits(place)));
+}
+
+template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F sin(F x) {
   const auto [hi, lo, quadrant] = reduce_angle(x);
   return select(x == x.lit(0), x, sine_of(hi, lo, quadrant));
@@ -66,10 +72,13 @@ HOLOGRAM_EXPANSIONS_INLINE F cos(F x) {
   return sine_of(hi, lo, quadrant + x.int_lit(1));
 }
 
+// Its largest error is found where r is a little more than pi/4, so it depends on how n is rounded:
+// of the rounded product it is 1.70 ULP, of the product itself 2.06.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F tan(F x) {
   using T = TrigConstants<F::width>;
-  const auto [hi, lo, quadrant] = reduce_angle(x);
+  const F n = round(x * x.lit(kTwoOverPi));
+  const auto [hi, lo, quadrant] = reduce_angle(x, n, to_int(n));
   const F z = hi * hi;
   const F t = hi + fma(hi * z, polynomial(z, T::tangent), fma(z, lo, lo));
   const auto even = (as_uint(quadrant) & x.uint_lit(1)) == x.uint_lit(0);

@@ -50,7 +50,11 @@ class Bar:
 
 
 ORDERS = ("sort", "topk", "cumsum", "take", "scatter-add", "flip", "transpose")
-SINGLE = ("add", "fma", "gelu", "exp", "sum", "dot", "row-sums", "column-sums", "softmax", "layer-norm", *ORDERS)
+FUNCTIONS = ("sqrt", "rsqrt", "reciprocal", "square", "abs", "floor", "exp2", "expm1", "log", "log2", "log10", "log1p",
+             "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "erf", "relu", "silu", "softplus", "elu", "div", "pow",
+             "minimum")
+SINGLE = ("add", "fma", "gelu", "exp", "sum", "dot", "row-sums", "column-sums", "softmax", "layer-norm",
+          *FUNCTIONS, *ORDERS)
 BARS = [
     Bar("the best loop by hand", ("add", "fma", "sigmoid", "twelve", "gelu"), (MIDDLE, LARGE), LOOPS, 0.95),
     Bar("the best loop by hand", ("dot", "row-sums", "softmax", "layer-norm"), (MIDDLE, LARGE), LOOPS, 0.9),

@@ -17,7 +17,7 @@ import time
 
 import bilateral_opencv
 import compare_report
-from compare_bars import ORDERS, threads_text
+from compare_bars import FUNCTIONS, ORDERS, threads_text
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FLAT = ["add", "fma", "sigmoid", "twelve", "gelu", "exp", "sum", "dot", "row-sums", "column-sums"]
@@ -36,6 +36,7 @@ def images(*sides):
 # Works, sizes, sizes of a quick run.
 GROUPS = {
     "arrays": (FLAT + ROWS, [10**3, 10**5, 10**7], [10**3, 10**5, 10**7]),
+    "functions": (list(FUNCTIONS), [10**5, 10**7], [10**5]),
     "order": (list(ORDERS), [10**3, 10**5, 10**6], [10**3, 10**5, 10**6]),
     "gemv": (["vector-matrix", "matrix-vector"], [10**5, 10**7], [10**5, 10**7]),
     "sgemm": (["matmul"], squares(256, 512, 1024, 2048, 4096), squares(256, 512, 1024)),

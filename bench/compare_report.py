@@ -11,6 +11,7 @@ IDLE = 5  # percent of the processors that others may take
 COLUMNS = {
     "arrays": [("best loop", LOOPS), ("Eigen", ("Eigen",)), ("NumPy", ("NumPy",)), ("numexpr", ("numexpr",)),
                ("PyTorch", ("PyTorch",)), ("PyTorch's best", PYTORCH), ("bandwidth", ("triad", "read"))],
+    "functions": [("NumPy", ("NumPy",)), ("PyTorch", ("PyTorch",))],
     "order": [("NumPy", ("NumPy",)), ("PyTorch", ("PyTorch",))],
     "gemv": [("reading", ("read",)), ("oneDNN", ("oneDNN",)), ("OpenBLAS", ("OpenBLAS",)), ("Eigen", ("Eigen",)),
              ("NumPy", ("NumPy",)), ("PyTorch", ("PyTorch",))],
@@ -21,6 +22,7 @@ COLUMNS = {
 }
 TITLES = {
     "arrays": "Arrays",
+    "functions": "Elementwise operations alone",
     "order": "Order and places",
     "gemv": "A matrix and a vector",
     "sgemm": "Products of matrices, f32",
@@ -48,6 +50,8 @@ WORKS = {
 five arrays; `gelu` is the exact form, with erf; `row-sums`, `column-sums`, `softmax` and `layer-norm` have
 rows of 1,000 (of 100 at 1,000 elements). `fma` is `torch.addcmul` in PyTorch, `gelu` and `layer-norm` are its
 own functions; `layer-norm` is written with means, differences and rsqrt in hologram.""",
+    "functions": """\
+Of numbers from -1 to 2, or above 0 where others have no result.""",
     "order": """\
 `topk` is the ten largest, `take` and `scatter-add` have as many i64 positions as elements, at random; `flip` and
 `transpose` (of rows of 1,000, or of 100) are copies.""",

@@ -22,7 +22,7 @@ import os
 import sys
 import time
 
-from compare_bars import ORDERS
+from compare_bars import FUNCTIONS, ORDERS
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--threads", type=int, default=1)
@@ -97,6 +97,9 @@ def numpy_layer_norm(a, weight, bias):
     return from_mean / numpy.sqrt(variance + numpy.float32(EPSILON)) * weight + bias
 
 
+# Of the same names in NumPy, and the others.
+NUMPY |= {name: getattr(numpy, name) for name in FUNCTIONS if hasattr(numpy, name)}
+NUMPY |= {"atan": numpy.arctan, "div": operator.truediv, "pow": numpy.power}
 NUMPY |= {"twelve": numpy_twelve, "softmax": numpy_softmax, "layer-norm": numpy_layer_norm}
 
 # Constants of another type would make all of it f64; its `float` is f32.
@@ -155,6 +158,8 @@ if torch is not None:
         "conv2d-stride2": convolution(padding=1, stride=2),
         "conv2d-nchw": convolution(padding=1),
     }
+    TORCH |= {name: getattr(torch, name) for name in FUNCTIONS if hasattr(torch, name)}
+    TORCH |= {name: getattr(torch.nn.functional, name) for name in ("relu", "silu", "softplus", "elu")}
     # Into memory that is there already.
     TORCH_INTO = {
         "add": torch.add,
@@ -165,7 +170,7 @@ if torch is not None:
     }
     # What is one call of a library in either way is not compiled.
     CALLS = {name for name in TORCH if name.startswith(("matmul", "matrix", "vector", "conv2d"))}
-    CALLS |= set(ORDERS)
+    CALLS |= {*ORDERS, *FUNCTIONS}
 
 
 def of_numexpr(work, inputs):

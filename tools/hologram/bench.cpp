@@ -162,7 +162,7 @@ int bench(Options options) {
           fmt::format("there is no work '{}' to time", name),
           fmt::format("Choose from {}.{}", fmt::join(known, ", "), suggestion(name, known)));
   // Not every device has f64.
-  if (options.works.empty()) options.works = workload_names(!options.crossover);
+  if (options.works.empty()) options.works = workload_names(!options.crossover, false);
   if (options.sizes.empty()) {
     if (options.crossover)
       options.sizes.assign(std::begin(kCrossoverSizes), std::end(kCrossoverSizes));

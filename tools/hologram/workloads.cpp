@@ -11,41 +11,15 @@
 
 #include "hologram/error.hpp"
 #include "hologram/ops.hpp"
+#include "workload_rows.hpp"
 
 namespace hologram::tool {
 namespace {
 
-using Tensors = std::vector<Tensor>;
 using ops::ImageLayout;
 
 constexpr int64_t kChannels = 64;  // of images, and of what becomes of them
 constexpr double kEpsilon = 1e-5;  // what layer-norm adds to a variance
-
-// What a work is made of at a size of about n elements in the first input.
-struct Plan {
-  std::vector<Shape> inputs;
-  Shape result;
-  int64_t columns = 1;
-  double terms = 0;    // of which each takes Row::flops
-  int positions = -1;  // the input that holds positions in the first one, if there is one
-};
-
-struct Row {
-  std::string_view name;
-  Plan (*plan)(int64_t n);
-  double flops;
-  double tolerance;
-  Tensor (*compute)(const Tensors& x);
-  double (*expected)(const Workload& work, size_t i);
-  bool by_flops = false;
-  DType dtype = DType::F32;
-  double apart = 2 * tolerance;  // both may be off, to either side
-};
-
-template <int inputs>
-Plan flat(int64_t n) {
-  return {std::vector<Shape>(inputs, Shape{n}), {n}, 1, static_cast<double>(n)};
-}
 
 template <int inputs>
 Plan to_one(int64_t n) {
@@ -148,12 +122,6 @@ Plan images(int64_t n) {
 template <const Convolution& c>
 Tensor convolved(const Tensors& x) {
   return ops::conv2d(x[0], x[1], c.options());
-}
-
-double value(const Workload& work, size_t input, size_t i) {
-  const Array& array = work.inputs[input];
-  return array.dtype() == DType::F64 ? reinterpret_cast<const double*>(array.data())[i]
-                                     : reinterpret_cast<const float*>(array.data())[i];
 }
 
 size_t position(const Workload& work, size_t i) {
@@ -377,9 +345,9 @@ double product_of(const Shape& shape) {
   return count;
 }
 
-Array numbers(DType dtype, const Shape& shape, std::minstd_rand& random) {
+Array numbers(DType dtype, const Shape& shape, float least, std::minstd_rand& random) {
   Array array(dtype, shape);
-  std::uniform_real_distribution<float> uniform(-1, 2);
+  std::uniform_real_distribution<float> uniform(least, 2);
   if (dtype == DType::F64)
     for (double& v : array.mutable_as<double>()) v = uniform(random);
   else
@@ -413,16 +381,20 @@ std::string difference(const Workload& work, const Array& result, const Array& r
 
 }  // namespace
 
-std::vector<std::string> workload_names(bool doubles) {
+std::vector<std::string> workload_names(bool doubles, bool functions) {
   std::vector<std::string> names;
   for (const Row& row : kRows)
     if (doubles || row.dtype != DType::F64) names.emplace_back(row.name);
+  if (functions)
+    for (const Row& row : function_rows()) names.emplace_back(row.name);
   return names;
 }
 
 Workload make_workload(std::string_view name, int64_t n) {
-  const Row& row = *std::find_if(std::begin(kRows), std::end(kRows),
-                                 [&](const Row& r) { return r.name == name; });
+  const auto of_name = [&](const Row& row) { return row.name == name; };
+  const auto* const usual = std::find_if(std::begin(kRows), std::end(kRows), of_name);
+  const Row& row =
+      usual != std::end(kRows) ? *usual : *std::ranges::find_if(function_rows(), of_name);
   const Plan plan = row.plan(n);
   Workload work{.name = row.name,
                 .inputs = {},
@@ -438,7 +410,7 @@ Workload make_workload(std::string_view name, int64_t n) {
   for (const Shape& shape : plan.inputs) {
     const bool holds_positions = static_cast<int>(work.inputs.size()) == plan.positions;
     work.inputs.push_back(holds_positions ? positions(shape, random)
-                                          : numbers(row.dtype, shape, random));
+                                          : numbers(row.dtype, shape, plan.least, random));
     work.bytes += static_cast<double>(work.inputs.back().bytes());
   }
   work.bytes += product_of(work.result) * static_cast<double>(size_of(row.dtype));

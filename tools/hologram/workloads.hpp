@@ -33,8 +33,9 @@ struct Workload {
   const char* unit() const { return by_flops ? "GFLOP/s" : "GB/s"; }
 };
 
-// Their names, in the order in which they are shown; those of f32 only unless `doubles`.
-std::vector<std::string> workload_names(bool doubles = true);
+// Their names, in the order in which they are shown: those of f32 only unless `doubles`, and
+// without single elementwise operations unless `functions`.
+std::vector<std::string> workload_names(bool doubles = true, bool functions = true);
 
 // With about n elements in the first input.
 Workload make_workload(std::string_view name, int64_t n);

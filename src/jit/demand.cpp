@@ -88,7 +88,7 @@ uint32_t steps_of(const Module& module, const Analysis& analysis, uint32_t begin
 
 struct Demand {
   uint32_t vectors = 1, masks = 0;
-  bool loops = false;
+  bool loops = false, divides = false;
   uint32_t steps = 0;        // of the longest innermost loop, or of all
   std::set<uint32_t> outer;  // variables that innermost loops leave alone
 };
@@ -118,6 +118,10 @@ Demand demand_of(const Module& module, const Analysis& analysis, uint32_t begin,
     d.vectors = std::max(1u, most_alive(module, analysis, begin, end));
     d.steps = steps_of(module, analysis, begin, end);
     d.masks = most_alive(module, analysis, begin, end, Of::Bools);
+    d.divides = std::any_of(insts.begin() + begin, insts.begin() + end, [&](const Inst& i) {
+      return (i.op == Op::Div || i.op == Op::Sqrt) && is_float(i.type) &&
+             analysis.values[i.id] == Form::Varying;
+    });
   }
   return d;
 }
@@ -132,6 +136,8 @@ uint32_t unroll_for(const Demand& d, const RegisterCount& registers, uint32_t mo
   };
   uint32_t unroll = 1;
   while (unroll * 2 <= most && fits(unroll * 2)) unroll *= 2;
+  // Where many wait for the divider at the same time, the rest waits for them.
+  if (d.divides && d.steps >= kLong) unroll = std::min(unroll, 2u);
   return unroll == 1 && d.steps >= kLong ? std::min(2u, most) : unroll;
 }
 
@@ -153,6 +159,7 @@ Target::Steps Compiler::steps_of(const Region& r) const {
   for (uint32_t at = r.begin; at < r.end; at++) {
     const Inst& i = inst(at);
     if (is_loop(i)) return {};
+    if (i.op == Op::Load || i.op == Op::Store) work.accesses++;
     if (!program::is_pure(i.op) || form(i.id) != Form::Varying) continue;
     const bool divides = i.op == Op::Div && form(i.args[1]) == Form::Varying;
     (i.type != DType::F32 ? work.others

@@ -137,7 +137,7 @@ class Target {
   // many by multiplications, beside which the instruction for the others takes its time; and how
   // many of them these should be, where all of this is done for each vector.
   struct Work {
-    uint32_t roots = 0, quotients = 0, others = 0;
+    uint32_t roots = 0, quotients = 0, others = 0, accesses = 0;
   };
   struct Steps {
     uint32_t roots = 0, quotients = 0;

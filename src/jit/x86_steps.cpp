@@ -40,11 +40,12 @@ constexpr uint32_t kMantissa = 0xfffffe;  // of twice the bits
 }  // namespace
 
 // What takes the least time, by what Intel's processors need: their divider for one operation after
-// another, and two ports for all, also for some part of what it does. Of AMD's there are no
-// measurements.
+// another, and two ports for all, also for some part of what it does; and what is read and written
+// has to come from the second cache. Of AMD's there are no measurements.
 Target::Steps X86::by_steps(uint32_t vectors, const Work& of_each) const {
   constexpr uint32_t kRoot = 12, kQuotient = 10;    // cycles of the divider
   constexpr uint32_t kOfRoot = 6, kOfQuotient = 5;  // operations
+  constexpr uint32_t kAccess = 2;                   // cycles
   constexpr uint32_t kRootSteps = 16, kQuotientSteps = 20;
   if (!avx512_ || width != 16 || core::is_amd()) return {};
   const auto cycles = [&](uint32_t roots, uint32_t quotients) {
@@ -54,7 +55,8 @@ Target::Steps X86::by_steps(uint32_t vectors, const Work& of_each) const {
              of_each.quotients * ((vectors - quotients) * quotient + quotients * quotient_steps);
     };
     const uint32_t operations = sum(kOfRoot, kOfQuotient, kRootSteps, kQuotientSteps);
-    return std::max(sum(kRoot, kQuotient, 0, 0), (operations + vectors * of_each.others) / 2);
+    return std::max({sum(kRoot, kQuotient, 0, 0), (operations + vectors * of_each.others) / 2,
+                     vectors * of_each.accesses * kAccess});
   };
   Steps best;
   uint32_t least = cycles(0, 0);

@@ -43,9 +43,7 @@ struct Life {
   uint32_t group = 0;
   uint32_t place = kNowhere;  // a register
   uint32_t slot = kNowhere;   // or bytes on the stack
-
-  // How much a register for it spares.
-  double density() const { return static_cast<double>(weight) / (end - begin + 1); }
+  double density = 0;         // how much a register for it spares
 };
 
 struct Loop {
@@ -191,6 +189,8 @@ class Registers {
             changed = true;
           }
     }
+    for (Life& life : lives_)
+      life.density = static_cast<double>(life.weight) / (life.end - life.begin + 1);
   }
 
   // False where a group has too few: next time, what it has least need of goes on the stack.
@@ -223,7 +223,7 @@ class Registers {
         }
         Life* least = &life;
         for (Life* other : active)
-          if (other->group == life.group && other->density() < least->density()) least = other;
+          if (other->group == life.group && other->density < least->density) least = other;
         least->slot = reserve(bytes_of(life.group), bytes_of(life.group));
         if (least == &life) continue;
         next_end = std::min(next_end, life.end);
@@ -368,6 +368,30 @@ class Registers {
         there.addOffset(m.offset());
         m = there;
       }
+    if (!any_on_stack(node))
+      each_register(node, [this](uint32_t id, uint32_t) { return life(id).place; });
+    else from_stack(node, at);
+    if (node.type() == NodeType::kFuncRet) {
+      const uint32_t status = node.op(0).id();
+      code_.setCursor(node.prev());
+      if (status != 0) code_.mov(x86::eax, x86::gpd(status));
+      code_.removeNode(&node);
+    } else if (moves_nothing(node)) {
+      code_.removeNode(&node);
+    }
+  }
+
+  bool any_on_stack(InstNode& node) const {
+    bool any = false;
+    each_register(node, [&](uint32_t id, uint32_t) {
+      any = any || life(id).slot != kNowhere;
+      return id;
+    });
+    return any;
+  }
+
+  // What stands on the stack is an operand there, or brought before the instruction and back after.
+  void from_stack(InstNode& node, uint32_t at) {
     const auto spilled = [this](const Operand& o) -> std::optional<Spilled> {
       if (!is_virtual(o.id()) || life(o.id()).slot == kNowhere) return {};
       return Spilled{code_.virtRegById(o.id())->virtSize(), on_stack(life(o.id()).slot, 0)};
@@ -387,16 +411,7 @@ class Registers {
       brought.push_back(&of);
       return place;
     });
-    if (node.type() == NodeType::kFuncRet) {
-      const uint32_t status = node.op(0).id();
-      if (status != 0) code_.mov(x86::eax, x86::gpd(status));
-      code_.removeNode(&node);
-      return;
-    }
-    if (moves_nothing(node)) {
-      code_.removeNode(&node);
-      return;
-    }
+    if (node.type() == NodeType::kFuncRet || moves_nothing(node)) return;
     if (node.opCount() == 0 || !node.op(0).isReg()) return;
     const auto group = static_cast<uint32_t>(node.op(0).as<BaseReg>().group());
     code_.setCursor(&node);

@@ -41,7 +41,7 @@ Block block_of(const Place& p, size_t sharing) {
   return {philox({static_cast<uint32_t>(p.operation), static_cast<uint32_t>(p.operation >> 32),
                   static_cast<uint32_t>(number), static_cast<uint32_t>(number >> 32)},
                  p.seed),
-          p.element / 256 % sharing};
+          static_cast<size_t>(p.element / 256 % sharing)};
 }
 
 // In [0, 1), of 53 bits or as many as f32 holds, or fewer.

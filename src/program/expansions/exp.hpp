@@ -121,12 +121,12 @@ HOLOGRAM_EXPANSIONS_INLINE F exp(F x) {
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F exp2(F x) {
   using T = ExpConstants<F::width>;
-  const auto [n, place] = whole(x, 1);
-  const F f = x - n;
+  const auto a = whole(x, 1);
+  const F f = x - a.n;
   const auto r = two_product(f, x.lit(T::ln2_hi));
   const F p = x.lit(1) + expm1_reduced(r.hi, fma(f, x.lit(T::ln2_lo), r.lo));
-  return rare(!(abs(x) < x.lit(T::usual2)), scale(p, place), [&] {
-    const F y = select(x > x.lit(T::overflow2), x.lit(kInfinity), scale_far(p, n));
+  return rare(!(abs(x) < x.lit(T::usual2)), scale(p, a.place), [&] {
+    const F y = select(x > x.lit(T::overflow2), x.lit(kInfinity), scale_far(p, a.n));
     return select(x < x.lit(T::underflow2), x.lit(0), y);
   });
 }
@@ -137,14 +137,14 @@ HOLOGRAM_EXPANSIONS_INLINE F expm1(F x) {
   using T = ExpConstants<F::width>;
   const F low = x.lit(T::minus_one);
   const F clamped = select(x < low, low, x);
-  const auto [n, place] = whole(clamped, kLog2E, Format<F::width>::bias);
-  const F first = fma(n, x.lit(-T::ln2_hi), clamped);
-  const F r = fma(n, x.lit(-T::ln2_lo), first);
-  const F c = fma(n, x.lit(-T::ln2_lo), first - r);
+  const auto a = whole(clamped, kLog2E, Format<F::width>::bias);
+  const F first = fma(a.n, x.lit(-T::ln2_hi), clamped);
+  const F r = fma(a.n, x.lit(-T::ln2_lo), first);
+  const F c = fma(a.n, x.lit(-T::ln2_lo), first - r);
   const F q = expm1_reduced(r, c);
-  const F s = from_bits(as_exponent(place));
+  const F s = from_bits(as_exponent(a.place));
   const F y = rare(!(x < x.lit(T::usual)), fma(s, q, s - x.lit(1)), [&] {
-    const F half = power_of_two(n - x.lit(1));
+    const F half = power_of_two(a.n - x.lit(1));
     return select(x > x.lit(T::overflow), x.lit(kInfinity), fma(half, q, half) * x.lit(2));
   });
   return select(abs(x) < x.lit(T::tiny), x, y);

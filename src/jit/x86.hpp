@@ -188,8 +188,6 @@ class X86 final : public Target {
   BaseReg exponential(const Operand& v);
   BaseReg exponential(DType type, const Operand& v);
   BaseReg sigmoid(const Operand& v);
-  // x86_steps.cpp
-  void to_instruction(BaseReg outside, Label slow);
   // x86_extremes.cpp
   void add_doubt(BaseReg doubt, BaseReg more);
   // x86_masks.cpp

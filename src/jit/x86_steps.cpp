@@ -14,6 +14,7 @@
 // rounded to nearest (x86_division.cpp).
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "core/processor.hpp"
 #include "jit/x86.hpp"
@@ -69,13 +70,8 @@ Target::Steps X86::by_steps(uint32_t vectors, const Work& of_each) const {
   return best;
 }
 
-void X86::to_instruction(BaseReg outside, Label slow) {
-  cc_.emit(I::kIdKortestw, outside, outside);
-  cc_.jnz(slow);
-}
-
 void X86::roots(uint32_t by_steps, std::span<const Operand> x, std::span<Operand> roots) {
-  const Label slow = cc_.newLabel(), done = cc_.newLabel();
+  const Label steps = cc_.newLabel(), done = cc_.newLabel();
   const auto by_instruction = [&](size_t k) { cc_.emit(I::kIdVsqrtps, roots[k], x[k]); };
   for (size_t k = 0; k < x.size(); k++) {
     roots[k] = of(kType);
@@ -96,7 +92,10 @@ void X86::roots(uint32_t by_steps, std::span<const Operand> x, std::span<Operand
   const BaseReg outside = vector(DType::Bool);
   cc_.emit(I::kIdVpcmpud, outside, farthest, constant(DType::U32, kInfinity - kLeastRoot),
            kNotBelow);
-  to_instruction(outside, slow);
+  jump_if_none({&outside, 1}, steps);
+  for (size_t k = 0; k < by_steps; k++) by_instruction(k);
+  cc_.jmp(done);
+  cc_.bind(steps);
   for (size_t k = 0; k < by_steps; k++) {
     const Vec v = values[k], g = of(kType), h = of(kType), r = of(kType), root = roots[k].as<Vec>();
     cc_.emit(I::kIdVrsqrt14ps, h, v);
@@ -110,15 +109,12 @@ void X86::roots(uint32_t by_steps, std::span<const Operand> x, std::span<Operand
     cc_.emit(I::kIdVfnmadd231ps, root, g, g);
     cc_.k(not_zero[k].as<KReg>()).z().emit(I::kIdVfmadd213ps, root, h, g);
   }
-  cc_.jmp(done);
-  cc_.bind(slow);
-  for (size_t k = 0; k < by_steps; k++) by_instruction(k);
   cc_.bind(done);
 }
 
 void X86::quotients(uint32_t by_steps, std::span<const Operand> a, std::span<const Operand> b,
                     std::span<Operand> quotients) {
-  const Label slow = cc_.newLabel(), done = cc_.newLabel();
+  const Label steps = cc_.newLabel(), done = cc_.newLabel();
   std::array<Vec, kMaxUnroll> dividends, divisors;
   for (size_t k = 0; k < a.size(); k++) {
     quotients[k] = of(kType);
@@ -129,12 +125,7 @@ void X86::quotients(uint32_t by_steps, std::span<const Operand> a, std::span<con
   const Operand least = constant(DType::U32, kLeast), mantissa = constant(DType::U32, kMantissa),
                 least_divisor = constant(DType::U32, kLeastDivisor), one = number(1);
   Vec farthest, farthest_divisor;
-  BaseReg outside;
-  const auto add = [&](BaseReg more) {
-    const BaseReg both = vector(DType::Bool);
-    if (outside.isValid()) cc_.emit(I::kIdKorw, both, outside, more);
-    outside = outside.isValid() ? both : more;
-  };
+  std::vector<BaseReg> outside;
   for (size_t k = 0; k < by_steps; k++) {
     const Vec bits = of(kType), far = of(kType), far_divisor = of(kType);
     const BaseReg not_zero = vector(DType::Bool), all_set = vector(DType::Bool);
@@ -144,7 +135,7 @@ void X86::quotients(uint32_t by_steps, std::span<const Operand> a, std::span<con
     cc_.vpaddd(far_divisor, divisors[k], divisors[k]);
     cc_.emit(I::kIdVpsubd, far_divisor, far_divisor, least_divisor);
     cc_.emit(I::kIdVptestnmd, all_set, far_divisor, mantissa);
-    add(all_set);
+    outside.push_back(all_set);
     if (k == 0) {
       farthest = far;
       farthest_divisor = far_divisor;
@@ -154,17 +145,20 @@ void X86::quotients(uint32_t by_steps, std::span<const Operand> a, std::span<con
     }
   }
   const auto add_beyond = [&](Vec v, uint32_t most) {
-    const BaseReg beyond = vector(DType::Bool);
-    cc_.emit(I::kIdVpcmpud, beyond, v, constant(DType::U32, most), kNotBelow);
-    add(beyond);
+    outside.push_back(vector(DType::Bool));
+    cc_.emit(I::kIdVpcmpud, outside.back(), v, constant(DType::U32, most), kNotBelow);
   };
   add_beyond(farthest, kMost - kLeast);
   add_beyond(farthest_divisor, kMostDivisor - kLeastDivisor);
-  to_instruction(outside, slow);
+  jump_if_none(outside, steps);
+  for (size_t k = 0; k < by_steps; k++)
+    cc_.emit(I::kIdVdivps, quotients[k], dividends[k], divisors[k]);
+  cc_.jmp(done);
+  cc_.bind(steps);
   for (size_t k = 0; k < by_steps; k++) {
     const Vec y = of(kType), e = of(kType), q = quotients[k].as<Vec>();
     cc_.emit(I::kIdVrcp14ps, y, divisors[k]);
-    for (int twice = 0; twice < 2; twice++) {
+    for (int step = 0; step < 2; step++) {
       move(e, one);
       cc_.emit(I::kIdVfnmadd231ps, e, divisors[k], y);
       cc_.emit(I::kIdVfmadd213ps, y, e, y);
@@ -174,10 +168,6 @@ void X86::quotients(uint32_t by_steps, std::span<const Operand> a, std::span<con
     cc_.emit(I::kIdVfnmadd231ps, q, e, divisors[k]);
     cc_.emit(I::kIdVfmadd213ps, q, y, e);
   }
-  cc_.jmp(done);
-  cc_.bind(slow);
-  for (size_t k = 0; k < by_steps; k++)
-    cc_.emit(I::kIdVdivps, quotients[k], dividends[k], divisors[k]);
   cc_.bind(done);
 }
 

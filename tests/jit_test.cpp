@@ -343,16 +343,20 @@ TEST_F(Jit, Quotients) {
       ASSERT_NO_FATAL_FAILURE(expect_quotients(x, by));
 }
 
-// Of all 2^32 floats one in some thousand, from each exponent; a vector may have one with another
-// exponent, or 0, among its own.
+// Of all 2^32 floats one in some thousand, from each exponent.
+std::vector<float> many_floats() {
+  constexpr uint32_t kStep = 4093;
+  std::vector<float> x(UINT32_MAX / kStep);
+  for (uint32_t i = 0; i < x.size(); i++) x[i] = std::bit_cast<float>(i * kStep);
+  return x;
+}
+
+// A vector may have one with another exponent, or 0, among its own.
 TEST_F(Jit, RootsOfManyFloats) {
   const Program program = Program::parse(
       "program p(in x: f32[n], out y: f32[n], out z: f32[n]) lanes(n) {\n"
       "  i = global_id.x\n  if i < n { y[i] = sqrt(x[i]); z[i] = rsqrt(x[i]) } }");
-  constexpr uint32_t kStep = 4093;
-  std::vector<float> x(UINT32_MAX / kStep);
-  for (size_t i = 0; i < x.size(); i++)
-    x[i] = std::bit_cast<float>(static_cast<uint32_t>(i) * kStep);
+  std::vector<float> x = many_floats();
   const auto expect_roots = [&] {
     for (const Both& both : instruction_sets()) {
       const auto made = both.compiled.run(program, {{"x", of(x)}});
@@ -373,15 +377,11 @@ TEST_F(Jit, RootsOfManyFloats) {
   ASSERT_NO_FATAL_FAILURE(expect_roots());
 }
 
-// Of all 2^32 floats one in some thousand, from each exponent: exp has a way of its own.
 TEST_F(Jit, ExpOfManyFloats) {
   const Program program = Program::parse(
       "program p(in x: f32[n], out y: f32[n]) lanes(n) {\n"
       "  i = global_id.x\n  if i < n { y[i] = exp(x[i]) } }");
-  constexpr uint32_t kStep = 4093;
-  std::vector<float> x(UINT32_MAX / kStep);
-  for (size_t i = 0; i < x.size(); i++)
-    x[i] = std::bit_cast<float>(static_cast<uint32_t>(i) * kStep);
+  const std::vector<float> x = many_floats();
   for (const Both& both : instruction_sets()) {
     const Array expected = both.interpreted.run(program, {{"x", of(x)}}).at("y");
     const Array made = both.compiled.run(program, {{"x", of(x)}}).at("y");

@@ -172,7 +172,7 @@ class Generator {
   // All elements of a block in one lane; the last tile has some of them only.
   void write_blocks() {
     const Value tile = coordinate_[0], here = lane();
-    const Value left = scalar("elements") - tile * (kElementsOfBlock * kBlocksOfTile);
+    const Value left = scalar("elements") - tile * kElementsOfTile;
     const auto turn = [&](int64_t t) {
       of_block_ = {tile, here, t};
       coordinate_[1] = t == 0 ? here : here + t * kBlocksOfTile;

@@ -19,6 +19,7 @@ namespace hologram::graph {
 // elements of a block then, and neighbours still write side by side.
 inline constexpr int64_t kBlocksOfTile = 256;
 inline constexpr int64_t kElementsOfBlock = 4;  // or 2, of two words each, in half as long tiles
+inline constexpr int64_t kElementsOfTile = kElementsOfBlock * kBlocksOfTile;
 
 // An element of Walk::Blocks: number (tile * kElementsOfBlock + turn) * kBlocksOfTile + lane.
 struct ElementOfBlock {

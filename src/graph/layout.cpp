@@ -121,10 +121,10 @@ void find_blocks(const Kernel& kernel, Layout& l) {
     draws = true;
   }
   if (!draws) return;
-  constexpr int64_t kTile = kElementsOfBlock * kBlocksOfTile;
   l.walk = Walk::Blocks;
-  l.outer = {(l.outer[0] - 1) / kTile + 1, kBlocksOfTile};
-  for (Lanes& view : l.views) view.outer.insert(view.outer.begin(), view.outer[0] * kTile);
+  l.outer = {(l.outer[0] - 1) / kElementsOfTile + 1, kBlocksOfTile};
+  for (Lanes& view : l.views)
+    view.outer.insert(view.outer.begin(), view.outer[0] * kElementsOfTile);
 }
 
 // 0 and 1 are so common that the code knows them; and -1, of which it reads vectors.

@@ -221,7 +221,7 @@ void Compiler::region(const Region& r) {
   unroll_ = group_lanes_ <= target_.width ? 1 : unroll_of(r);
   // Of a workgroup nothing is left over.
   while (analysis_.grouped && unroll_ > 1 && group_lanes_ % lanes() != 0) unroll_ /= 2;
-  by_steps_ = steps_of(r);
+  find_steps(r);
   find_outer(r);
   find_lines_ahead(r);
   chunks(r, guard_of(r));

@@ -104,9 +104,8 @@ class Compiler {
   void mark_needed(uint32_t value, const Region& r, std::vector<bool>& needed) const;
   Guard guard_of(const Region& r) const;
   uint32_t lanes_at_work(const Region& r) const;
-  uint32_t unroll_of(const Region& r) const;      // demand.cpp
-  Target::Steps steps_of(const Region& r) const;  // demand.cpp, too
-  bool by_steps(uint32_t at);
+  uint32_t unroll_of(const Region& r) const;  // demand.cpp
+  void find_steps(const Region& r);
   void find_outer(const Region& r);
 
   // one_by_one.cpp
@@ -183,6 +182,7 @@ class Compiler {
   BaseReg with_absorbed(const Inst& i, size_t which, uint32_t k);
   void varying(uint32_t at);
   bool multiply_whole(uint32_t at);
+  bool root_or_quotient(uint32_t at);
   std::optional<BaseReg> compute(uint32_t at, uint32_t k, uint32_t dies);
   uint32_t dying(uint32_t at) const;
   interp::Kernel kernel_of(const Inst& i) const;

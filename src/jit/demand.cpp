@@ -154,11 +154,12 @@ uint32_t Compiler::unroll_of(const Region& r) const {
 }
 
 // Of straight code: in loops, results are waited for.
-Target::Steps Compiler::steps_of(const Region& r) const {
+void Compiler::find_steps(const Region& r) {
+  by_steps_ = {};
   Target::Work work;
   for (uint32_t at = r.begin; at < r.end; at++) {
     const Inst& i = inst(at);
-    if (is_loop(i)) return {};
+    if (is_loop(i)) return;
     if (i.op == Op::Load || i.op == Op::Store) work.accesses++;
     if (!program::is_pure(i.op) || form(i.id) != Form::Varying) continue;
     const bool divides = i.op == Op::Div && form(i.args[1]) == Form::Varying;
@@ -167,7 +168,7 @@ Target::Steps Compiler::steps_of(const Region& r) const {
      : divides            ? work.quotients
                           : work.others)++;
   }
-  return target_.by_steps(unroll_, work);
+  by_steps_ = target_.by_steps(unroll_, work);
 }
 
 // Variables of outer loops stand in memory where the inner ones have no registers to spare.

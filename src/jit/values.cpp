@@ -279,7 +279,7 @@ bool Compiler::absorbed(uint32_t at) const {
 }
 
 // Roots and quotients of which some are made by multiplications.
-bool Compiler::by_steps(uint32_t at) {
+bool Compiler::root_or_quotient(uint32_t at) {
   const Inst& i = inst(at);
   const bool divides = i.op == Op::Div, is_root = i.op == Op::Sqrt;
   const uint32_t steps = divides ? by_steps_.quotients : is_root ? by_steps_.roots : 0;
@@ -304,7 +304,7 @@ void Compiler::varying(uint32_t at) {
     for (uint32_t k = 0; k < unroll_; k++) dividends[k] = operand(i.args[0], k);
     return target_.divide(by->second, {dividends.data(), unroll_}, values_[i.id].vectors);
   }
-  if (by_steps(at)) return;
+  if (root_or_quotient(at)) return;
   if (multiply_whole(at)) return;
   const uint32_t dies = dying(at);
   if (i.id != kNone && analysis_.waits_for[at] != kNone) {

@@ -188,6 +188,10 @@ class X86 final : public Target {
   BaseReg exponential(const Operand& v);
   BaseReg exponential(DType type, const Operand& v);
   BaseReg sigmoid(const Operand& v);
+  // x86_division.cpp
+  Vec far_dividend(Vec x);
+  void add_farther(Vec& farthest, Vec far, bool first);
+  void quotient(Vec to, Vec a, Vec b, Vec reciprocal);
   // x86_extremes.cpp
   void add_doubt(BaseReg doubt, BaseReg more);
   // x86_masks.cpp

@@ -8,8 +8,15 @@
 // or loses bits below the least normal number, so a and b have to lie in the ranges here. 0
 // comes out right as well, though -0 does not. If anything else is among the lanes, all are
 // divided.
+//
+// Of divisors that differ, some are taken so, beside the instruction for the others: from what the
+// processor knows of 1 / b to 14 bits, y + y (1 - b y) twice is 1 / b rounded to nearest, but where
+// all bits of b's mantissa are set. For all others that has been seen, with first values of 130
+// relative errors up to 2^-14.
 #include <array>
 #include <bit>
+#include <utility>
+#include <vector>
 
 #include "jit/x86.hpp"
 
@@ -26,6 +33,9 @@ constexpr uint32_t twice_bits(int n) { return static_cast<uint32_t>(127 + n) << 
 // A quotient is at least 2^-125 and below 2^125; a remainder is a multiple of 2^-148.
 constexpr int kLeast = -100, kMost = 100, kLeastDivisor = -24, kMostDivisor = 24;
 constexpr int kBelow = 1, kNotBelow = 5;  // predicates of comparisons
+
+constexpr uint32_t kDividends = twice_bits(kMost) - twice_bits(kLeast);  // so many
+constexpr uint32_t kMantissa = 0xfffffe;                                 // of twice the bits
 
 }  // namespace
 
@@ -110,44 +120,104 @@ std::optional<Target::Divisor> X86::divisor(DType type, const Operand& b) {
   cc_.emit(I::kIdVpcmpud, inside, bits,
            constant(DType::U32, twice_bits(kMostDivisor) - twice_bits(kLeastDivisor)), kBelow);
   // 0, below which no lane is, if the divisor is outside.
-  const Vec most = any(type, constant(DType::U32, twice_bits(kMost) - twice_bits(kLeast)));
+  const Vec most = any(type, constant(DType::U32, kDividends));
   cc_.k(inside.as<KReg>()).z().vmovdqa32(limit, most);
   return Divisor{value, reciprocal, limit};
 }
 
+// How far each dividend lies above the least one, or 0 where it is 0.
+X86::Vec X86::far_dividend(Vec x) {
+  const Vec bits = of(DType::U32), far = of(DType::U32);
+  const Operand least = constant(DType::U32, twice_bits(kLeast));
+  const BaseReg not_zero = vector(DType::Bool);
+  cc_.vpaddd(bits, x, x);
+  cc_.emit(I::kIdVptestmd, not_zero, x, x);
+  cc_.k(not_zero.as<KReg>()).z().emit(I::kIdVpsubd, far, bits, least);
+  return far;
+}
+
+// What is known of all in the first.
+void X86::add_farther(Vec& farthest, Vec far, bool first) {
+  if (first) farthest = far;
+  else cc_.vpmaxud(farthest, farthest, far);
+}
+
+void X86::quotient(Vec to, Vec a, Vec b, Vec reciprocal) {
+  const Vec first = of(DType::F32);
+  cc_.vmulps(first, a, reciprocal);
+  move(to, first);
+  cc_.vfnmadd213ps(to, b, a);
+  cc_.vfmadd213ps(to, reciprocal, first);
+}
+
 void X86::divide(const Divisor& by, std::span<const Operand> a, std::span<Operand> quotients) {
   const DType type = DType::F32;
-  const bool w = width == 16;
-  const Label slow = cc_.newLabel(), done = cc_.newLabel();
-  const Operand least = constant(DType::U32, twice_bits(kLeast));
+  const Label steps = cc_.newLabel(), done = cc_.newLabel();
   Vec farthest;
   std::array<Vec, kMaxUnroll> dividends;
   for (size_t k = 0; k < a.size(); k++) {
-    const Vec x = dividends[k] = any(type, a[k]);
-    const Vec bits = of(type), far = of(type);
-    const BaseReg not_zero = vector(DType::Bool);
-    cc_.vpaddd(bits, x, x);
-    cc_.emit(I::kIdVptestmd, not_zero, x, x);
-    cc_.k(not_zero.as<KReg>()).z().emit(I::kIdVpsubd, far, bits, least);
-    if (k == 0) farthest = far;
-    else cc_.vpmaxud(farthest, farthest, far);
+    quotients[k] = of(type);
+    dividends[k] = any(type, a[k]);
+    add_farther(farthest, far_dividend(dividends[k]), k == 0);
   }
   const BaseReg outside = vector(DType::Bool);
   cc_.emit(I::kIdVpcmpud, outside, farthest, by.limit, kNotBelow);
-  cc_.emit(w ? I::kIdKortestw : I::kIdKortestb, outside, outside);
-  cc_.jnz(slow);
+  jump_if_none({&outside, 1}, steps);
   const Vec value = by.value.as<Vec>(), reciprocal = by.reciprocal.as<Vec>();
-  for (size_t k = 0; k < a.size(); k++) {
-    const Vec first = of(type), rest = of(type);
-    cc_.vmulps(first, dividends[k], reciprocal);
-    move(rest, first);
-    cc_.vfnmadd213ps(rest, value, dividends[k]);
-    cc_.vfmadd213ps(rest, reciprocal, first);
-    quotients[k] = rest;
-  }
-  cc_.jmp(done);
-  cc_.bind(slow);
   for (size_t k = 0; k < a.size(); k++) cc_.vdivps(quotients[k].as<Vec>(), dividends[k], value);
+  cc_.jmp(done);
+  cc_.bind(steps);
+  for (size_t k = 0; k < a.size(); k++)
+    quotient(quotients[k].as<Vec>(), dividends[k], value, reciprocal);
+  cc_.bind(done);
+}
+
+void X86::quotients(uint32_t by_steps, std::span<const Operand> a, std::span<const Operand> b,
+                    std::span<Operand> quotients) {
+  const DType type = DType::F32;
+  // 2 less than the least: what has all bits of its mantissa set has none then.
+  constexpr uint32_t kFrom = twice_bits(kLeastDivisor) - 2, kTo = twice_bits(kMostDivisor);
+  const Label steps = cc_.newLabel(), done = cc_.newLabel();
+  std::array<Vec, kMaxUnroll> dividends, divisors;
+  for (size_t k = 0; k < a.size(); k++) {
+    quotients[k] = of(type);
+    dividends[k] = any(type, a[k]);
+    if (k < by_steps) divisors[k] = any(type, b[k]);
+    else cc_.emit(I::kIdVdivps, quotients[k], dividends[k], b[k]);
+  }
+  const Operand mantissa = constant(DType::U32, kMantissa), from = constant(DType::U32, kFrom),
+                one = number(1);
+  Vec farthest, farthest_divisor;
+  std::vector<BaseReg> outside;
+  for (size_t k = 0; k < by_steps; k++) {
+    add_farther(farthest, far_dividend(dividends[k]), k == 0);
+    const Vec far = of(DType::U32);
+    cc_.vpaddd(far, divisors[k], divisors[k]);
+    cc_.emit(I::kIdVpsubd, far, far, from);
+    outside.push_back(vector(DType::Bool));
+    cc_.emit(I::kIdVptestnmd, outside.back(), far, mantissa);
+    add_farther(farthest_divisor, far, k == 0);
+  }
+  for (const auto& [far, count] :
+       {std::pair(farthest, kDividends), {farthest_divisor, kTo - kFrom}}) {
+    outside.push_back(vector(DType::Bool));
+    cc_.emit(I::kIdVpcmpud, outside.back(), far, constant(DType::U32, count), kNotBelow);
+  }
+  jump_if_none(outside, steps);
+  for (size_t k = 0; k < by_steps; k++)
+    cc_.emit(I::kIdVdivps, quotients[k], dividends[k], divisors[k]);
+  cc_.jmp(done);
+  cc_.bind(steps);
+  for (size_t k = 0; k < by_steps; k++) {
+    const Vec y = of(type), e = of(type);
+    cc_.emit(I::kIdVrcp14ps, y, divisors[k]);
+    for (int step = 0; step < 2; step++) {
+      move(e, one);
+      cc_.emit(I::kIdVfnmadd231ps, e, divisors[k], y);
+      cc_.emit(I::kIdVfmadd213ps, y, e, y);
+    }
+    quotient(quotients[k].as<Vec>(), dividends[k], divisors[k], y);
+  }
   cc_.bind(done);
 }
 

@@ -30,13 +30,11 @@ template <int kBits>
 X86::ExpArgument X86::reduce_exp(Vec x) {
   using T = ex::ExpConstants<kBits>;
   constexpr DType kType = kBits == 64 ? DType::F64 : DType::F32;
-  constexpr double kAnchor =
-      1.5 * static_cast<double>(uint64_t{1} << program::expansions::Format<kBits>::mantissa_bits);
   const auto fused = [&](Vec to, const Operand& a, const Operand& b) {
     cc_.emit(for_type(kType, I::kIdVfmadd231ps, I::kIdVfmadd231pd), to, a, b);
   };
   const Vec n = of(kType), r = of(kType);
-  const Operand anchor = number(kAnchor, kType);
+  const Operand anchor = number(ex::anchor<kBits>(0), kType);
   move(n, anchor);
   fused(n, x, number(ex::kLog2E, kType));
   cc_.emit(for_type(kType, I::kIdVsubps, I::kIdVsubpd), n, n, anchor);

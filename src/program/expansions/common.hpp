@@ -69,9 +69,9 @@ HOLOGRAM_EXPANSIONS_INLINE F flip_sign(F x, F sign) {
 }
 
 // What is added to this is rounded to a whole number, in the last bits of the sum.
-template <class F>
-constexpr double anchor_of(int bias) {
-  return 1.5 * static_cast<double>(uint64_t{1} << Format<F::width>::mantissa_bits) + bias;
+template <int width>
+constexpr double anchor(int bias) {
+  return 1.5 * static_cast<double>(uint64_t{1} << Format<width>::mantissa_bits) + bias;
 }
 
 // x c rounded to a whole number, half to even, of two bits less than a mantissa has; n + bias are
@@ -82,28 +82,25 @@ struct Whole {
 };
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE Whole<F> whole(F x, double c, int bias = 0) {
-  const F anchor = x.lit(anchor_of<F>(bias)), place = fma(x, x.lit(c), anchor);
-  return {place - anchor, place};
+  const F from = x.lit(anchor<F::width>(bias)), place = fma(x, x.lit(c), from);
+  return {place - from, place};
 }
 
-// The last bits of `place` as those of an exponent.
+// The last bits of `place` as those of an exponent: all others are shifted out.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE auto as_exponent(F place) {
   return shift_left<Format<F::width>::mantissa_bits>(bits(place));
 }
 
-// n + bias at the place of an exponent, for an integral n within twice its range: the bits of the
-// anchor are shifted out.
+// 2^n within the normal range, with n and the bias of exponents in the last bits of `place`; and
+// for an integral n.
 template <class F>
-HOLOGRAM_EXPANSIONS_INLINE auto in_exponent(F n, int bias) {
-  return as_exponent(n + n.lit(anchor_of<F>(bias)));
+HOLOGRAM_EXPANSIONS_INLINE F power_at(F place) {
+  return from_bits(as_exponent(place));
 }
-
-// 2^n for an integral n within the normal range.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F power_of_two(F n) {
-  using T = Format<F::width>;
-  return from_bits(in_exponent(n, T::bias));
+  return power_at(n + n.lit(anchor<F::width>(Format<F::width>::bias)));
 }
 
 // An unevaluated sum hi + lo, |lo| at most half an ulp of hi.

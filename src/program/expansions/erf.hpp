@@ -51,7 +51,7 @@ HOLOGRAM_EXPANSIONS_INLINE F erf(F x) {
   const F clamped = select(a > high, high, a);
   const F p = fma(clamped, x.lit(T::first), clamped * polynomial(clamped, T::rest));
   const auto [n, place] = whole(p, -kLog2E, Format<F::width>::bias);
-  const F s = from_bits(as_exponent(place));
+  const F s = power_at(place);
   const F m = decay_reduced(fma(n, x.lit(ExpConstants<F::width>::ln2_hi), p));
   return flip_sign(fma(s, m, x.lit(1) - s), x);
 }

@@ -142,7 +142,7 @@ HOLOGRAM_EXPANSIONS_INLINE F expm1(F x) {
   const F r = fma(a.n, x.lit(-T::ln2_lo), first);
   const F c = fma(a.n, x.lit(-T::ln2_lo), first - r);
   const F q = expm1_reduced(r, c);
-  const F s = from_bits(as_exponent(a.place));
+  const F s = power_at(a.place);
   const F y = rare(!(x < x.lit(T::usual)), fma(s, q, s - x.lit(1)), [&] {
     const F half = power_of_two(a.n - x.lit(1));
     return select(x > x.lit(T::overflow), x.lit(kInfinity), fma(half, q, half) * x.lit(2));

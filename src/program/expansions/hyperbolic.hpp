@@ -75,7 +75,7 @@ HOLOGRAM_EXPANSIONS_INLINE ExpPair<F> exp_pair(F a) {
   const F two = a.lit(2), zero = a.lit(0);
   const auto both = n < a.lit(T::vanished);
   const F down = select(both, power_of_two(select(both, -n, zero) - two), zero);
-  return {from_bits(as_exponent(place)), r + (even + odd), down, (even - odd) - r};
+  return {power_at(place), r + (even + odd), down, (even - odd) - r};
 }
 
 template <class F>
@@ -121,7 +121,7 @@ HOLOGRAM_EXPANSIONS_INLINE F tanh(F x) {
   const F h = fma(n, x.lit(-kHalf * E::ln2_lo), fma(n, x.lit(-kHalf * E::ln2_hi), clamped));
   const F square = h * h;
   const F q = fma(square, pairs(h, square, kTail.c), h);
-  const F s = from_bits(as_exponent(place));
+  const F s = power_at(place);
   const F outer = one - one / fma(s, q, fma(s, half, half));
   const F z = a * a;
   const F inner = fma(a * z, polynomial(z, T::tanh_tail), a);
@@ -141,7 +141,7 @@ HOLOGRAM_EXPANSIONS_INLINE F sigmoid(F x) {
   const auto of_power = [&](F s) {
     return s / (select(below, one, s + one) - select(below, m - s, m));
   };
-  return rare(!(x > x.lit(-E::usual)), of_power(from_bits(as_exponent(a.place))),
+  return rare(!(x > x.lit(-E::usual)), of_power(power_at(a.place)),
               [&] { return select(x < x.lit(E::underflow), zero, of_power(scale_far(one, a.n))); });
 }
 

@@ -27,8 +27,7 @@ std::shared_ptr<hal::Device> cpu() {
 
 struct Fixture {
   explicit Fixture(const PoolConfig& config = {})
-      : device(std::make_shared<FaultyDevice>(cpu())),
-        pool(std::make_shared<Pool>(device, config)) {}
+      : device(std::make_shared<FaultyDevice>(cpu())), pool(Pool::make(device, config)) {}
   std::shared_ptr<FaultyDevice> device;
   std::shared_ptr<Pool> pool;
 };
@@ -73,7 +72,7 @@ class WholeBuffers : public FaultyDevice {
 
 TEST(Pool, OnDevicesThatDoNotDivideBuffersEachBlockIsOne) {
   const auto device = std::make_shared<WholeBuffers>(cpu());
-  const auto pool = std::make_shared<Pool>(device, PoolConfig{.initial_size = kMiB});
+  const auto pool = Pool::make(device, PoolConfig{.initial_size = kMiB});
   Block a = pool->allocate(1000), b = pool->allocate(1000);
   EXPECT_NE(a.binding().buffer, b.binding().buffer);
   EXPECT_EQ(a.binding().offset + b.binding().offset, 0u);
@@ -97,7 +96,7 @@ class OverlappingLaunches : public FaultyDevice {
 
 TEST(Pool, WhereLaunchesOverlapSmallBlocksRest) {
   const auto device = std::make_shared<OverlappingLaunches>(cpu());
-  const auto pool = std::make_shared<Pool>(device, PoolConfig{});
+  const auto pool = Pool::make(device, PoolConfig{});
   const auto once = [&](uint64_t bytes) { return pool->allocate(bytes).binding().offset; };
   const uint64_t first = once(1000), second = once(1000);
   EXPECT_NE(first, second);
@@ -393,7 +392,7 @@ TEST(Pool, OtherFailuresPassAsTheyAre) {
       throw Error(ErrorKind::DeviceLost, "gone", "");
     }
   };
-  const auto pool = std::make_shared<Pool>(std::make_shared<Lost>(cpu()), PoolConfig{});
+  const auto pool = Pool::make(std::make_shared<Lost>(cpu()), PoolConfig{});
   try {
     pool->allocate(10);
     FAIL();

@@ -117,7 +117,7 @@ TEST_F(WebGpu, MemoryIsCopiedAndFilled) {
 
 // WebGPU refuses a buffer of which one part is written and another is only read.
 TEST_F(WebGpu, EachBlockOfThePoolIsABufferThatIsUsedAgain) {
-  const auto pool = std::make_shared<runtime::Pool>(device(), PoolConfig{});
+  const auto pool = runtime::Pool::make(device(), PoolConfig{});
   runtime::Block a = pool->allocate(100), b = pool->allocate(100);
   EXPECT_NE(a.binding().buffer, b.binding().buffer);
   EXPECT_EQ(a.binding().offset, 0u);

@@ -103,11 +103,8 @@ class InlineVector {
   }
   template <class... Args>
   T& emplace_back(Args&&... args) {
-    if (size_ == capacity_) {
-      T made(std::forward<Args>(args)...);  // it may be made of an element
-      grow(size_t{size_} + 1);
-      return *std::construct_at(data_ + size_++, std::move(made));
-    }
+    if (size_ == capacity_)
+      return grown(T(std::forward<Args>(args)...));  // it may be of an element
     return *std::construct_at(data_ + size_++, std::forward<Args>(args)...);
   }
   void push_back(const T& value) { emplace_back(value); }
@@ -116,6 +113,14 @@ class InlineVector {
   void clear() noexcept {
     std::destroy_n(data_, size_);
     size_ = 0;
+  }
+  // The same, and gives memory of its own back.
+  void reset() noexcept {
+    clear();
+    if (is_local()) return;
+    std::allocator<T>().deallocate(data_, capacity_);
+    data_ = local();
+    capacity_ = N;
   }
   void resize(size_t count) {
     shrink(count);
@@ -229,12 +234,9 @@ class InlineVector {
     }
     other.clear();
   }
-  void reset() noexcept {
-    clear();
-    if (is_local()) return;
-    std::allocator<T>().deallocate(data_, capacity_);
-    data_ = local();
-    capacity_ = N;
+  T& grown(T&& made) {
+    grow(size_t{size_} + 1);
+    return *std::construct_at(data_ + size_++, std::move(made));
   }
   void grow(size_t least) {
     const size_t count = std::max(least, 2 * size_t{capacity_});

@@ -29,6 +29,23 @@ inline Tensor operator|(const Operand& a, const Operand& b) { return ops::bitwis
 inline Tensor operator^(const Operand& a, const Operand& b) { return ops::bitwise_xor(a, b); }
 inline Tensor operator<<(const Operand& a, const Operand& b) { return ops::shift_left(a, b); }
 inline Tensor operator>>(const Operand& a, const Operand& b) { return ops::shift_right(a, b); }
+// Of two tensors, which nobody needs to own meanwhile.
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return ops::add(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return ops::sub(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return ops::mul(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return ops::div(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator%(const Tensor& a, const Tensor& b) { return ops::rem(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator==(const Tensor& a, const Tensor& b) { return ops::eq(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator!=(const Tensor& a, const Tensor& b) { return ops::ne(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator<(const Tensor& a, const Tensor& b) { return ops::lt(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator<=(const Tensor& a, const Tensor& b) { return ops::le(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator>(const Tensor& a, const Tensor& b) { return ops::gt(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator>=(const Tensor& a, const Tensor& b) { return ops::ge(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator&(const Tensor& a, const Tensor& b) { return ops::bitwise_and(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator|(const Tensor& a, const Tensor& b) { return ops::bitwise_or(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator^(const Tensor& a, const Tensor& b) { return ops::bitwise_xor(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator<<(const Tensor& a, const Tensor& b) { return ops::shift_left(Operand::borrowed(a), Operand::borrowed(b)); }
+inline Tensor operator>>(const Tensor& a, const Tensor& b) { return ops::shift_right(Operand::borrowed(a), Operand::borrowed(b)); }
 inline Tensor operator~(const Tensor& x) { return ops::bitwise_not(x); }
 inline Tensor operator!(const Tensor& x) { return ops::logical_not(x); }
 // clang-format on

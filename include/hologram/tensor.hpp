@@ -48,12 +48,15 @@ class Operand;
 
 class HOLOGRAM_API Tensor {
  public:
-  Tensor();  // no tensor: anything but assigning to it is an InvalidArgument
+  Tensor() noexcept {}  // no tensor: anything but assigning to it is an InvalidArgument
   Tensor(const Tensor& other);
-  Tensor(Tensor&& other) noexcept;
+  Tensor(Tensor&& other) noexcept
+      : node_(std::exchange(other.node_, nullptr)), view_(std::move(other.view_)) {}
   Tensor& operator=(const Tensor& other);
   Tensor& operator=(Tensor&& other) noexcept;
-  ~Tensor();
+  ~Tensor() {
+    if (node_ != nullptr) let_go();
+  }
 
   // A copy of values, in row-major order; their number must be that of the shape.
   template <Arithmetic T>
@@ -161,6 +164,7 @@ class HOLOGRAM_API Tensor {
 
  private:
   friend struct graph::TensorAccess;
+  void let_go() noexcept;  // of the node
   Array one_as(DType dtype) const;
   void copy_bytes_to(DType dtype, void* to, size_t count) const;
 
@@ -181,14 +185,23 @@ class HOLOGRAM_API Operand {
                                        : DType::F64) {
     if constexpr (std::is_integral_v<T>) integer_ = static_cast<int64_t>(number);
   }
+  // Looks at the tensor, which has to outlive the operand: what an expression is made of does.
+  static Operand borrowed(const Tensor& tensor) {
+    Operand made;
+    made.borrowed_ = &tensor;
+    return made;
+  }
   bool is_number() const { return dtype_ != DType::None; }
-  const Tensor& tensor() const { return tensor_; }
+  const Tensor& tensor() const { return borrowed_ != nullptr ? *borrowed_ : tensor_; }
   DType kind() const { return dtype_; }  // Bool, I64 or F64: what sort of number
   double real() const { return real_; }
   int64_t integer() const { return integer_; }
 
  private:
+  Operand() = default;
+
   Tensor tensor_;
+  const Tensor* borrowed_ = nullptr;
   double real_ = 0;
   int64_t integer_ = 0;
   DType dtype_ = DType::None;

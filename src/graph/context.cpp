@@ -34,7 +34,7 @@ void finish(const PlannedStep& step, const std::vector<Node*>& nodes) {
     Node& node = *nodes[made.place];
     node.depth = 0;
     node.keep_context();
-    node.inputs = {};
+    node.inputs.reset();
     node.parts.clear();
     node.state.store(NodeState::Ready, std::memory_order_release);
   }
@@ -134,38 +134,39 @@ void Context::compute_lazy(std::span<Node* const> roots, const Node* has_memory)
   }
   const bool can_run = structure_.walk(roots, false);
   if (structure_.roots().empty()) return;
-  const uint64_t hash = structure_.hash();
   if (can_run)
-    if (Plan* known = known_plan(hash)) return run(*known, structure_.nodes(), nullptr, has_memory);
+    if (Plan* known = known_plan()) return run(*known, structure_.nodes(), nullptr, has_memory);
   const Schedule fresh = schedule(structure_.roots(), options());
   Plan plan = [&] {
     const Structure::Places places(structure_.nodes());
     return plan_of(fresh);
   }();
   run(plan, structure_.nodes(), &fresh, has_memory);
-  keep(hash, std::move(plan));
+  keep(std::move(plan));
 }
 
-Plan* Context::known_plan(uint64_t hash) {
-  const auto found = plans_.find(hash);
-  if (found == plans_.end()) return nullptr;
-  const auto& words = found->second.words;
-  const auto asked = structure_.words();
-  const bool same = std::equal(words.begin(), words.end(), asked.begin(), asked.end());
-  return same ? &found->second : nullptr;
+Plan* Context::known_plan() {
+  const auto is_asked = [asked = structure_.words()](const Plan& plan) {
+    return std::equal(plan.words.begin(), plan.words.end(), asked.begin(), asked.end());
+  };
+  if (last_plan_ != nullptr && is_asked(*last_plan_)) return last_plan_;
+  const auto found = plans_.find(structure_.hash());
+  if (found == plans_.end() || !is_asked(found->second)) return nullptr;
+  return last_plan_ = &found->second;
 }
 
 // Whatever was computed is there: that there is no memory to remember how is no failure.
-void Context::keep(uint64_t hash, Plan plan) noexcept {
+void Context::keep(Plan plan) noexcept {
   const size_t words = structure_.words().size();
   if (words > kMostPlanWords / 16) return;
   try {
     plan.words.assign(structure_.words().begin(), structure_.words().end());
     if (plans_.size() >= kMostPlans || plan_words_ + words > kMostPlanWords) {
       plans_.clear();
+      last_plan_ = nullptr;
       plan_words_ = 0;
     }
-    Plan& kept = plans_[hash];
+    Plan& kept = plans_[structure_.hash()];
     plan_words_ += words - kept.words.size();
     kept = std::move(plan);
   } catch (const std::bad_alloc&) {
@@ -252,6 +253,7 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
   if (!step.ready) prepare(step, fresh->kernel);
   if (!step.program) return;
   bindings_.clear();
+  bindings_.reserve(step.loads.size() + step.made.size());
   if (step.by_library != nullptr) {
     for (const auto& [load, bytes] : step.parts) {
       const hal::Binding& all = nodes[step.loads[load]]->result.where;

@@ -157,9 +157,8 @@ class Context {
  private:
   hal::Stream& stream() { return *state_.stream; }
   class Locked;
-  // The plan of the structure that has been walked, or null.
-  Plan* known_plan(uint64_t hash);
-  void keep(uint64_t hash, Plan plan) noexcept;
+  Plan* known_plan();  // of the structure that has been walked, or null
+  void keep(Plan plan) noexcept;
   ScheduleOptions options() const;
   // Of these, what is lazy. `has_memory`: a node whose result has its memory already.
   void compute_lazy(std::span<Node* const> roots, const Node* has_memory = nullptr);
@@ -187,12 +186,13 @@ class Context {
   uint64_t most_bytes_ = UINT64_MAX;
   std::unordered_map<std::string, Program> kernels_;  // by key_of
   std::unordered_map<uint64_t, Plan> plans_;          // by the hash of their structure
+  Plan* last_plan_ = nullptr;                         // of these, that which ran last
   size_t plan_words_ = 0;                             // of all plans' structures
   Plan alone_;                                        // of a work by itself
   // Kept for their memory.
   Structure structure_;
   std::vector<Node*> lone_;
-  std::vector<hal::Binding> bindings_;
+  InlineVector<hal::Binding, 8> bindings_;
   std::unique_ptr<Tuner> tuner_;
   Tape* tape_ = nullptr;  // takes down what would be launched, while there is one
   uint64_t seed_ = 0, ordinal_ = 0;

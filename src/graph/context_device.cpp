@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/log.hpp"
+#include "core/spare_memory.hpp"
 #include "graph/context.hpp"
 #include "hal/doubts.hpp"
 
@@ -24,7 +25,8 @@ void Context::call(const std::shared_ptr<const hal::LibraryPlan>& plan,
 
 Storage Context::allocate(uint64_t bytes) {
   if (tape_ != nullptr) return tape_->allocate(*state_.pool, bytes);
-  auto block = std::make_shared<runtime::Block>(state_.pool->allocate(bytes));
+  auto block = std::allocate_shared<runtime::Block>(core::SpareAllocator<runtime::Block>(),
+                                                    state_.pool->allocate(bytes));
   const hal::Binding where = block->binding();
   return {std::move(block), where, true};
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/spare_memory.hpp"
 #include "graph/context.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/work.hpp"
@@ -9,50 +10,17 @@
 namespace hologram::graph {
 namespace {
 
-// A graph's nodes come and go together, more of them than an allocator has at hand: each thread
-// keeps the memory of some. Sanitizers are to see who uses a node that is gone.
-#ifdef HOLOGRAM_SANITIZED
-constexpr uint32_t kMostSpare = 0;
-#else
-constexpr uint32_t kMostSpare = 64;
-#endif
-
-struct Spare {
-  Spare* next;
-};
-
-// Without a destructor, so that nodes may go after it, and reading it costs little.
-struct OfThread {
-  // Nodes whose last reference fell while one was being freed wait here, so that a chain of a
-  // million is a loop and not a recursion. The list needs no memory: there may be none.
+// Nodes whose last reference fell while one was being freed wait here, so that a chain of a million
+// is a loop and not a recursion. The list needs no memory: there may be none.
+struct Freeing {
   Node* waiting = nullptr;
-  bool freeing = false;
-  bool ending = false;
-  uint32_t spares = 0;
-  Spare* spare = nullptr;
+  bool under_way = false;
 };
 #if defined(__linux__)
 // Few bytes, which a library that is opened late finds room for: no call for each access.
 [[gnu::tls_model("initial-exec")]]
 #endif
-constinit thread_local OfThread t_own;
-
-struct Ends {
-  bool begun = false;
-  ~Ends() {
-    t_own.ending = true;
-    while (t_own.spare != nullptr) ::operator delete(std::exchange(t_own.spare, t_own.spare->next));
-    t_own.spares = 0;
-  }
-};
-thread_local Ends t_ends;
-
-// Memory of a node.
-void keep(OfThread& own, void* memory) noexcept {
-  if (own.spares == kMostSpare || own.ending) return ::operator delete(memory);
-  if (own.spares++ == 0) t_ends.begun = true;  // it ends with the thread
-  own.spare = new (memory) Spare{own.spare};
-}
+constinit thread_local Freeing t_freeing;
 
 }  // namespace
 
@@ -76,29 +44,20 @@ hal::Binding Input::where() const {
 }
 
 void free(Node* last) noexcept {
-  OfThread& own = t_own;
-  last->next_waiting = std::exchange(own.waiting, last);
-  if (own.freeing) return;
-  own.freeing = true;
-  while (own.waiting != nullptr) {
-    Node* const node = std::exchange(own.waiting, own.waiting->next_waiting);
-    node->~Node();
-    keep(own, node);
-  }
-  own.freeing = false;
+  Freeing& freeing = t_freeing;
+  last->next_waiting = std::exchange(freeing.waiting, last);
+  if (freeing.under_way) return;
+  freeing.under_way = true;
+  while (freeing.waiting != nullptr)
+    delete std::exchange(freeing.waiting, freeing.waiting->next_waiting);
+  freeing.under_way = false;
 }
 
-void* Node::operator new(size_t bytes) {
-  OfThread& own = t_own;
-  if (own.spare == nullptr) return ::operator new(bytes);
-  own.spares--;
-  return std::exchange(own.spare, own.spare->next);
-}
+void* Node::operator new(size_t) { return core::SpareMemory<Node>::take(); }
+void Node::operator delete(void* memory) noexcept { core::SpareMemory<Node>::give(memory); }
 
-void Node::operator delete(void* memory) noexcept { keep(t_own, memory); }
-
-Node::Node(Kind kind, Context& context, DType dtype, Shape shape)
-    : kind(kind), dtype(dtype), shape(std::move(shape)), context(&context) {
+Node::Node(Kind kind, Context& context, DType dtype, const Shape& shape)
+    : kind(kind), dtype(dtype), shape(shape), context(&context) {
   if (kind == Kind::Data) keep_context();
 }
 Node::~Node() = default;

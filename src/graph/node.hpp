@@ -105,7 +105,7 @@ struct Packed {
 };
 
 struct Node {
-  Node(Kind kind, Context& context, DType dtype, Shape shape);
+  Node(Kind kind, Context& context, DType dtype, const Shape& shape);
   ~Node();
   static void* operator new(size_t bytes);
   static void operator delete(void* memory) noexcept;

@@ -27,6 +27,12 @@ bool is_held(const Node& node) {
   return node.references.load(std::memory_order_acquire) > 1;
 }
 
+// Returns where it ends.
+uint64_t* write(const Shape& shape, uint64_t* to) {
+  for (const int64_t n : shape) *to++ = static_cast<uint64_t>(n);
+  return to;
+}
+
 }  // namespace
 
 Structure::Places::Places(const std::vector<Node*>& nodes) : nodes_(nodes) {
@@ -54,41 +60,43 @@ bool Structure::walk(std::span<Node* const> roots, bool tracing) {
     roots_.push_back(root);
     known = known && walk_from(root, tracing);
   }
-  words_.make_room(roots_.size() + 1);
-  for (const Node* root : roots_) words_.write(root->slot);
-  words_.write(roots_.size());
+  uint64_t* to = words_.room(roots_.size() + 1);
+  for (const Node* root : roots_) *to++ = root->slot;
+  *to++ = roots_.size();
+  words_.end_at(to);
   return known;
+}
+
+Structure::Met Structure::meet(Node& node, bool tracing) {
+  const NodeState state = node.state.load(std::memory_order_acquire);
+  if (state == NodeState::Lazy && node.kind != Kind::Data) return Met::Lazy;
+  if (state == NodeState::Failed || (state == NodeState::Lazy && !tracing)) return Met::Refused;
+  describe_given(node);
+  add(&node);
+  return Met::Given;
 }
 
 bool Structure::walk_from(Node* root, bool tracing) {
   if (root->slot != UINT32_MAX) return true;
-  path_.push_back({root, 0});
-  while (!path_.empty()) {
-    Stop& stop = path_.back();
-    Node* node = stop.node;
-    if (stop.next == 0) {
-      const NodeState state = node->state.load(std::memory_order_acquire);
-      const bool stand_in = state == NodeState::Lazy && node->kind == Kind::Data;
-      if (state == NodeState::Failed || (stand_in && !tracing)) return false;
-      if (state == NodeState::Ready || stand_in) {
-        describe_given(*node);
-        add(node);
-        path_.pop_back();
-        continue;
-      }
-    }
-    // Past the inputs that were met before.
-    while (stop.next < node->inputs.size() && node->inputs[stop.next].node->slot != UINT32_MAX)
-      stop.next++;
-    if (stop.next < node->inputs.size()) {
-      path_.push_back({node->inputs[stop.next++].node.get(), 0});
+  if (const Met met = meet(*root, tracing); met != Met::Lazy) return met == Met::Given;
+  Stop at{root, 0};
+  for (;;) {
+    if (at.next < at.node->inputs.size()) {
+      Node* const input = at.node->inputs[at.next++].node.get();
+      if (input->slot != UINT32_MAX) continue;
+      const Met met = meet(*input, tracing);
+      if (met == Met::Refused) return false;
+      if (met == Met::Given) continue;
+      path_.push_back(at);
+      at = {input, 0};
       continue;
     }
-    describe(*node);
-    add(node);
+    describe(*at.node);
+    add(at.node);
+    if (path_.empty()) return true;
+    at = path_.back();
     path_.pop_back();
   }
-  return true;
 }
 
 void Structure::add(Node* node) {
@@ -96,45 +104,43 @@ void Structure::add(Node* node) {
   node->slot = static_cast<uint32_t>(nodes_.size() - 1);
 }
 
-void Structure::describe(const Shape& shape) {
-  for (const int64_t n : shape) words_.write(static_cast<uint64_t>(n));
-}
-
-void Structure::describe(const View& view) {
-  words_.make_room(2 + 2 * view.shape.size());
-  words_.write(view.shape.size());
-  describe(view.shape);
-  for (const int64_t s : view.strides) words_.write(static_cast<uint64_t>(s));
-  words_.write(static_cast<uint64_t>(view.offset));
-}
-
 void Structure::describe_given(const Node& node) {
-  words_.make_room(1 + node.shape.size());
-  words_.write(kGiven | node.shape.size() << 8 | static_cast<uint64_t>(node.dtype));
-  describe(node.shape);
+  uint64_t* to = words_.room(1 + node.shape.size());
+  *to++ = kGiven | node.shape.size() << 8 | static_cast<uint64_t>(node.dtype);
+  words_.end_at(write(node.shape, to));
 }
 
 // Every field of a node that schedule, terms, layout and codegen look at, and whether somebody
 // holds it where that matters; not the numbers that are arguments of a kernel, nor what an opaque
 // node does.
 void Structure::describe(const Node& node) {
-  words_.make_room(3 + node.shape.size() + node.attributes.size());
-  words_.write(static_cast<uint64_t>(node.kind) | static_cast<uint64_t>(node.dtype) << 8 |
-               static_cast<uint64_t>(node.combine) << 16 |
-               static_cast<uint64_t>(node.reduced) << 24 | uint64_t{node.shape.size()} << 32 |
-               uint64_t{node.attributes.size()} << 40 | (is_held(node) ? kHeld : 0));
-  words_.write(node.inputs.size() | uint64_t{node.parts.size()} << 32);
-  describe(node.shape);
-  if (node.kind == Kind::Elementwise) words_.write(reinterpret_cast<uintptr_t>(node.op));
-  if (node.kind == Kind::Reduce) words_.write(static_cast<uint64_t>(node.chunk));
-  for (const Attribute& a : node.attributes) words_.write(static_cast<uint64_t>(a.type));
+  const size_t inputs = node.inputs.size();
+  uint64_t* to = words_.room(4 + node.shape.size() + node.attributes.size() + inputs);
+  // There is still room for all inputs behind it.
+  const auto write_view = [&](const View& view) {
+    words_.end_at(to);
+    to = words_.room(2 + view.shape.size() + view.strides.size() + inputs);
+    *to++ = view.shape.size();
+    to = write(view.shape, to);
+    for (const int64_t s : view.strides) *to++ = static_cast<uint64_t>(s);
+    *to++ = static_cast<uint64_t>(view.offset);
+  };
+  *to++ = static_cast<uint64_t>(node.kind) | static_cast<uint64_t>(node.dtype) << 8 |
+          static_cast<uint64_t>(node.combine) << 16 | static_cast<uint64_t>(node.reduced) << 24 |
+          uint64_t{node.shape.size()} << 32 | uint64_t{node.attributes.size()} << 40 |
+          (is_held(node) ? kHeld : 0);
+  *to++ = inputs | uint64_t{node.parts.size()} << 32;
+  to = write(node.shape, to);
+  if (node.kind == Kind::Elementwise) *to++ = reinterpret_cast<uintptr_t>(node.op);
+  if (node.kind == Kind::Reduce) *to++ = static_cast<uint64_t>(node.chunk);
+  for (const Attribute& a : node.attributes) *to++ = static_cast<uint64_t>(a.type);
   for (const Input& input : node.inputs) {
     const View* const part = input.part();
-    words_.make_room(1);
-    words_.write((part == nullptr ? kWhole : 0) | input.node->slot);
-    if (part != nullptr) describe(*part);
+    *to++ = (part == nullptr ? kWhole : 0) | input.node->slot;
+    if (part != nullptr) write_view(*part);
   }
-  for (const View& part : node.parts) describe(part);
+  for (const View& part : node.parts) write_view(part);
+  words_.end_at(to);
 }
 
 void Words::grow(size_t more) {

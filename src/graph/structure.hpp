@@ -11,14 +11,15 @@
 
 namespace hologram::graph {
 
-// Words that are written one by one into room for so many that was asked for before.
+// Words, written behind those that are there into room for so many that was asked for before.
 class Words {
  public:
   void clear() { size_ = 0; }
-  void make_room(size_t more) {
+  uint64_t* room(size_t more) {
     if (size_ + more > capacity_) grow(more);
+    return words_.get() + size_;
   }
-  void write(uint64_t word) { words_[size_++] = word; }
+  void end_at(const uint64_t* end) { size_ = static_cast<size_t>(end - words_.get()); }
   const uint64_t* data() const { return words_.get(); }
   size_t size() const { return size_; }
 
@@ -62,12 +63,12 @@ class Structure {
     Node* node;
     size_t next;  // the input that is walked next
   };
+  enum class Met : uint8_t { Given, Lazy, Refused };
+  Met meet(Node& node, bool tracing);  // what is given is described at once
   bool walk_from(Node* root, bool tracing);
   void add(Node* node);
   void describe_given(const Node& node);
   void describe(const Node& node);
-  void describe(const Shape& shape);
-  void describe(const View& view);
 
   std::vector<Node*> nodes_, roots_;
   Words words_;

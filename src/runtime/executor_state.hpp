@@ -21,7 +21,7 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
       : config(std::move(config)),
         device(std::move(device)),
         why(std::move(why)),
-        pool(std::make_shared<runtime::Pool>(this->device, pool_config(this->config))),
+        pool(runtime::Pool::make(this->device, pool_config(this->config))),
         stream(this->device->stream()) {
     if (this->config.enable_backend_profiling)
       profiler = std::make_unique<runtime::Profiler>(this->device->info().name);

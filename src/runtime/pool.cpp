@@ -52,6 +52,10 @@ void Block::reset() noexcept {
   binding_ = {};
 }
 
+std::shared_ptr<Pool> Pool::make(std::shared_ptr<hal::Device> device, const PoolConfig& config) {
+  return {new Pool(std::move(device), config), [](Pool* pool) { pool->abandon(); }};
+}
+
 Pool::Pool(std::shared_ptr<hal::Device> device, const PoolConfig& config)
     : device_(std::move(device)),
       config_(checked(config)),
@@ -70,6 +74,15 @@ Pool::Pool(std::shared_ptr<hal::Device> device, const PoolConfig& config)
 }
 
 Pool::~Pool() = default;
+
+void Pool::abandon() noexcept {
+  {
+    const Lock lock(mutex_);
+    abandoned_ = true;
+    if (statistics_.live_blocks > 0) return;
+  }
+  delete this;
+}
 
 Block Pool::allocate(uint64_t bytes) {
   Lock lock(mutex_);
@@ -91,7 +104,7 @@ Block Pool::allocate(uint64_t bytes) {
     throw;
   }
   statistics_.allocations++;
-  if (statistics_.live_blocks++ == 0) itself_ = shared_from_this();
+  statistics_.live_blocks++;
   statistics_.live_bytes += bytes;
   statistics_.peak_live_bytes = std::max(statistics_.peak_live_bytes, statistics_.live_bytes);
   return {this, chunk, {chunk->slab->buffer.get(), chunk->offset, bytes}};
@@ -102,10 +115,13 @@ Block Pool::allocate(uint64_t bytes) {
 // device has several streams, this is the place to note the hal::Point of the last use beside the
 // piece, and take_cached the one to pass over pieces whose point has not come.
 void Pool::release(Chunk& chunk, uint64_t bytes) noexcept {
-  std::shared_ptr<Pool> last;  // goes when the lock is open
-  const Lock lock(mutex_);
+  Lock lock(mutex_);
+  if (--statistics_.live_blocks == 0 && abandoned_) {
+    lock.unlock();
+    delete this;
+    return;
+  }
   asked_ -= bytes;
-  if (--statistics_.live_blocks == 0) last = std::move(itself_);
   statistics_.live_bytes -= bytes;
   statistics_.cached_bytes += chunk.size;
   if (chunk.size > kMostResting) return give_back(chunk);

@@ -58,12 +58,11 @@ class Block {
   hal::Binding binding_;
 };
 
-// Thread-safe. Lives in a shared_ptr, and as long as its blocks.
-class Pool : public std::enable_shared_from_this<Pool> {
+// Thread-safe. Its blocks may outlive whoever made it.
+class Pool {
  public:
   // InvalidConfig, or OutOfMemory for an initial_size that is not to be had.
-  Pool(std::shared_ptr<hal::Device> device, const PoolConfig& config);
-  ~Pool();
+  static std::shared_ptr<Pool> make(std::shared_ptr<hal::Device> device, const PoolConfig& config);
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
@@ -78,6 +77,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   using Lock = std::unique_lock<std::mutex>;
   using Buffers = std::vector<std::unique_ptr<hal::Buffer>>;
 
+  Pool(std::shared_ptr<hal::Device> device, const PoolConfig& config);
+  ~Pool();
+  void abandon() noexcept;
   void release(Chunk& chunk, uint64_t bytes) noexcept;
   void give_back(Chunk& chunk);
   Chunk* take_resting(uint64_t size);
@@ -105,7 +107,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   const uint64_t most_shared_;   // larger blocks have a slab of their own
 
   mutable std::mutex mutex_;
-  std::shared_ptr<Pool> itself_;  // while there are live blocks
+  bool abandoned_ = false;  // it goes with the last of its blocks
   std::vector<std::unique_ptr<Slab>> slabs_;
   FreeLists shared_, own_;     // of slabs with several blocks, and with one
   std::deque<Chunk> chunks_;   // all that there ever were at a time

@@ -12,7 +12,7 @@ namespace hologram::graph {
 struct TensorAccess {
   static Tensor make(NodeRef node);
   static Tensor make(NodeRef node, View view);
-  static NodeRef node(const Tensor& tensor);
+  static NodeRef node(const Tensor& tensor) { return NodeRef(&look(tensor)); }
   static NodeRef node(Tensor&& tensor);  // takes it: to count owners costs a locked access each
   // The same, held by the tensor alone.
   static Node& look(const Tensor& tensor) {
@@ -76,7 +76,7 @@ Tensor apply(const graph::ElementwiseOp& op, std::span<const Operand> operands,
 Shape broadcast_shape(std::string_view operation, const Shape& a, const Shape& b);
 
 // A tensor from nothing.
-Tensor make_source(const graph::ElementwiseOp& op, DType dtype, Shape shape,
+Tensor make_source(const graph::ElementwiseOp& op, DType dtype, const Shape& shape,
                    InlineVector<graph::Attribute, 2> attributes, graph::Context& context);
 // The number as an attribute of a tensor of this dtype; InvalidArgument if it does not fit.
 graph::Attribute attribute_of(DType dtype, const Operand& number);
@@ -95,13 +95,13 @@ Tensor dense(const Tensor& tensor);
 std::vector<Tensor> together(std::string_view operation, std::vector<Tensor> tensors);
 
 // A node with a Work over inputs that are dense in memory, which it takes.
-Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, Shape shape,
+Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, const Shape& shape,
                    std::span<Tensor> inputs);
 template <class... Inputs>
-Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, Shape shape,
+Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, const Shape& shape,
                    Inputs... inputs) {
   std::array<Tensor, sizeof...(inputs)> all = {std::move(inputs)...};
-  return make_opaque(std::move(work), dtype, std::move(shape), std::span<Tensor>(all));
+  return make_opaque(std::move(work), dtype, shape, std::span<Tensor>(all));
 }
 
 // A result put together from parts; they are written in order, `views` says where.
@@ -109,6 +109,7 @@ struct Part {
   Tensor tensor;
   graph::View to;
 };
-Tensor assemble(DType dtype, Shape shape, const std::vector<Part>& parts, graph::Context& context);
+Tensor assemble(DType dtype, const Shape& shape, const std::vector<Part>& parts,
+                graph::Context& context);
 
 }  // namespace hologram::tensor

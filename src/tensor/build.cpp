@@ -137,13 +137,10 @@ Input input_of(Tensor&& tensor) {
   return {Access::node(std::move(tensor)), std::move(view)};
 }
 
-Tensor finish(std::unique_ptr<Node> node) {
-  const uint64_t bytes = static_cast<uint64_t>(count_of(node->shape)) * size_of(node->dtype);
-  if (bytes > node->context->most_bytes()) {
-    const DeviceInfo& device = node->context->device();
-    throw core::error(Text::TensorTooLarge, to_string(node->shape), name_of(node->dtype), bytes,
-                      device.total_memory, device.name);
-  }
+namespace {
+
+// Its shape is known to be that of a tensor.
+Tensor taken(std::unique_ptr<Node> node) {
   for (const Input& input : node->inputs)
     if (input.node->state.load(std::memory_order_acquire) == NodeState::Lazy) {
       node->depth = std::max(node->depth, input.node->depth + 1);
@@ -159,9 +156,21 @@ Tensor finish(std::unique_ptr<Node> node) {
   return Access::make(std::move(made));
 }
 
-Tensor make_source(const ElementwiseOp& op, DType dtype, Shape shape,
+}  // namespace
+
+Tensor finish(std::unique_ptr<Node> node) {
+  const uint64_t bytes = static_cast<uint64_t>(count_of(node->shape)) * size_of(node->dtype);
+  if (bytes > node->context->most_bytes()) {
+    const DeviceInfo& device = node->context->device();
+    throw core::error(Text::TensorTooLarge, to_string(node->shape), name_of(node->dtype), bytes,
+                      device.total_memory, device.name);
+  }
+  return taken(std::move(node));
+}
+
+Tensor make_source(const ElementwiseOp& op, DType dtype, const Shape& shape,
                    InlineVector<Attribute, 2> attributes, Context& context) {
-  auto node = std::make_unique<Node>(Kind::Elementwise, context, dtype, std::move(shape));
+  auto node = std::make_unique<Node>(Kind::Elementwise, context, dtype, shape);
   node->op = &op;
   node->attributes = std::move(attributes);
   return finish(std::move(node));
@@ -249,10 +258,44 @@ bool are_apart(const Tensors& tensors) {
   return false;
 }
 
-// Another input: the tensor's elements, repeated to this shape.
-void add_input(Node& node, const Tensor& tensor, const Shape& shape) {
-  if (tensor.shape() == shape) node.inputs.push_back(input_of(tensor));
-  else node.inputs.emplace_back(Access::node(tensor), graph::expanded(Access::view(tensor), shape));
+// Another input: the tensor's elements, repeated to the node's shape.
+void add_input(Node& node, const Tensor& tensor) {
+  if (tensor.shape() != node.shape)
+    node.inputs.emplace_back(Access::node(tensor),
+                             graph::expanded(Access::view(tensor), node.shape));
+  else if (const View* const part = Access::part(tensor))
+    node.inputs.emplace_back(Access::node(tensor), View(*part));
+  else node.inputs.emplace_back(Access::node(tensor));
+}
+
+// A node of this dtype that lacks its inputs.
+std::unique_ptr<Node> node_of(const ElementwiseOp& op, std::span<const double> attributes,
+                              DType dtype, const Shape& shape, Context& context) {
+  auto node = std::make_unique<Node>(Kind::Elementwise, context,
+                                     op.rule == Rule::Test ? DType::Bool : dtype, shape);
+  node->op = &op;
+  for (size_t k = 0; k < op.attribute_count; k++)
+    node->attributes.push_back(
+        attribute_of(dtype, k < attributes.size() ? attributes[k] : op.attributes[k].otherwise));
+  node->inputs.reserve(op.arity);
+  return node;
+}
+
+// The node of the first operand, if all are whole tensors of its dtype, shape and context, which
+// the operation takes as they are: nothing is promoted, repeated or moved. Else null.
+const Node* alike(const ElementwiseOp& op, std::span<const Operand* const> operands) {
+  if (op.rule == Rule::Choice || op.rule == Rule::Shift) return nullptr;
+  const Node* first = nullptr;
+  for (const Operand* o : operands) {
+    if (o->is_number()) return nullptr;
+    const Node& node = Access::look(o->tensor());
+    if (Access::part(o->tensor()) != nullptr) return nullptr;
+    if (first == nullptr) first = &node;
+    if (node.dtype != first->dtype || node.context != first->context || node.shape != first->shape)
+      return nullptr;
+  }
+  if (first == nullptr || !accepts(op.accepts, first->dtype)) return nullptr;
+  return op.rule == Rule::Float && !is_float(first->dtype) ? nullptr : first;
 }
 
 }  // namespace
@@ -268,6 +311,11 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
              std::span<const double> attributes) {
   if (operands.size() != op.arity)
     throw core::error(Text::OperandArguments, op.name, op.arity, operands.size(), op.parameters);
+  if (const Node* const like = alike(op, operands)) {
+    auto node = node_of(op, attributes, like->dtype, like->shape, *like->context);
+    for (const Operand* o : operands) node->inputs.emplace_back(Access::node(o->tensor()));
+    return taken(std::move(node));
+  }
   // What is promoted together; the rest keeps its dtype.
   std::span<const Operand* const> equal = operands;
   if (op.rule == Rule::Choice) equal = operands.subspan(1);
@@ -317,14 +365,8 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
   for (const Tensor* t : inputs)
     if (t->shape() != shape) shape = broadcast_shape(op.name, shape, t->shape());
 
-  auto node = std::make_unique<Node>(Kind::Elementwise, context,
-                                     op.rule == Rule::Test ? DType::Bool : dtype, std::move(shape));
-  node->op = &op;
-  for (size_t k = 0; k < op.attribute_count; k++)
-    node->attributes.push_back(
-        attribute_of(dtype, k < attributes.size() ? attributes[k] : op.attributes[k].otherwise));
-  node->inputs.reserve(inputs.size());
-  for (const Tensor* t : inputs) add_input(*node, *t, node->shape);
+  auto node = node_of(op, attributes, dtype, shape, context);
+  for (const Tensor* t : inputs) add_input(*node, *t);
   return finish(std::move(node));
 }
 
@@ -364,8 +406,7 @@ Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const in
   const int64_t piece = inner == 1 ? graph::kLongestGroupRow : graph::lane_piece(length, inner);
   if (cut) shape.insert(shape.begin(), (length + piece - 1) / piece);
 
-  auto node =
-      std::make_unique<Node>(Kind::Reduce, context_of(tensor), tensor.dtype(), std::move(shape));
+  auto node = std::make_unique<Node>(Kind::Reduce, context_of(tensor), tensor.dtype(), shape);
   node->combine = combine;
   node->reduced = static_cast<uint8_t>(axes.size());
   node->chunk = cut ? piece : 0;
@@ -375,17 +416,16 @@ Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const in
   return cut ? reduce(result, combine, kPieces) : result;
 }
 
-Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, Shape shape,
+Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, const Shape& shape,
                    std::span<Tensor> inputs) {
-  auto node =
-      std::make_unique<Node>(Kind::Opaque, context_of(inputs.front()), dtype, std::move(shape));
+  auto node = std::make_unique<Node>(Kind::Opaque, context_of(inputs.front()), dtype, shape);
   node->work = std::move(work);
   for (Tensor& t : inputs) node->inputs.push_back(input_of(std::move(t)));
   return finish(std::move(node));
 }
 
-Tensor assemble(DType dtype, Shape shape, const std::vector<Part>& parts, Context& context) {
-  auto node = std::make_unique<Node>(Kind::Assemble, context, dtype, std::move(shape));
+Tensor assemble(DType dtype, const Shape& shape, const std::vector<Part>& parts, Context& context) {
+  auto node = std::make_unique<Node>(Kind::Assemble, context, dtype, shape);
   for (const Part& part : parts) {
     node->inputs.push_back(input_of(cast_to(part.tensor, dtype)));
     node->parts.push_back(part.to);

@@ -79,8 +79,8 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
     throw core::error(Text::ConvBias, kName, to_string(options.bias->shape()), outputs);
 
   Shape shape = {desc.batch, desc.rows.output, desc.columns.output, outputs};
-  Tensor result = tensor::make_opaque(graph::convolution_work(desc), desc.d, std::move(shape),
-                                      std::move(x), std::move(w));
+  Tensor result =
+      tensor::make_opaque(graph::convolution_work(desc), desc.d, shape, std::move(x), std::move(w));
   if (options.bias) {
     const Tensor bias = all[2].to(desc.d);
     result = (dtype == DType::Bool ? result | bias : result + bias).to(dtype);

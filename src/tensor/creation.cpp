@@ -60,7 +60,7 @@ std::vector<Attribute> draw(Context& context) {
 Tensor random(const graph::ElementwiseOp& op, Shape shape, DType dtype, const Executor& executor) {
   if (!is_float(dtype)) throw core::error(Text::OperandDType, op.name, name_of(dtype), "floats");
   const auto context = Context::of(executor);
-  return make_source(op, dtype, std::move(shape), draw(*context), *context);
+  return make_source(op, dtype, shape, draw(*context), *context);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ Tensor random(const graph::ElementwiseOp& op, Shape shape, DType dtype, const Ex
 Tensor full(Shape shape, const Operand& value, DType dtype, const Executor& executor) {
   need_number("full", value);
   if (dtype == DType::None) dtype = default_of(value);
-  return make_source(source::kFull, dtype, std::move(shape), {attribute_of(dtype, value)},
+  return make_source(source::kFull, dtype, shape, {attribute_of(dtype, value)},
                      *Context::of(executor));
 }
 Tensor zeros(Shape shape, DType dtype, const Executor& executor) {
@@ -138,7 +138,7 @@ Tensor randint(int64_t low, int64_t high, Shape shape, DType dtype, const Execut
   std::vector<Attribute> attributes = draw(*context);
   attributes.push_back({DType::I64, static_cast<uint64_t>(low)});
   attributes.push_back({DType::U64, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)});
-  return make_source(source::kIntegers, dtype, std::move(shape), attributes, *context);
+  return make_source(source::kIntegers, dtype, shape, attributes, *context);
 }
 
 }  // namespace hologram::ops

@@ -74,7 +74,6 @@ Tensor TensorAccess::make(NodeRef node, View view) {
     t.view_ = std::make_shared<const View>(std::move(view));
   return t;
 }
-NodeRef TensorAccess::node(const Tensor& tensor) { return NodeRef(&look(tensor)); }
 NodeRef TensorAccess::node(Tensor&& tensor) {
   look(tensor);
   return NodeRef::adopt(std::exchange(tensor.node_, nullptr));
@@ -86,17 +85,14 @@ void TensorAccess::throw_no_tensor() { throw core::error(Text::NoTensor); }
 
 }  // namespace graph
 
-Tensor::Tensor() = default;
 Tensor::Tensor(const Tensor& other) : node_(NodeRef(other.node_).release()), view_(other.view_) {}
-Tensor::Tensor(Tensor&& other) noexcept
-    : node_(std::exchange(other.node_, nullptr)), view_(std::move(other.view_)) {}
 Tensor& Tensor::operator=(const Tensor& other) { return *this = Tensor(other); }
 Tensor& Tensor::operator=(Tensor&& other) noexcept {
   std::swap(node_, other.node_);
   std::swap(view_, other.view_);
   return *this;
 }
-Tensor::~Tensor() { NodeRef::adopt(node_); }
+void Tensor::let_go() noexcept { NodeRef::adopt(node_); }
 
 Tensor Tensor::from(const Array& array, const Executor& executor) {
   if (array.dtype() == DType::None) throw core::error(Text::NoTensor);

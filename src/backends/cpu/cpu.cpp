@@ -44,6 +44,7 @@ class CpuStream : public hal::Stream {
     if (failure_) return;
     const auto& program = static_cast<const CpuProgram&>(*launch.executable);
     buffers_.clear();
+    buffers_.reserve(launch.bindings.size());
     uint64_t bytes = 0;
     for (size_t i = 0; i < launch.bindings.size(); i++) {
       const hal::Binding& b = launch.bindings[i];
@@ -109,7 +110,7 @@ class CpuStream : public hal::Stream {
  private:
   std::shared_ptr<core::Threads> threads_;
   std::string device_;
-  std::vector<interp::BoundBuffer> buffers_;  // of the launch under way
+  InlineVector<interp::BoundBuffer, 8> buffers_;  // of the launch under way
   const uint64_t more_than_caches_ = more_than_caches(threads_->count());  // bytes
   std::exception_ptr failure_;
   uint64_t value_ = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 namespace hologram::backends::cpu {
 
 CpuProgram::CpuProgram(const program::Program& program, const interp::KernelTable& kernels,
@@ -12,6 +14,8 @@ CpuProgram::CpuProgram(const program::Program& program, const interp::KernelTabl
       isa_(isa),
       when_(when),
       settled_(check || when == Jit::Off) {
+  for (const program::BufferParam& buffer : code_.buffers)
+    log2_sizes_.push_back(static_cast<uint8_t>(std::countr_zero(size_of(buffer.type))));
   if (when == Jit::Always && !check) compile();
 }
 

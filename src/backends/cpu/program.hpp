@@ -2,10 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "hal/hal.hpp"
 #include "interp/bytecode.hpp"
@@ -24,9 +24,7 @@ class CpuProgram : public hal::Executable {
   // "compiled: AVX-512, 1,234 bytes", "interpreted: its lanes share memory".
   std::string note() const override;
   // Of the bytes of an element of the buffer.
-  int log2_size(size_t buffer) const {
-    return std::countr_zero(size_of(code_.buffers[buffer].type));
-  }
+  int log2_size(size_t buffer) const { return log2_sizes_[buffer]; }
   const std::string& name() const { return code_.name; }
   bool checks() const { return check_; }
 
@@ -38,6 +36,7 @@ class CpuProgram : public hal::Executable {
   void compile() const;
 
   const interp::Bytecode code_;
+  std::vector<uint8_t> log2_sizes_;
   const bool check_;
   const program::Program program_;
   const jit::Isa isa_;

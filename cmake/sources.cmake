@@ -125,6 +125,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/loops/index.cpp
     src/libraries/loops/order.cpp
     src/libraries/loops/scan.cpp
+    src/libraries/loops/scan_kernels.cpp
     src/libraries/loops/search.cpp
     src/libraries/nvrtc/nvrtc.cpp
     src/libraries/of_cuda.cpp

@@ -6,6 +6,7 @@
 
 #include "libraries/loops/elements.hpp"
 #include "libraries/loops/loops.hpp"
+#include "libraries/loops/scan_kernels.hpp"
 
 namespace hologram::libraries::loops {
 namespace {
@@ -62,20 +63,20 @@ class Rows {
   static T step(T a, T b) { return kProducts ? multiply(a, b) : add(a, b); }
   static T from_nothing(int64_t /*piece*/) { return kNothing; }
 
+  static const PieceKernels* vectors() {  // of floats
+    return kProducts ? products_of_pieces() : sums_of_pieces();
+  }
+
   // A row of at most kPiece pieces of pieces by one thread: some pieces' totals, the running sums
   // of those, and then the pieces once more, while they are near. What comes before a piece is the
   // running sum of totals, which are pieces of their own; before one of those come their totals.
   static void row(const T* x, T* y, int64_t pieces, int64_t length) {
     T sum = kNothing, total = kNothing, all = kNothing, before = kNothing;
-    std::array<T, kSide> totals, starts;
-    for (int64_t p = 0; p < pieces; p += kSide) {
-      const int64_t count = std::min(kSide, pieces - p);
-      const T* const from = x + p * kPiece;
-      const int64_t left = length - p * kPiece;
-      some_of<false>(from, totals.data(), 0, count, count, left, from_nothing);
+    std::array<T, kMostAtOnce> totals, starts;
+    const auto pass = [&](int64_t first, int64_t count) {
       for (int64_t s = 0; s < count; s++) {
-        if ((p + s) % kPiece == 0) {
-          if (p > 0) all = step(all, total);
+        if ((first + s) % kPiece == 0) {
+          if (first + s > 0) all = step(all, total);
           sum = all, total = kNothing;
         }
         starts[static_cast<size_t>(s)] = before;
@@ -83,6 +84,23 @@ class Rows {
         before = sum = step(sum, of_piece);
         total = step(total, of_piece);
       }
+    };
+    int64_t p = 0;
+    if constexpr (std::is_same_v<T, float>) {
+      if (const PieceKernels* const by_vectors = vectors()) {
+        PieceKernels::Turned turned;
+        for (const int64_t count = by_vectors->pieces; (p + count) * kPiece <= length; p += count) {
+          by_vectors->turn(x + p * kPiece, turned, totals.data());
+          pass(p, count);
+          by_vectors->run(turned, starts.data(), y + p * kPiece);
+        }
+      }
+    }
+    for (; p < pieces; p += kSide) {
+      const int64_t count = std::min(kSide, pieces - p), left = length - p * kPiece;
+      const T* const from = x + p * kPiece;
+      some_of<false>(from, totals.data(), 0, count, count, left, from_nothing);
+      pass(p, count);
       some_of<true>(from, y + p * kPiece, 0, count, count, left,
                     [&](int64_t s) { return starts[static_cast<size_t>(s)]; });
     }
@@ -93,8 +111,28 @@ class Rows {
   template <bool kAll, class Start>
   static void some_of(const T* x, T* y, int64_t p, int64_t last, int64_t pieces, int64_t length,
                       const Start& start) {
+    if constexpr (std::is_same_v<T, float>)
+      if (const PieceKernels* const by_vectors = vectors())
+        p = some_by<kAll>(*by_vectors, x, y, p, last, pieces, length, start);
     for (; p + kSide <= last; p += kSide) side<kAll, kSide>(x, y, p, pieces, length, start);
     for (; p < last; p++) side<kAll, 1>(x, y, p, pieces, length, start);
+  }
+
+  // The same for as many of the first as vectors take; where the rest begins.
+  template <bool kAll, class Start>
+  static int64_t some_by(const PieceKernels& by_vectors, const float* x, float* y, int64_t p,
+                         int64_t last, int64_t pieces, int64_t length, const Start& start) {
+    std::array<float, kMostAtOnce> totals, starts;
+    PieceKernels::Turned turned;
+    for (const int64_t count = by_vectors.pieces; p + count <= last; p += count) {
+      const int64_t first = p % pieces * kPiece, from = p / pieces * length + first;
+      if (first + count * kPiece > length) break;
+      by_vectors.turn(x + from, turned, kAll ? totals.data() : y + p);
+      if constexpr (!kAll) continue;
+      for (int64_t s = 0; s < count; s++) starts[static_cast<size_t>(s)] = start(p + s);
+      by_vectors.run(turned, starts.data(), y + from);
+    }
+    return p;
   }
 
   template <bool kAll, int64_t kCount, class Start>

@@ -48,7 +48,7 @@ class Operand;
 
 class HOLOGRAM_API Tensor {
  public:
-  Tensor() noexcept {}  // no tensor: anything but assigning to it is an InvalidArgument
+  Tensor() noexcept = default;  // no tensor: anything but assigning to it is an InvalidArgument
   Tensor(const Tensor& other);
   Tensor(Tensor&& other) noexcept
       : node_(std::exchange(other.node_, nullptr)), view_(std::move(other.view_)) {}

@@ -2,14 +2,18 @@
 // compute, compiled programs and the interpreter.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <random>
 #include <vector>
 
 #include "cpu_executor.hpp"
+#include "graph/context.hpp"
+#include "graph/scan.hpp"
 #include "hologram/hologram.hpp"
 #include "libraries/packed/columns.hpp"
 
@@ -114,6 +118,30 @@ TEST(OrderLoops, RunningSumsWithTheSameBits) {
       });
     }
   }
+}
+
+TEST(OrderLoops, RunningSumsByTilesHaveTheSameBits) {
+  const Executor& executor = ways()[1].executor;
+  graph::Context& context = *graph::Context::of(executor);
+  for (const DType type : {DType::I32, DType::U64, DType::F32, DType::F64, DType::F16})
+    for (const Shape& shape : {Shape{1, 1}, Shape{65, 1}, Shape{3, 255}, Shape{130, 257},
+                               Shape{5, 2049}, Shape{1, 70000}, Shape{2, 40000}})
+      for (const program::Combine combine : {program::Combine::Add, program::Combine::Mul}) {
+        SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
+        const Tensor whole = Tensor::from(numbers(DType::I8, shape, 4), executor).to(type);
+        const bool near_one = is_float(type) && combine == program::Combine::Mul;
+        const graph::Storage x = context.adopt((near_one ? whole / 1e4 + 1 : whole).array());
+        std::array<graph::Storage, 2> sums;
+        const std::lock_guard lock(context.mutex());
+        for (const bool by_tiles : {false, true}) {
+          graph::Storage& to = sums[by_tiles ? 1 : 0] = context.allocate(x.where.size);
+          graph::scan(context, combine, type, {shape[0], shape[1], 1}, x, to, by_tiles);
+        }
+        const auto bytes = [](const graph::Storage& s) {
+          return s.where.buffer->host() + s.where.offset;
+        };
+        EXPECT_EQ(std::memcmp(bytes(sums[0]), bytes(sums[1]), x.where.size), 0);
+      }
 }
 
 TEST(OrderLoops, PlacesWithTheSameBits) {

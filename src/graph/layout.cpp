@@ -157,10 +157,11 @@ Grid Layout::grid() const {
 }
 
 Hints hints_of(const DeviceInfo& device) {
-  // What a lane keeps is memory where one processor runs the lanes of a workgroup in turns.
   const bool in_turns =
       device.backend == BackendType::Cpu || device.backend == BackendType::Null || device.software;
-  return {.many_threads = !in_turns && device.max_lanes >= program::kMaxLanes};
+  // What a lane keeps is memory where lanes go in turns.
+  return {.in_turns = in_turns,
+          .many_threads = !in_turns && device.max_lanes >= program::kMaxLanes};
 }
 
 Layout layout(const Kernel& kernel, const Hints& hints) {

@@ -53,6 +53,7 @@ struct Layout {
 
 // What of a device the layout depends on; no result does.
 struct Hints {
+  bool in_turns = false;  // one processor runs the lanes of a workgroup, one after the other
   bool many_threads =
       false;  // a workgroup of 1,024 lanes that keep a row costs no more than one of 64
 };

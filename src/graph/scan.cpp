@@ -25,6 +25,13 @@ struct ScanKey {
   bool totals;  // only the result of each piece
 };
 
+Value nothing_of(Builder& b, const ScanKey& key) {
+  return b.constant(compute_type(key.dtype), int64_t{key.combine == Combine::Mul ? 1 : 0});
+}
+Value next(const ScanKey& key, Value sum, Value term) {
+  return key.combine == Combine::Mul ? sum * term : sum + term;
+}
+
 // A lane goes through one piece. Unless totals are wanted, it begins with the scanned total of the
 // piece before.
 Program piece_program(const ScanKey& key) {
@@ -38,8 +45,7 @@ Program piece_program(const ScanKey& key) {
   const Place p = place(b, key.lanes_axis, n);
   b.if_(p.inside, [&] {
     const Value o = p.at[0], piece = p.at[1], i = p.at[2];
-    const DType t = compute_type(key.dtype);
-    const Value nothing = b.constant(t, int64_t{key.combine == Combine::Mul ? 1 : 0});
+    const Value nothing = nothing_of(b, key);
     const auto total_at = [&](Value at) { return (o * n[1] + at) * n[2] + i; };
     // The first piece reads outside, which gives 0, and takes what stands for nothing instead.
     const Value start =
@@ -50,12 +56,79 @@ Program piece_program(const ScanKey& key) {
     const Value first = piece * kPiece;
     b.for_(first, min(first + kPiece, length), 1, [&](Value j) {
       const Value at = (o * length + j) * n[2] + i;
-      const Value v = b.load(x, at), now = b.get(sum);
-      b.set(sum, key.combine == Combine::Mul ? now * v : now + v);
+      b.set(sum, next(key, b.get(sum), b.load(x, at)));
       if (!key.totals) b.store(y, at, b.get(sum));
     });
     if (key.totals) b.store(y, total_at(piece), b.get(sum));
   });
+  return b.finish();
+}
+
+// The same for rows, which neighbours in memory are in, on devices whose lanes read together: a
+// group brings some elements of all its pieces at a time into its memory, and their sums away from
+// there, in the order in which they lie. Between that a lane each goes through a piece.
+constexpr uint32_t kTileLanes = 256, kTilePieces = 64;
+
+Program tiles_program(const ScanKey& key) {
+  Builder b(key.totals ? "scan_row_totals" : "scan_rows", {kTileLanes}, key.index);
+  const Buf x = b.buffer("x", key.dtype, Access::In);
+  const Buf before = b.buffer("before", key.dtype, Access::In);
+  const Buf y = b.buffer("y", key.dtype, Access::Out);
+  const Value all = b.scalar("all", key.index);  // pieces, of all rows
+  const Value pieces = b.scalar("pieces", key.index), length = b.scalar("length", key.index);
+  const DType t = compute_type(key.dtype);
+  // Of a piece at a time, with one more place for each in the group's memory, so that lanes that
+  // go through their pieces do not wait for each other.
+  const uint32_t wide = size_of(t) == 8 ? 16 : 32, apart = wide + 1;
+  const program::Shared tile = b.shared("tile", t, kTilePieces * apart);
+  const program::Shared begins = b.shared("begins", key.index, kTilePieces);
+  const program::Shared ends = b.shared("ends", key.index, kTilePieces);
+
+  const Value lane = b.lane_id(0), zero = b.constant(key.index, int64_t{0});
+  const Value unit = b.group_id(0) * kTilePieces + lane, piece = unit % pieces;
+  const Value has_piece = lane < kTilePieces, own = lane * apart;
+  const Value nothing = nothing_of(b, key);
+  const Var sum = b.var(nothing);
+  b.if_(has_piece, [&] {
+    const Value first = unit / pieces * length + piece * kPiece;
+    const Value count = min(length - piece * kPiece, kPiece);
+    b.store(begins, lane, first);
+    b.store(ends, lane, select(unit < all, first + count, zero));
+    // What is read outside is 0.
+    if (!key.totals)
+      b.set(sum, select(piece > 0, b.load(before, select(piece > 0, unit - 1, -1)), nothing));
+  });
+  const auto each = [&](const auto& body) {
+    const Value column = lane % wide, row = lane / wide;
+    for (uint32_t r = 0; r < kTilePieces; r += kTileLanes / wide) {
+      const Value of = row + r;
+      body(of, column, of * apart + column);
+    }
+  };
+  b.for_(zero, min(length, kPiece), wide, [&](Value j) {
+    b.barrier();
+    // Behind the end of a row lies what no sum is made of.
+    each([&](Value of, Value column, Value place) {
+      b.store(tile, place, b.load(x, b.load(begins, of) + (j + column)));
+    });
+    b.barrier();
+    b.if_(has_piece, [&] {
+      Value now = b.get(sum);
+      for (uint32_t k = 0; k < wide; k++) {
+        now = next(key, now, b.load(tile, own + k));
+        if (!key.totals) b.store(tile, own + k, now);
+      }
+      b.set(sum, now);
+    });
+    if (key.totals) return;
+    b.barrier();
+    each([&](Value of, Value column, Value place) {
+      const Value at = b.load(begins, of) + (j + column);
+      b.if_(at < b.load(ends, of), [&] { b.store(y, at, b.load(tile, place)); });
+    });
+  });
+  if (key.totals)
+    b.if_(has_piece, [&] { b.if_(unit < all, [&] { b.store(y, unit, b.get(sum)); }); });
   return b.finish();
 }
 
@@ -87,29 +160,42 @@ class ScanWork : public Work {
 }  // namespace
 
 void scan(Context& context, Combine combine, DType dtype, const std::array<int64_t, 3>& lengths,
-          const Storage& from, const Storage& to) {
+          const Storage& from, const Storage& to, bool by_tiles) {
   const auto [outer, length, inner] = lengths;
-  const int64_t pieces = (length + kPiece - 1) / kPiece;
+  const int64_t pieces = (length + kPiece - 1) / kPiece, all = outer * pieces;
   const Box box{{outer, pieces, inner}};
   ScanKey key{dtype, Box::index_type(outer * std::max(length, pieces * kPiece) * inner), combine,
-              static_cast<int8_t>(box.lanes_axis()), false};
+              static_cast<int8_t>(by_tiles ? 0 : box.lanes_axis()), false};
   std::vector<uint64_t> scalars;
-  for (const int64_t n : {outer, pieces, inner, length})
+  for (const int64_t n :
+       by_tiles ? std::vector{all, pieces, length} : std::vector{outer, pieces, inner, length})
     scalars.push_back(index_bits(key.index, n));
+  const Grid grid = by_tiles
+                        ? Grid{static_cast<uint64_t>(all + kTilePieces - 1) / kTilePieces, 1, 1}
+                        : box.grid();
   const auto launch = [&](bool totals, const Storage& before, const Storage& into) {
     key.totals = totals;
     const hal::Binding bindings[] = {from.where, before.where, into.where};
-    context.launch(context.kept("scan", key, [&] { return piece_program(key); }), box.grid(),
-                   bindings, scalars);
+    const Program& program =
+        by_tiles ? context.kept("scan by tiles", key, [&] { return tiles_program(key); })
+                 : context.kept("scan", key, [&] { return piece_program(key); });
+    context.launch(program, grid, bindings, scalars);
   };
   const Storage none = context.allocate(0);
   if (pieces <= 1) return launch(false, none, to);
-  const uint64_t bytes = static_cast<uint64_t>(outer * pieces * inner) * size_of(dtype);
+  const uint64_t bytes = static_cast<uint64_t>(all * inner) * size_of(dtype);
   const Storage totals = context.allocate(bytes), before = context.allocate(bytes);
   launch(true, none, totals);
-  scan(context, combine, dtype, {outer, pieces, inner}, totals, before);
+  scan(context, combine, dtype, {outer, pieces, inner}, totals, before, by_tiles);
   launch(false, before, to);
   context.settle();
+}
+
+void scan(Context& context, Combine combine, DType dtype, const std::array<int64_t, 3>& lengths,
+          const Storage& from, const Storage& to) {
+  // A processor reads the piece of one lane best.
+  const bool by_tiles = lengths[2] == 1 && !hints_of(context.device()).in_turns;
+  scan(context, combine, dtype, lengths, from, to, by_tiles);
 }
 
 std::unique_ptr<const Work> scan_work(Combine combine) {

@@ -8,7 +8,12 @@ namespace hologram::graph {
 // Combines along the middle axis of `from`, [outer, length, inner], into `to`. Pieces of 256
 // elements are combined alone, their results scanned in turn, so that the order of additions
 // depends on the length alone.
-void scan(class Context& context, program::Combine combine, DType dtype,
+void scan(Context& context, program::Combine combine, DType dtype,
           const std::array<int64_t, 3>& lengths, const Storage& from, const Storage& to);
+// The same with a say in how: `by_tiles`, of an inner length of 1, a group of lanes reads what
+// lies together at once, else each lane its own piece. The bits are the same.
+void scan(Context& context, program::Combine combine, DType dtype,
+          const std::array<int64_t, 3>& lengths, const Storage& from, const Storage& to,
+          bool by_tiles);
 
 }  // namespace hologram::graph

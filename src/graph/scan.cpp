@@ -1,9 +1,11 @@
 #include "graph/scan.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "graph/box.hpp"
 #include "graph/context.hpp"
+#include "graph/layout.hpp"
 #include "graph/order_works.hpp"
 
 namespace hologram::graph {

@@ -13,6 +13,7 @@
 
 #include "cpu_executor.hpp"
 #include "graph/context.hpp"
+#include "graph/index_works.hpp"
 #include "graph/scan.hpp"
 #include "hologram/hologram.hpp"
 #include "libraries/packed/columns.hpp"
@@ -141,6 +142,63 @@ TEST(OrderLoops, RunningSumsByTilesHaveTheSameBits) {
           return s.where.buffer->host() + s.where.offset;
         };
         EXPECT_EQ(std::memcmp(bytes(sums[0]), bytes(sums[1]), x.where.size), 0);
+      }
+}
+
+TEST(OrderLoops, SortedScattersHaveTheSameBits) {
+  struct Case {
+    std::array<int64_t, 3> lengths;  // outer, positions, inner
+    int64_t length;
+    bool outside = false;
+  };
+  const Executor& executor = ways()[1].executor;
+  graph::Context& context = *graph::Context::of(executor);
+  const auto bytes = [](const graph::Storage& s) {
+    return s.where.buffer->host() + s.where.offset;
+  };
+  for (const DType type : {DType::I8, DType::F16, DType::F32, DType::F64})
+    for (const Case& c : {Case{{1, 5000, 1}, 700}, Case{{1, 1, 1}, 3}, Case{{3, 600, 5}, 9},
+                          Case{{2, 999, 1}, 1}, Case{{1, 700, 2}, 5, true}})
+      for (const bool add : {false, true}) {
+        const auto [outer, count, inner] = c.lengths;
+        SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << count << " to " << c.length);
+        const Shape of_values = {outer, count, inner};
+        const auto whole = [&, t = type](const Shape& shape, uint32_t seed) {
+          return (Tensor::from(numbers(DType::I8, shape, seed), executor) / 7).to(t).eval();
+        };
+        const Tensor to = whole({outer, c.length, inner}, 5), values = whole(of_values, 6);
+        std::vector<int64_t> positions(static_cast<size_t>(values.size()));
+        std::mt19937 random(7);
+        for (int64_t& p : positions)
+          p = static_cast<int64_t>(random() % static_cast<uint64_t>(2 * c.length)) - c.length;
+        if (c.outside) positions[5] = c.length;
+        const Tensor at = Tensor::from_vector(positions, of_values, executor);
+
+        const Array before = to.array();
+        const graph::Storage v = context.adopt(values.array()), p = context.adopt(at.array());
+        const hal::IndexDesc desc = {
+            .what = add ? hal::IndexDesc::What::Add : hal::IndexDesc::What::Put,
+            .dtype = type,
+            .position = DType::I64,
+            .lengths = c.lengths,
+            .length = c.length,
+            .strides = {count * inner, inner, 1}};
+        graph::Storage wrong, result;
+        {
+          const std::lock_guard lock(context.mutex());
+          wrong = context.allocate(sizeof(uint32_t));
+          result = context.allocate(before.bytes());
+          std::memset(bytes(wrong), 0, sizeof(uint32_t));
+          std::memcpy(bytes(result), before.data(), before.bytes());
+          graph::scatter_sorted(context, desc, {v.where, p.where, wrong.where, result.where});
+        }
+        uint32_t is_wrong = 0;
+        std::memcpy(&is_wrong, bytes(wrong), sizeof is_wrong);
+        EXPECT_EQ(is_wrong, c.outside ? 1u : 0u);
+        if (c.outside) continue;
+        const Array made =
+            (add ? ops::scatter_add(to, at, values, 1) : ops::scatter(to, at, values, 1)).array();
+        EXPECT_EQ(std::memcmp(bytes(result), made.data(), made.bytes()), 0) << add;
       }
 }
 

@@ -1,6 +1,7 @@
 // Nodes whose elements are found by numbers that are data: gather and scatter.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "graph/work.hpp"
@@ -15,5 +16,11 @@ std::unique_ptr<const Work> gather_work(std::string_view operation);
 // The same with a third input, dense [outer, count, inner]: the node is x with those values put, or
 // added, at the positions, in order: the last of several at one place stays.
 std::unique_ptr<const Work> scatter_work(std::string_view operation, bool add);
+
+// A scatter whose values are sorted by where they go, so that many lanes have something to do; with
+// the same bits. Of the memory of values, positions, a word that is 1 afterwards if one of those is
+// outside, and the result, which holds x.
+void scatter_sorted(Context& context, const hal::IndexDesc& desc,
+                    const std::array<hal::Binding, 4>& memory);
 
 }  // namespace hologram::graph

@@ -16,6 +16,10 @@ std::unique_ptr<const Work> scan_work(program::Combine combine);
 std::unique_ptr<const Work> sort_work(bool descending);
 std::unique_ptr<const Work> argsort_work(bool descending);
 
+// For works: the i64 positions that sort so many elements, by programs.
+void argsort(Context& context, DType dtype, int64_t count, const hal::Binding& x,
+             const Storage& positions);
+
 // Of one dense input [rows, length]: the i64 positions of the k first of each row in that order,
 // [rows, k], not yet in order themselves, unless a library finds them; equal elements are.
 std::unique_ptr<const Work> first_work(bool descending);

@@ -154,23 +154,31 @@ class SortWork : public Work {
 
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Node& x = *node.inputs[0].node;
-    const int64_t rows = node.shape[0], length = node.shape[1], count = rows * length;
+    const int64_t rows = node.shape[0], length = node.shape[1];
     if (context.by_library(desc_of(node), {x.result.where, result.where})) return;
-    SortKey key{x.dtype, Box::index_type(count), descending_, 0, Form::Elements, form_};
+    const SortKey key{x.dtype, Box::index_type(rows * length), descending_, 0, Form::Elements,
+                      form_};
+    sort_rows(context, key, rows, length, x.result.where, result);
+  }
+
+  static void sort_rows(Context& context, SortKey key, int64_t rows, int64_t length,
+                        const hal::Binding& x, const Storage& result) {
     if (length <= kShortRow)
       return launch_lanes(context,
                           context.kept("sort_short", key, [&] { return short_program(key); }),
-                          key.index, count, {count, length}, {x.result.where, result.where});
-    const uint64_t x_bytes = static_cast<uint64_t>(length) * size_of(x.dtype);
-    const uint64_t result_bytes = static_cast<uint64_t>(length) * size_of(node.dtype);
+                          key.index, rows * length, {rows * length, length}, {x, result.where});
+    const bool elements = key.to == Form::Elements;
+    const uint64_t x_bytes = static_cast<uint64_t>(length) * size_of(key.element);
+    const uint64_t result_bytes =
+        static_cast<uint64_t>(length) * size_of(elements ? key.element : DType::I64);
     for (int64_t first = 0; first < rows; first += kRowsAtOnce) {
       const Pieces cut(std::min(kRowsAtOnce, rows - first), length);
       key.index = Box::index_type(cut.most());
       const Storage to{result.owner, part_of(result.where, first, cut.rows, result_bytes)};
-      const hal::Binding from = part_of(x.result.where, first, cut.rows, x_bytes);
+      const hal::Binding from = part_of(x, first, cut.rows, x_bytes);
       const Sort sort{context, cut, key, room(context, cut.counts(), key.index),
                       room(context, cut.counts(), key.index)};
-      if (form_ == Form::Elements) sort.elements(from, to);
+      if (elements) sort.elements(from, to);
       else sort.positions(from, to);
       context.settle();
     }
@@ -335,6 +343,12 @@ class SearchWork : public Work {
 };
 
 }  // namespace
+
+void argsort(Context& context, DType dtype, int64_t count, const hal::Binding& x,
+             const Storage& positions) {
+  const SortKey key{dtype, Box::index_type(count), false, 0, Form::Elements, Form::Positions};
+  SortWork::sort_rows(context, key, 1, count, x, positions);
+}
 
 std::unique_ptr<const Work> sort_work(bool descending) {
   return std::make_unique<SortWork>(descending, Form::Elements);

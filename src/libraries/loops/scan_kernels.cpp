@@ -19,7 +19,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
 using V = hn::Vec<Tag>;
 constexpr Tag kTag;
-constexpr hn::Half<Tag> kHalf;
 constexpr hn::Full128<float> kFour;
 constexpr int64_t kPiece = hal::ScanDesc::kPiece;
 constexpr int64_t kPieces = hn::MaxLanes(Tag());
@@ -43,6 +42,7 @@ HWY_INLINE void store(V v, float* y) {
     hn::StoreU(hn::UpperHalf(kFour, half), kFour, p + 4 * kPiece);
   };
 #if HWY_TARGET == HWY_AVX3
+  constexpr hn::Half<Tag> kHalf;
   two(hn::LowerHalf(kHalf, v), y);
   two(hn::UpperHalf(kHalf, v), y + 8 * kPiece);
 #else

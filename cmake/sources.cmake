@@ -202,6 +202,7 @@ set(HOLOGRAM_SOURCES
     src/graph/explain.cpp
     src/graph/index_works.cpp
     src/graph/kept.cpp
+    src/graph/group_scan.cpp
     src/graph/layout.cpp
     src/graph/library_kernels.cpp
     src/graph/node.cpp
@@ -212,10 +213,13 @@ set(HOLOGRAM_SOURCES
     src/graph/select.cpp
     src/graph/sort.cpp
     src/graph/sort_keys.cpp
+    src/graph/sort_rows.cpp
+    src/graph/sort_tiles.cpp
     src/graph/sources.cpp
     src/graph/structure.cpp
     src/graph/tape.cpp
     src/graph/terms.cpp
+    src/graph/tiles.cpp
     src/graph/tuner.cpp
     src/graph/view.cpp
     src/graph/weight_order.cpp

@@ -191,7 +191,7 @@ void bits_of(Suite& suite, const Ordering& o) {
 
 void ordering_cases(Suite& suite) {
   std::vector<Layout> places(layouts().begin(), layouts().end());
-  places.push_back({"long rows", Arrangement::Dense, {3, 1500}});
+  places.push_back({"long rows", Arrangement::Dense, {3, 3100}});
   places.push_back({"long columns", Arrangement::Backwards, {1300, 3}});
   for (const Ordering& o : kOrderings) {
     for (const DType dtype : all_dtypes())

@@ -156,6 +156,27 @@ constexpr std::string_view kScan = R"($q $T $N($s$W* group_values, u32 lane, $T 
 }
 )";
 
+// The same of integers, which may be combined in any order: within 32 lanes by handing values on,
+// then with what comes of the 32s before. $U: the v of the lane d before.
+constexpr std::string_view kScanByShuffle = R"($q $T $N($s$W* group_values, u32 lane, $T v) {
+  const u32 column = lane / 32u, place = lane % 32u;
+  for (u32 d = 1; d < 32u; d *= 2) {
+    const $T a = $U;
+    const $T b = v;
+    if (place >= d) v = $e;
+  }
+  $B;
+  if (place == 31u) group_values[column] = $p;
+  $B;
+  for (u32 k = 0; k < column; k++) {
+    const $T a = $ogroup_values[k]$x;
+    const $T b = v;
+    v = $e;
+  }
+  return v;
+}
+)";
+
 constexpr std::string_view kUniform = R"($q $T $N($s$W* group_values, u32 lane, $T v) {
   $B;
   if (lane == 0) group_values[0] = $p;
@@ -204,7 +225,12 @@ std::string group_function(const Inst& inst, uint32_t lanes, uint32_t lanes_a_th
   if (inst.op == Op::GroupUniform) return substitute(kUniform, values);
   values.emplace_back('e', expression(operation_of(static_cast<Combine>(inst.aux)), inst.type,
                                       inst.type, {"a", "b"}, language));
-  if (inst.op == Op::GroupScan) return substitute(kScan, values);
+  if (inst.op == Op::GroupScan) {
+    values.emplace_back('U', language.shuffle_up);
+    const bool by_shuffle =
+        !language.shuffle_up.empty() && is_integer(inst.type) && lanes % 32 == 0;
+    return substitute(by_shuffle ? kScanByShuffle : kScan, values);
+  }
   const uint32_t threads = lanes / lanes_a_thread;
   values.emplace_back('c', fmt::format("{}u", threads / 32));
   values.emplace_back('S', language.shuffle);

@@ -62,6 +62,7 @@ Spelling cuda() {
           "    asm volatile(\"\" : \"+l\"(address));\n"
           "    $x = (decltype($x))__cvta_global_to_generic(address);\n  }\n",
       .shuffle = "__shfl_down_sync(0xffffffffu, v, d)",
+      .shuffle_up = "__shfl_up_sync(0xffffffffu, v, d)",
       .atomic = "atomic$k($p, $a)",
       .atomics = {"Add", "", "Min", "Max", "And", "Or", "Xor", "Exch"},
       .atomic_types = {"i32", "u32"},
@@ -81,7 +82,7 @@ Spelling hip() {
   row.title = "HIP";
   row.kernel = "extern \"C\" __global__ void __launch_bounds__($n)";
   row.wait = row.settle = row.after = "";
-  row.shuffle = "";  // waves of 32 and of 64 lanes are spelled apart
+  row.shuffle = row.shuffle_up = "";  // waves of 32 and of 64 lanes are spelled apart
   row.flags = {"-ffp-contract=off", "-fno-fast-math", "-fno-gpu-flush-denormals-to-zero"};
   return row;
 }
@@ -108,6 +109,7 @@ Spelling opencl() {
       .settle = "",
       .after = "",
       .shuffle = "",
+      .shuffle_up = "",
       .atomic = "atomic_$k($p, $a)",
       .atomics = {"add", "", "min", "max", "and", "or", "xor", "xchg"},
       .atomic_types = {"i32", "u32"},
@@ -145,6 +147,7 @@ Spelling metal() {
       .settle = "",
       .after = "",
       .shuffle = "",
+      .shuffle_up = "",
       .atomic = "atomic_$k_explicit($p, $a, memory_order_relaxed)",
       .atomics = {"fetch_add", "", "fetch_min", "fetch_max", "fetch_and", "fetch_or", "fetch_xor",
                   "exchange"},

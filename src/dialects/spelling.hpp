@@ -33,6 +33,7 @@ struct Spelling {
   // for each pointer, $x, so that nothing is read through it earlier.
   std::string_view wait, settle, after;
   std::string_view shuffle;          // the v of the lane d further, of 32; empty: no such thing
+  std::string_view shuffle_up;       // of the lane d before
   std::string_view atomic;           // $k: the kind, $p: the address, $a: the value
   std::string_view atomics[8];       // $k by program::Combine
   std::string_view atomic_types[2];  // of elements changed by atomics: i32, u32

@@ -5,6 +5,7 @@
 
 #include "graph/box.hpp"
 #include "graph/context.hpp"
+#include "graph/group_scan.hpp"
 #include "graph/layout.hpp"
 #include "graph/order_works.hpp"
 
@@ -197,6 +198,10 @@ void scan(Context& context, Combine combine, DType dtype, const std::array<int64
           const Storage& from, const Storage& to) {
   // A processor reads the piece of one lane best.
   const bool by_tiles = lengths[2] == 1 && !hints_of(context.device()).in_turns;
+  if (by_tiles && is_integer(dtype)) {
+    scan_by_groups(context, combine, dtype, lengths[0], lengths[1], from, to);
+    return context.settle();
+  }
   scan(context, combine, dtype, lengths, from, to, by_tiles);
 }
 

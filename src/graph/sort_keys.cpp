@@ -1,7 +1,5 @@
 #include "graph/sort_keys.hpp"
 
-#include <algorithm>
-
 #include "graph/context.hpp"
 
 namespace hologram::graph {
@@ -10,17 +8,6 @@ using program::apply;
 using program::Builder;
 using program::Op;
 using program::Value;
-
-namespace {
-
-constexpr int64_t kMostPieces = 4096, kShortestPiece = 256;
-
-int64_t shortest_piece(int64_t rows, int64_t length) {
-  const int64_t most = std::max<int64_t>(1, kMostPieces / std::max<int64_t>(1, rows));
-  return std::max(kShortestPiece, (length + most - 1) / most);
-}
-
-}  // namespace
 
 DType key_dtype(DType element) {
   const DType t = compute_type(element);
@@ -41,28 +28,26 @@ Value key_of(Builder& b, Value x, DType element, bool descending) {
     key = select((raw & bits(sign)) != bits(0), raw ^ bits(ones), raw | bits(sign));
     key = select(apply(Op::IsNan, {x}), bits(ones), key);
   } else if (is_signed_integer(type)) {
-    key = b.bitcast(x, to) ^ bits(sign);
+    // From 0 on: small integers have few digits.
+    key = b.bitcast(x, to) + bits(uint64_t{1} << (8 * size_of(element) - 1));
   } else {
     key = b.cast(x, to);
   }
   return descending ? key ^ bits(ones) : key;
 }
 
-uint32_t digits_of(DType element) {
-  if (element == DType::Bool) return 1;
-  return 8 * static_cast<uint32_t>(size_of(key_dtype(element))) / kDigitBits;
+Digits digits_of(DType element) {
+  // Of f32, what these become leaves the lowest bits 0, but in NaN, which is known by the others.
+  if (element == DType::BF16) return {2, 2};
+  if (element == DType::F16) return {1, 3};
+  const auto all = static_cast<uint32_t>(size_of(element) * 8 / kDigitBits);
+  return {0, all};
 }
 
 hal::Binding part_of(const hal::Binding& matrix, int64_t first, int64_t rows, uint64_t row_bytes) {
   return {matrix.buffer, matrix.offset + static_cast<uint64_t>(first) * row_bytes,
           static_cast<uint64_t>(rows) * row_bytes};
 }
-
-Pieces::Pieces(int64_t rows, int64_t length)
-    : rows(rows),
-      length(length),
-      piece(shortest_piece(rows, length)),
-      pieces((length + piece - 1) / piece) {}
 
 void launch_lanes(Context& context, const Program& program, DType index, int64_t lanes,
                   const std::vector<int64_t>& sizes, const std::vector<hal::Binding>& bindings) {

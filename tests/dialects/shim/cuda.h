@@ -37,15 +37,23 @@ void set_place(unsigned thread, unsigned block, unsigned blocks) {
 }
 inline void __syncthreads() { wait_for_all(); }
 
-// The value of the lane d further, of 32 that come by together; beyond them a lane's own.
+// The value of another of 32 lanes that come by together.
 template <class T>
-inline T __shfl_down_sync(unsigned, T v, unsigned d) {
-  const unsigned me = threadIdx.x, other = me % 32 + d < 32 ? me + d : me;
-  __builtin_memcpy(&handed_over[me], &v, sizeof v);
+inline T handed_by(unsigned other, T v) {
+  __builtin_memcpy(&handed_over[threadIdx.x], &v, sizeof v);
   wait_for_warp();
   __builtin_memcpy(&v, &handed_over[other], sizeof v);
   wait_for_warp();
   return v;
+}
+// Of the lane d further, or d before; beyond the 32 a lane's own.
+template <class T>
+inline T __shfl_down_sync(unsigned, T v, unsigned d) {
+  return handed_by(threadIdx.x % 32 + d < 32 ? threadIdx.x + d : threadIdx.x, v);
+}
+template <class T>
+inline T __shfl_up_sync(unsigned, T v, unsigned d) {
+  return handed_by(threadIdx.x % 32 >= d ? threadIdx.x - d : threadIdx.x, v);
 }
 
 template <class To, class From>

@@ -91,8 +91,7 @@ class Maker {
 void scan_by_groups(Context& context, Combine combine, DType dtype, int64_t rows, int64_t length,
                     const Storage& from, const Storage& to) {
   const size_t bytes = size_of(compute_type(dtype));
-  const uint32_t most =
-      most_of_lane(bytes, 2 * kTileLanes * bytes, context.device().max_shared_bytes);
+  const uint32_t most = most_of_lane(context.device(), bytes, 2 * kTileLanes * bytes);
   GroupScanKey key{dtype, Box::index_type(rows * length + length + kLongestTile), combine,
                    static_cast<uint8_t>(some_of_lane(length, most)), false};
   const Pieces cut(rows, length, key.of_lane, rows < kManyRows ? kMostPieces : rows);

@@ -43,8 +43,7 @@ class Maker {
     DigitCounts digits(b_);
     for_each_key(piece, [&](Value key) {
       const auto add = [&] {
-        const Value digit = (key >> b_.constant_bits(DType::U32, key_.shift)) & (kDigits - 1);
-        digits.add(b_.cast(digit, key_.index));
+        digits.add(digit_of(b_, key, b_.constant_bits(DType::U32, key_.shift)));
       };
       if (key_.first) return add();
       // Not by 64 bits at once, of which there may be none: what is above this digit is known.
@@ -228,8 +227,7 @@ class FirstWork : public Work {
   void select(Context& context, int64_t rows, int64_t length, DType dtype, int64_t k,
               const hal::Binding& x, const hal::Binding& result) const {
     SelectKey key{dtype, index_of(rows, length), descending_, 0, 0, false};
-    key.of_lane = static_cast<uint8_t>(
-        most_of_lane(key.sorted(), key.index, context.device().max_shared_bytes));
+    key.of_lane = static_cast<uint8_t>(most_of_lane(context.device(), key.sorted(), key.index));
     const Pieces cut(rows, length, key.of_lane, kMostPieces);
     const auto room = [&](int64_t n, DType type) {
       return context.allocate(static_cast<uint64_t>(n) * size_of(type));

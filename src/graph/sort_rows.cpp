@@ -32,7 +32,7 @@ Program row_program(const SortKey& k) {
   tile.begin();
   const auto [first, count] = digits_of(k.element);
   b.for_(b.constant_bits(DType::U32, first * kDigitBits),
-         b.constant_bits(DType::U32, (first + count) * kDigitBits), kRoundBits,
+         b.constant_bits(DType::U32, (first + count) * kDigitBits), kDigitBits,
          [&](Value shift) { tile.sort(shift); });
   tile.each(few, [&](Value i) {
     const Value at = tile.at(i);
@@ -54,7 +54,7 @@ class DigitPass {
     const Value shift = b_.scalar("shift", DType::U32);
     DigitCounts digits(b_);
     for_each_loaded(b_, source, tile.first, tile.elements, key_.of_lane, [&](Value, Value element) {
-      digits.add(digit(sorted_.key(b_, element), shift));
+      digits.add(digit_of(b_, sorted_.key(b_, element), shift));
     });
     b_.store(counts, counter_of(tile, b_.lane_id(0)), b_.cast(digits.of_lane(), key_.index));
     return b_.finish();
@@ -79,7 +79,6 @@ class DigitPass {
     tile.bring(source, place.first, place.elements);
     tile.begin();
     tile.sort(shift);
-    tile.sort(shift + kRoundBits);
     // Where the tile's share of a digit begins in the row, less where it does in the tile. The sums
     // are of one digit each, and include the tile itself.
     const Value digit_of_lane = tile.lane(), counter = counter_of(place, digit_of_lane);
@@ -89,22 +88,18 @@ class DigitPass {
     b_.barrier();
     const Value row = place.row * place.length;
     tile.each(place.elements, [&](Value i) {
-      const Value at = tile.at(i), key = tile.key(at);
-      const Value to = row + (b_.load(tile.numbers(), digit(key, shift)) + i);
+      const Value at = tile.at(i);
+      const Value to = row + (b_.load(tile.numbers(), tile.digit_at(i)) + i);
       if (key_.to == Form::Elements) return b_.store(elements, to, tile.element(at));
       const Value was = ordered ? b_.load(order, place.first + at) : place.position + at;
       if (key_.to == Form::Positions) return b_.store(positions, to, b_.cast(was, DType::I64));
-      b_.store(keys, to, key);
+      b_.store(keys, to, tile.key(at));
       b_.store(positions, to, was);
     });
     return b_.finish();
   }
 
  private:
-  Value digit(Value key, Value shift) {
-    return b_.cast((key >> shift) & (kDigits - 1), key_.index);
-  }
-
   Builder b_;
   const SortKey key_;
   const Sorted sorted_;
@@ -196,7 +191,7 @@ class DigitSort {
 };
 
 uint32_t most_of_lane(Context& context, const SortKey& key) {
-  return most_of_lane(key.sorted(), key.index, context.device().max_shared_bytes);
+  return most_of_lane(context.device(), key.sorted(), key.index);
 }
 
 }  // namespace

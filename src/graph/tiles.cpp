@@ -22,8 +22,10 @@ DType kept(DType element) {
 
 }  // namespace
 
-uint32_t most_of_lane(size_t bytes, size_t fixed, uint32_t shared_bytes) {
-  const uint32_t room = std::min(shared_bytes, program::kMaxSharedBytes);
+uint32_t most_of_lane(const DeviceInfo& device, size_t bytes, size_t fixed) {
+  // There is code for each of them, and drivers in software take seconds to compile a little.
+  if (device.software) return kOfLane[0];
+  const uint32_t room = std::min(device.max_shared_bytes, program::kMaxSharedBytes);
   uint32_t most = kOfLane[0];
   for (const uint32_t n : kOfLane)
     if (n * kTileLanes * bytes + fixed <= room) most = n;

@@ -12,9 +12,9 @@ namespace hologram::graph {
 inline constexpr uint32_t kTileLanes = 256;
 
 // Elements of a tile for each lane: an odd number, so that lanes that go through their own do not
-// wait for each other's memory. As many as a group has room for beside `fixed` bytes, if it takes
-// `bytes` for each.
-uint32_t most_of_lane(size_t bytes, size_t fixed, uint32_t shared_bytes);
+// wait for each other's memory. As many as a group of the device has room for beside `fixed` bytes,
+// if it takes `bytes` for each.
+uint32_t most_of_lane(const DeviceInfo& device, size_t bytes, size_t fixed);
 // As few as hold so many, but no more than `most`.
 uint32_t some_of_lane(int64_t count, uint32_t most);
 inline constexpr int64_t kLongestTile = 11 * kTileLanes;

@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t kPiece = hal::ScanDesc::kPiece;
 // Pieces side by side: a sum waits for the one before it.
 constexpr int64_t kSide = 8;
+static_assert(kSide <= kMostAtOnce);
 
 // Integers overflow as programs let them.
 template <class T>

@@ -8,6 +8,7 @@
 
 #include "libraries/loops/scan_kernels.hpp"
 #include "libraries/packed/best.hpp"
+#include "libraries/squares.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::loops::HWY_NAMESPACE {
@@ -15,54 +16,23 @@ namespace hologram::libraries::loops::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
 namespace hn = hwy::HWY_NAMESPACE;
+using libraries::HWY_NAMESPACE::load_blocks;
+using libraries::HWY_NAMESPACE::store_blocks;
+using libraries::HWY_NAMESPACE::turn_squares;
 
 using Tag = hn::ScalableTag<float>;
 using V = hn::Vec<Tag>;
 constexpr Tag kTag;
-constexpr hn::Full128<float> kFour;
 constexpr int64_t kPiece = hal::ScanDesc::kPiece;
 constexpr int64_t kPieces = hn::MaxLanes(Tag());
 static_assert(kPieces <= kMostAtOnce);
 
-// Four elements of each fourth piece, the first at `x`.
-HWY_INLINE V load(const float* x) {
-  const auto two = [](const float* p) HWY_ATTR {
-    return hn::Combine(hn::Twice<decltype(kFour)>(), hn::LoadU(kFour, p + 4 * kPiece),
-                       hn::LoadU(kFour, p));
-  };
-#if HWY_TARGET == HWY_AVX3
-  return hn::Combine(kTag, two(x + 8 * kPiece), two(x));
-#else
-  return two(x);
-#endif
-}
-HWY_INLINE void store(V v, float* y) {
-  const auto two = [](auto half, float* p) HWY_ATTR {
-    hn::StoreU(hn::LowerHalf(kFour, half), kFour, p);
-    hn::StoreU(hn::UpperHalf(kFour, half), kFour, p + 4 * kPiece);
-  };
-#if HWY_TARGET == HWY_AVX3
-  constexpr hn::Half<Tag> kHalf;
-  two(hn::LowerHalf(kHalf, v), y);
-  two(hn::UpperHalf(kHalf, v), y + 8 * kPiece);
-#else
-  two(v, y);
-#endif
-}
-
 // Four elements of four neighbouring pieces in each block become four pieces of an element, and
 // back.
 HWY_INLINE void transpose(V (&v)[4]) {
-  constexpr hn::RepartitionToWide<Tag> pairs;
-  const auto low = [&](V a, V b) HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveLower(a, b)); };
-  const auto high = [&](V a, V b)
-                        HWY_ATTR { return hn::BitCast(pairs, hn::InterleaveUpper(kTag, a, b)); };
-  const auto a = low(v[0], v[1]), b = low(v[2], v[3]);
-  const auto c = high(v[0], v[1]), d = high(v[2], v[3]);
-  v[0] = hn::BitCast(kTag, hn::InterleaveLower(a, b));
-  v[1] = hn::BitCast(kTag, hn::InterleaveUpper(pairs, a, b));
-  v[2] = hn::BitCast(kTag, hn::InterleaveLower(c, d));
-  v[3] = hn::BitCast(kTag, hn::InterleaveUpper(pairs, c, d));
+  turn_squares(
+      kTag, [&](int64_t i) HWY_ATTR { return v[i]; },
+      [&](int64_t i, V turned) HWY_ATTR { v[i] = turned; });
 }
 
 template <bool kProducts>
@@ -84,7 +54,7 @@ void turn(const float* x, PieceKernels::Turned& turned, float* totals) {
   for (int64_t j = 0; j < kPiece; j += 4) {
     announce(x + (kPiece + j) * kPieces);
 #pragma GCC unroll 4
-    for (int64_t p = 0; p < 4; p++) v[p] = load(x + p * kPiece + j);
+    for (int64_t p = 0; p < 4; p++) v[p] = load_blocks(kTag, x + p * kPiece + j, 4 * kPiece);
     transpose(v);
 #pragma GCC unroll 4
     for (const V now : v) {
@@ -109,7 +79,7 @@ void run(const PieceKernels::Turned& turned, const float* starts, float* y) {
     }
     transpose(v);
 #pragma GCC unroll 4
-    for (int64_t p = 0; p < 4; p++) store(v[p], y + p * kPiece + j);
+    for (int64_t p = 0; p < 4; p++) store_blocks(kTag, v[p], y + p * kPiece + j, 4 * kPiece);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "core/processor.hpp"
 #include "libraries/packed/best.hpp"
 #include "libraries/packed/packed.hpp"
+#include "libraries/squares.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::packed::HWY_NAMESPACE {
@@ -92,37 +93,14 @@ void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, boo
     for (int64_t v = 0; v < kVectors; v++) hn::StoreU(sums[r][v], tag, d + r * ldd + v * kLanes<T>);
 }
 
-// Blocks of 128 bits, each so many rows behind the one before, as one vector.
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_blocks(D tag, const T* from, int64_t apart) {
-  constexpr size_t kBlocks = hn::MaxLanes(D()) * sizeof(T) / 16;
-  if constexpr (kBlocks == 1) {
-    return hn::LoadU(tag, from);
-  } else {
-    const hn::Half<D> half;
-    return hn::Combine(tag, load_blocks(half, from + kBlocks / 2 * apart, apart),
-                       load_blocks(half, from, apart));
-  }
-}
+using libraries::HWY_NAMESPACE::load_blocks;
 
-// Squares of 128 bits in each block of vectors, their rows and columns exchanged.
+// Squares turned, a row of each vector, into memory.
 template <class T, class In>
 HWY_INLINE void turn_squares(const In& in, T* to, int64_t to_row) {
   constexpr Tag<T> tag;
-  const auto out = [&](int64_t r, auto v) HWY_ATTR { hn::StoreU(v, tag, to + r * to_row); };
-  if constexpr (sizeof(T) == 8) {
-    const auto x = in(0), y = in(1);
-    out(0, hn::InterleaveLower(tag, x, y));
-    out(1, hn::InterleaveUpper(tag, x, y));
-  } else {
-    const auto x = in(0), y = in(1), z = in(2), w = in(3);
-    const auto xz = hn::InterleaveLower(tag, x, z), yw = hn::InterleaveLower(tag, y, w);
-    out(0, hn::InterleaveLower(tag, xz, yw));
-    out(1, hn::InterleaveUpper(tag, xz, yw));
-    const auto xz2 = hn::InterleaveUpper(tag, x, z), yw2 = hn::InterleaveUpper(tag, y, w);
-    out(2, hn::InterleaveLower(tag, xz2, yw2));
-    out(3, hn::InterleaveUpper(tag, xz2, yw2));
-  }
+  libraries::HWY_NAMESPACE::turn_squares(
+      tag, in, [&](int64_t r, auto v) HWY_ATTR { hn::StoreU(v, tag, to + r * to_row); });
 }
 
 // Of four rows and those behind them, as many as a vector has lanes, four neighbours each: as four

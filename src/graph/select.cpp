@@ -169,7 +169,7 @@ class Maker {
     return bits(all >> low << low);
   }
   // Of a piece of a row: how many come before the k-th, and how many are equal to it.
-  enum What { kBefore, kEqual };
+  static constexpr int kBefore = 0, kEqual = 1;
   static Value counter(const PieceOfGroup& piece, int what) {
     return (piece.row * 2 + what) * piece.pieces + piece.piece;
   }

@@ -75,7 +75,7 @@ class SortedTile : public TileOfGroup {
   program::Shared numbers() const { return numbers_; }
 
  private:
-  void sort_by(const std::vector<program::Value>& own, uint32_t bit) const;
+  void sort_by(const std::vector<program::Value>& words, uint32_t bit) const;
 
   const Sorted sorted_;
   // Of the order: words of an element's number and, above that, its digit.

@@ -21,9 +21,11 @@ void argsort(Context& context, DType dtype, int64_t count, const hal::Binding& x
              const Storage& positions);
 
 // Of one dense input [rows, length]: the i64 positions of the k first of each row in that order,
-// [rows, k], not yet in order themselves, unless a library finds them; equal elements are.
+// [rows, k]. They may be found, and not yet be in order themselves, but equal ones; or in order,
+// which takes longer the more they are, or as long as all in order would.
+enum class FirstK : uint8_t { Found, InOrder, AtOnce };
+FirstK how_first(Context& context, DType dtype, const Shape& rows, int64_t k);
 std::unique_ptr<const Work> first_work(bool descending);
-bool finds_first_in_order(Context& context, DType dtype, const Shape& rows, int64_t k);
 
 // Of a sorted vector and values of its dtype, both dense: the i64 position at which each would be
 // inserted, before its equals or behind them.

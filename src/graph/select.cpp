@@ -278,9 +278,10 @@ class FirstWork : public Work {
 std::unique_ptr<const Work> first_work(bool descending) {
   return std::make_unique<FirstWork>(descending);
 }
-bool finds_first_in_order(Context& context, DType dtype, const Shape& rows, int64_t k) {
-  return context.library_of(desc_of(dtype, false, rows[0], rows[1], k)) != nullptr ||
-         fits_a_group(context, first_key(dtype, false), rows[1]);
+FirstK how_first(Context& context, DType dtype, const Shape& rows, int64_t k) {
+  if (context.library_of(desc_of(dtype, false, rows[0], rows[1], k)) != nullptr)
+    return FirstK::InOrder;
+  return fits_a_group(context, first_key(dtype, false), rows[1]) ? FirstK::AtOnce : FirstK::Found;
 }
 
 }  // namespace hologram::graph

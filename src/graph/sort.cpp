@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "graph/context.hpp"
-#include "graph/layout.hpp"
 #include "graph/order_works.hpp"
 #include "graph/sort_rows.hpp"
 
@@ -16,34 +15,6 @@ using program::Buf;
 using program::Builder;
 using program::Value;
 using program::Var;
-
-// Longer rows are sorted by groups. A processor, which goes through the lanes of a group one after
-// the other, takes as long for one of them as for a whole row.
-int64_t most_of_short_rows(Context& context) {
-  return hints_of(context.device()).in_turns ? 256 : 128;
-}
-
-// Lanes along the elements of all rows.
-Program short_program(const SortKey& k) {
-  Builder b("sort_short_rows", {kBoxLanes}, k.index);
-  const Buf x = b.buffer("x", k.element, Access::In);
-  const bool values = k.to == Form::Elements;
-  const Buf y = b.buffer("y", values ? k.element : DType::I64, Access::Out);
-  const Value n = b.scalar("n", k.index), length = b.scalar("length", k.index);
-  const Value e = b.global_id(0);
-  b.if_(e < n, [&] {
-    const Value position = e % length, row = e - position, element = b.load(x, e);
-    const Value mine = key_of(b, element, k.element, k.descending);
-    const Var before = b.var(b.constant(k.index, int64_t{0}));
-    b.for_(b.constant(k.index, int64_t{0}), length, 1, [&](Value j) {
-      const Value other = key_of(b, b.load(x, row + j), k.element, k.descending);
-      const Value precedes = (other < mine) | ((other == mine) & (j < position));
-      b.set(before, b.get(before) + b.cast(precedes, k.index));
-    });
-    b.store(y, row + b.get(before), values ? element : b.cast(position, DType::I64));
-  });
-  return b.finish();
-}
 
 // Of elements or of positions: what is sorted is the result.
 class SortWork : public Work {
@@ -65,10 +36,6 @@ class SortWork : public Work {
 
   static void sort_rows(Context& context, SortKey key, int64_t rows, int64_t length,
                         const hal::Binding& x, const Storage& result) {
-    if (length <= most_of_short_rows(context))
-      return launch_lanes(context,
-                          context.kept("sort_short", key, [&] { return short_program(key); }),
-                          key.index, rows * length, {rows * length, length}, {x, result.where});
     if (fits_a_group(context, key, length))
       return sort_by_groups(context, key, rows, length, length, x, result.where);
     sort_by_digits(context, key, rows, length, x, result);

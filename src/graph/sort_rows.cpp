@@ -1,13 +1,15 @@
-// Sorting by keys, as a group of lanes does it in its memory. Rows that do not fit there are sorted
-// digit by digit (radix sort, least significant digit first, which keeps equal keys in order): a
-// group counts the digits of a tile of the row, running sums over the counts say where each tile's
-// share of a digit begins, and a group puts its tile in order and its elements there.
+// Sorting by keys, as a group of lanes does it in its memory: some short rows by counting the keys
+// before each one, a longer one by its digits. Rows that do not fit there are sorted digit by digit
+// (radix sort, least significant digit first, which keeps equal keys in order): a group counts the
+// digits of a tile of the row, running sums over the counts say where each tile's share of a digit
+// begins, and a group puts its tile in order and its elements there.
 #include "graph/sort_rows.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "graph/context.hpp"
+#include "graph/layout.hpp"
 #include "graph/scan.hpp"
 
 namespace hologram::graph {
@@ -18,6 +20,41 @@ using program::Buf;
 using program::Builder;
 using program::Combine;
 using program::Value;
+using program::Var;
+
+// Longer rows have a group each. A processor, which goes through the lanes of a group one after the
+// other, takes as long for one of them as for a whole row.
+int64_t most_of_short_rows(Context& context) {
+  return hints_of(context.device()).in_turns ? kTileLanes : kTileLanes * 3 / 4;
+}
+
+// A lane an element; the first k of each row.
+Program short_program(const SortKey& k) {
+  Builder b("sort_short_rows", {kTileLanes}, k.index);
+  const Buf x = b.buffer("x", k.element, Access::In);
+  const bool values = k.to == Form::Elements;
+  const Buf y = b.buffer("y", values ? k.element : DType::I64, Access::Out);
+  const Value n = b.scalar("n", k.index), length = b.scalar("length", k.index);
+  const Value of_group = b.scalar("of_group", k.index), few = b.scalar("k", k.index);
+  const program::Shared keys = b.shared("keys", key_dtype(k.element), kTileLanes);
+  const Value lane = b.lane_id(0), e = b.group_id(0) * of_group + lane;
+  const Value element = b.load(x, e), mine = k.sorted().key(b, element);
+  b.store(keys, lane, mine);
+  b.barrier();
+  b.if_((lane < of_group) & (e < n), [&] {
+    const Value position = e % length, row = lane - position;
+    const Var before = b.var(b.constant(k.index, int64_t{0}));
+    b.for_(b.constant(k.index, int64_t{0}), length, 1, [&](Value j) {
+      const Value other = b.load(keys, row + j);
+      const Value precedes = (other < mine) | ((other == mine) & (j < position));
+      b.set(before, b.get(before) + b.cast(precedes, k.index));
+    });
+    b.if_(b.get(before) < few, [&] {
+      b.store(y, e / length * few + b.get(before), values ? element : b.cast(position, DType::I64));
+    });
+  });
+  return b.finish();
+}
 
 // A group for each row; the first k of it.
 Program row_program(const SortKey& k) {
@@ -203,6 +240,13 @@ bool fits_a_group(Context& context, const SortKey& key, int64_t length) {
 void sort_by_groups(Context& context, SortKey key, int64_t rows, int64_t length, int64_t k,
                     const hal::Binding& x, const hal::Binding& result) {
   key.index = Box::index_type(rows * length);
+  if (length <= most_of_short_rows(context)) {
+    const int64_t rows_of_group = kTileLanes / length;
+    const int64_t groups = (rows + rows_of_group - 1) / rows_of_group;
+    return launch_lanes(
+        context, context.kept("sort_short", key, [&] { return short_program(key); }), key.index,
+        groups * kTileLanes, {rows * length, length, rows_of_group * length, k}, {x, result});
+  }
   key.of_lane = static_cast<uint8_t>(some_of_lane(length, most_of_lane(context, key)));
   launch_lanes(context, context.kept("sort_rows", key, [&] { return row_program(key); }), key.index,
                rows * kTileLanes, {length, k}, {x, result});

@@ -22,7 +22,7 @@ struct SortKey {
 
 // Rows that a group of lanes has room for.
 bool fits_a_group(Context& context, const SortKey& key, int64_t length);
-// Of such: the first k of each in order, as elements or positions, a group a row.
+// Of such: the first k of each in order, as elements or positions, by one launch.
 void sort_by_groups(Context& context, SortKey key, int64_t rows, int64_t length, int64_t k,
                     const hal::Binding& x, const hal::Binding& result);
 // Of any length, digit by digit.

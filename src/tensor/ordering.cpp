@@ -76,17 +76,21 @@ Tensor sort(const Tensor& x, int axis, bool descending) {
 TopK topk(const Tensor& x, int64_t k, int axis, bool largest) {
   const int at = checked_axis("topk", axis, x.rank());
   if (k < 0 || k > x.size(at)) throw core::error(Text::TopCount, k, x.size(at));
-  // A few of many are found first and sorted then.
-  constexpr int64_t kLongRow = 256, kFew = 8;
-  if (k > 0 && x.size(at) > kLongRow && k <= x.size(at) / kFew) {
+  if (k > 0) {
     const Tensor rows = as_rows(x, at);
-    const Tensor found =
-        tensor::make_opaque(graph::first_work(largest), DType::I64, Shape{rows.size(0), k}, rows);
-    const Tensor values = gather(rows, found, 1);
-    if (graph::finds_first_in_order(tensor::context_of(rows), rows.dtype(), rows.shape(), k))
-      return {as_axis(values, x, at), as_axis(found, x, at)};
-    const Tensor order = argsort(values, 1, largest);
-    return {as_axis(gather(values, order, 1), x, at), as_axis(gather(found, order, 1), x, at)};
+    const graph::FirstK how =
+        graph::how_first(tensor::context_of(rows), rows.dtype(), rows.shape(), k);
+    // A few of many are found first and sorted then.
+    constexpr int64_t kLongRow = 256, kFew = 8;
+    const bool few = x.size(at) > kLongRow && k <= x.size(at) / kFew;
+    if (few || how == graph::FirstK::AtOnce) {
+      const Tensor found =
+          tensor::make_opaque(graph::first_work(largest), DType::I64, Shape{rows.size(0), k}, rows);
+      const Tensor values = gather(rows, found, 1);
+      if (how != graph::FirstK::Found) return {as_axis(values, x, at), as_axis(found, x, at)};
+      const Tensor order = argsort(values, 1, largest);
+      return {as_axis(gather(values, order, 1), x, at), as_axis(gather(found, order, 1), x, at)};
+    }
   }
   const Tensor order = argsort(x, at, largest).slice(at, {0, k});
   return {gather(x, order, at), order};

@@ -9,6 +9,7 @@
 #include <limits>
 #include <mutex>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "cpu_executor.hpp"
@@ -205,6 +206,39 @@ TEST(OrderLoops, SortedScattersHaveTheSameBits) {
             (add ? ops::scatter_add(to, at, values, 1) : ops::scatter(to, at, values, 1)).array();
         EXPECT_EQ(std::memcmp(bytes(result), made.data(), made.bytes()), 0) << add;
       }
+}
+
+// What lanes of a group hand to each other, as the interpreter sees it that looks for races and for
+// memory that nobody wrote.
+TEST(OrderLoops, GroupsHaveNoRaces) {
+  BackendConfig config;
+  config.backend_type = BackendType::Cpu;
+  config.check = true;
+  const Executor executor = Executor::from_config(config);
+  for (const DType type : {DType::Bool, DType::I8, DType::F16, DType::F32, DType::F64})
+    for (const Shape& shape : {Shape{3, 100}, Shape{2, 257}, Shape{2, 900}, Shape{1, 6000}}) {
+      SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
+      const Array x = numbers(type, shape, 8);
+      std::vector<std::vector<Array>> made;
+      for (const Executor& by : {executor, ways().back().executor}) {
+        const Tensor t = Tensor::from(x, by);
+        const ops::TopK first = ops::topk(t, shape[1] / 10, 1);
+        made.emplace_back();
+        for (const Tensor& result : {ops::sort(t, 1), ops::argsort(t, 1, true), first.positions})
+          made.back().push_back(result.array());
+      }
+      for (size_t k = 0; k < made[0].size(); k++)
+        EXPECT_EQ(std::memcmp(made[0][k].data(), made[1][k].data(), made[0][k].bytes()), 0) << k;
+    }
+  graph::Context& context = *graph::Context::of(executor);
+  const graph::Storage x = context.adopt(numbers(DType::I32, {70'000}, 9));
+  const std::lock_guard lock(context.mutex());
+  const graph::Storage to = context.allocate(x.where.size);
+  for (const auto& [rows, length] : {std::pair{70, 1000}, {1, 70'000}}) {
+    graph::scan_by_groups(context, program::Combine::Add, DType::I32, rows, length, x, to);
+    graph::scan(context, program::Combine::Add, DType::F32, {rows, length, 1}, x, to, true);
+  }
+  context.wait();
 }
 
 TEST(OrderLoops, PlacesWithTheSameBits) {

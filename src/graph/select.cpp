@@ -63,6 +63,7 @@ class Maker {
     const Value want = key_.first ? k : b_.load(wanted, row);
     const Value count = b_.load(sums, (row * kDigits + digit + 1) * pieces - 1);
     const Value sum = b_.group_scan(Combine::Add, count), before = sum - count;
+    b_.barrier();  // all have read what is wanted
     b_.if_((before < want) & (want <= sum), [&] {
       const Value known = key_.first ? bits(0) : b_.load(thresholds, row);
       const Value own = b_.cast(digit, digits_) << b_.constant_bits(DType::U32, key_.shift);

@@ -103,7 +103,7 @@ void SortedTile::sort_by(const std::vector<Value>& words, uint32_t bit) const {
     return (counter >> shift) & ((1 << kHalfBits) - 1);
   };
   for (uint32_t d = 0; d < kCounters; d++) b_.store(counters_, lane() + d * kTileLanes, none);
-  const auto counter_of = [&](Value word) {
+  const auto column_of = [&](Value word) {
     return b_.cast((word >> bits(bit)) & (kCounters - 1), index_) * kTileLanes + lane();
   };
   const auto shift_of = [&](Value word) {
@@ -113,7 +113,7 @@ void SortedTile::sort_by(const std::vector<Value>& words, uint32_t bit) const {
   // lane has to remember.
   std::vector<Value> with_before;
   for (const Value word : words) {
-    const Value at = counter_of(word), shift = shift_of(word);
+    const Value at = column_of(word), shift = shift_of(word);
     const Value counter = b_.load(counters_, at);
     b_.store(counters_, at, counter + (bits(1) << shift));
     with_before.push_back(word | half_of(counter, shift) << bits(kWordBits));
@@ -140,7 +140,7 @@ void SortedTile::sort_by(const std::vector<Value>& words, uint32_t bit) const {
   for (const Value word : with_before) {
     const Value shift = shift_of(word), before = word >> bits(kWordBits);
     const Value behind =
-        b_.cast(half_of(b_.load(counters_, counter_of(word)), shift) + before, index_);
+        b_.cast(half_of(b_.load(counters_, column_of(word)), shift) + before, index_);
     b_.store(order_, select(shift == 0, behind, behind + lower), word & ((1 << kWordBits) - 1));
   }
   b_.barrier();

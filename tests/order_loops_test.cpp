@@ -156,6 +156,7 @@ TEST(OrderLoops, SortedScattersHaveTheSameBits) {
     std::array<int64_t, 3> lengths;  // outer, positions, inner
     int64_t length;
     bool outside = false;
+    bool by_rows = false;  // the same positions for all inner ones
   };
   const Executor& executor = ways()[1].executor;
   graph::Context& context = *graph::Context::of(executor);
@@ -164,7 +165,8 @@ TEST(OrderLoops, SortedScattersHaveTheSameBits) {
   };
   for (const DType type : {DType::I8, DType::F16, DType::F32, DType::F64})
     for (const Case& c : {Case{{1, 5000, 1}, 700}, Case{{1, 1, 1}, 3}, Case{{3, 600, 5}, 9},
-                          Case{{2, 999, 1}, 1}, Case{{1, 700, 2}, 5, true}})
+                          Case{{2, 999, 1}, 1}, Case{{1, 700, 2}, 5, true}, Case{{1, 3000, 1}, 1},
+                          Case{{2, 700, 6}, 40, false, true}, Case{{1, 50, 33}, 3, true, true}})
       for (const bool add : {false, true}) {
         const auto [outer, count, inner] = c.lengths;
         SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << count << " to " << c.length);
@@ -178,6 +180,10 @@ TEST(OrderLoops, SortedScattersHaveTheSameBits) {
         for (int64_t& p : positions)
           p = static_cast<int64_t>(random() % static_cast<uint64_t>(2 * c.length)) - c.length;
         if (c.outside) positions[5] = c.length;
+        if (c.by_rows)
+          for (size_t i = 0; i < positions.size(); i++)
+            positions[i] = positions[i - i % static_cast<size_t>(inner)];
+        if (c.outside && c.by_rows) positions[0] = c.length;
         const Tensor at = Tensor::from_vector(positions, of_values, executor);
 
         const Array before = to.array();
@@ -188,7 +194,7 @@ TEST(OrderLoops, SortedScattersHaveTheSameBits) {
             .position = DType::I64,
             .lengths = c.lengths,
             .length = c.length,
-            .strides = {count * inner, inner, 1}};
+            .strides = {count * inner, inner, c.by_rows ? 0 : 1}};
         graph::Storage wrong, result;
         {
           const std::lock_guard lock(context.mutex());

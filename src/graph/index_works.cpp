@@ -31,9 +31,23 @@ struct IndexKey {
 // loop.
 constexpr int64_t kFewLanes = 2;
 
-// Where lanes do not go in turns, so few take longer over so many positions, 0.2 us for each, than
-// it takes to sort them all (on an H100: 0.4 ms, and 2 ns for each).
-constexpr int64_t kFewForThreads = 32, kWorthSorting = 4096;
+// Of a scatter whose values are sorted by where they go: how many units there are for each of its
+// count positions. A unit is a row of values where the positions are the same for all that lies
+// inside, else a value.
+int64_t width_of(const hal::IndexDesc& desc) { return desc.strides[2] == 0 ? desc.lengths[2] : 1; }
+int64_t sorted_of(const hal::IndexDesc& desc) {
+  return desc.lengths[0] * desc.lengths[2] / std::max<int64_t>(1, width_of(desc));
+}
+
+// Where lanes do not go in turns, a lane that takes many positions one after the other, 0.2 us for
+// each, takes longer than sorting them all does, 0.1 ms and 0.3 ns for each; which takes memory.
+bool is_worth_sorting(const DeviceInfo& device, const hal::IndexDesc& desc) {
+  constexpr int64_t kManyPositions = 512, kMostOfEach = 256, kBytesOfEach = 32;
+  const int64_t of_each = sorted_of(desc), all = desc.lengths[1] * of_each;
+  const uint64_t memory = device.total_memory > 0 ? device.total_memory : uint64_t{2} << 30;
+  return !hints_of(device).in_turns && desc.lengths[1] >= kManyPositions &&
+         of_each <= kMostOfEach && static_cast<uint64_t>(all) * kBytesOfEach <= memory / 8;
+}
 
 // What all have in common: x and the result are [outer, length or count, inner].
 class Maker {
@@ -122,29 +136,73 @@ class Maker {
   Value length_, count_, start_;
 };
 
-// A lane for each value, in the order of their targets: the first of a target takes them all, one
-// after the other.
+// Targets and values of units in that order, so that lanes read what lies together.
+Program in_order_program(const IndexKey& key, DType target) {
+  Builder b("scatter_in_order", {kBoxLanes}, key.index);
+  const Buf values = b.buffer("values", key.element, Access::In);
+  const Buf targets = b.buffer("targets", target, Access::In);
+  const Buf order = b.buffer("order", DType::I64, Access::In);
+  const Buf sorted_values = b.buffer("sorted_values", key.element, Access::Out);
+  const Buf sorted_targets = b.buffer("sorted_targets", target, Access::Out);
+  const Value n = b.scalar("n", key.index), width = b.scalar("width", key.index);
+  const Value e = b.global_id(0);
+  b.if_(e < n, [&] {
+    const Value unit = e / width, inside = e % width;
+    const Value from = b.cast(b.load(order, unit), key.index);
+    b.store(sorted_values, e, b.load(values, from * width + inside));
+    b.if_(inside == 0, [&] { b.store(sorted_targets, unit, b.load(targets, from)); });
+  });
+  return b.finish();
+}
+
+// A lane for each value, in the order of their targets: the last of a target stays, or the first
+// adds them all, one after the other.
 Program together_program(const IndexKey& key, DType target) {
   Builder b("scatter_together", {kBoxLanes}, key.index);
   const Buf values = b.buffer("values", key.element, Access::In);
   const Buf targets = b.buffer("targets", target, Access::In);
-  const Buf order = b.buffer("order", DType::I64, Access::In);
   const Buf y = b.buffer("y", key.element, Access::InOut);
-  const Value n = b.scalar("n", key.index), places = b.scalar("places", key.index);
-  const Value first = b.global_id(0);
-  const auto from = [&](Value at) { return b.cast(b.load(order, at), key.index); };
-  const auto target_at = [&](Value at) { return b.load(targets, from(at)); };
-  b.if_(first < n, [&] {
-    const Value mine = target_at(first), to = b.cast(mine, key.index);
-    const Value is_first = (first == 0) | (target_at(max(first - 1, 0)) != mine);
-    b.if_(is_first & (to < places), [&] {
-      const Var at = b.var(first);
-      b.while_([&] { return (b.get(at) < n) & (target_at(b.get(at)) == mine); },
+  const Value n = b.scalar("n", key.index), width = b.scalar("width", key.index);
+  const Value units = b.scalar("units", key.index), places = b.scalar("places", key.index);
+  const Value e = b.global_id(0), unit = e / width, inside = e % width;
+  b.if_(e < n, [&] {
+    const Value mine = b.load(targets, unit), place = b.cast(mine, key.index);
+    const Value to = place * width + inside;
+    const auto goes_there = [&](Value at) { return b.load(targets, at) == mine; };
+    const auto value_at = [&](Value at) { return b.load(values, at * width + inside); };
+    const Value neighbour = key.add ? max(unit - 1, 0) : min(unit + 1, units - 1);
+    const Value is_mine = (neighbour == unit) | !goes_there(neighbour);
+    b.if_(is_mine & (place < places), [&] {
+      if (!key.add) return b.store(y, to, value_at(unit));
+      // Behind the last of them: the target is that of `within`, not that of `behind`.
+      const Var within = b.var(unit), behind = b.var(unit + 1);
+      b.while_([&] { return (b.get(behind) < units) & goes_there(min(b.get(behind), units - 1)); },
                [&] {
-                 const Value v = b.load(values, from(b.get(at)));
-                 b.store(y, to, key.add ? b.load(y, to) + v : v);
-                 b.set(at, b.get(at) + 1);
+                 b.set(within, b.get(behind));
+                 b.set(behind, min(b.get(behind) + (b.get(behind) - unit), units));
                });
+      b.while_([&] { return b.get(behind) - b.get(within) > 1; },
+               [&] {
+                 const Value middle = b.get(within) + (b.get(behind) - b.get(within)) / 2;
+                 const Value is_within = goes_there(middle);
+                 b.set(within, select(is_within, middle, b.get(within)));
+                 b.set(behind, select(is_within, b.get(behind), middle));
+               });
+      const Value last = b.get(behind);
+      if (size_of(key.element) < 4) {  // each sum is rounded
+        b.for_(unit, last, 1, [&](Value at) { b.store(y, to, b.load(y, to) + value_at(at)); });
+        return;
+      }
+      const Var sum = b.var(b.load(y, to));
+      constexpr uint32_t kAtOnce = 8;  // values that are on their way
+      b.for_(unit, last, kAtOnce, [&](Value at) {
+        std::array<Value, kAtOnce> some;
+        for (uint32_t k = 0; k < kAtOnce; k++) some[k] = value_at(at + k);
+        Value now = b.get(sum);
+        for (uint32_t k = 0; k < kAtOnce; k++) now = select(at + k < last, now + some[k], now);
+        b.set(sum, now);
+      });
+      b.store(y, to, b.get(sum));
     });
   });
   return b.finish();
@@ -195,8 +253,7 @@ class IndexWork : public Work {
     const Input &x = node.inputs[0], &positions = node.inputs[1];
     const View of_x = x.view(), of_positions = positions.view();
     const int64_t count = of_positions.shape[1];
-    if (scatter_ && !hints_of(context.device()).in_turns && count >= kWorthSorting &&
-        node.shape[0] * node.shape[2] <= kFewForThreads)
+    if (scatter_ && is_worth_sorting(context.device(), desc_of(node)))
       return scatter_sorted(context, desc_of(node),
                             {first, positions.node->result.where, wrong, result});
     Box box{{node.shape[0], scatter_ ? 1 : count, node.shape[2]}};
@@ -236,7 +293,9 @@ void scatter_sorted(Context& context, const hal::IndexDesc& desc,
                     const std::array<hal::Binding, 4>& memory) {
   const auto& [values, positions, wrong, result] = memory;
   const auto [outer, count, inner] = desc.lengths;
-  const int64_t n = outer * count * inner, places = outer * desc.length * inner;
+  const int64_t width = width_of(desc), of_unit = inner / width;
+  const int64_t units = outer * count * of_unit, n = units * width;
+  const int64_t places = outer * desc.length * of_unit;
   int64_t reach = desc.start + 1;  // into positions
   for (size_t k = 0; k < 3; k++)
     reach += std::max<int64_t>(desc.strides[k], 0) * (desc.lengths[k] - 1);
@@ -246,29 +305,36 @@ void scatter_sorted(Context& context, const hal::IndexDesc& desc,
   } key;
   key.index.element = desc.dtype;
   key.index.position = desc.position;
-  key.index.index = Box::index_type(std::max({n, places, reach}));
+  key.index.index = Box::index_type(std::max({n, 2 * units, places * width, reach}));
   key.index.scatter = true;
   key.index.add = desc.what == hal::IndexDesc::What::Add;
   key.target = places < UINT32_MAX ? DType::U32 : DType::U64;
   const DType index = key.index.index;
 
-  const auto room = [&](DType type) {
-    return context.allocate(static_cast<uint64_t>(n) * size_of(type));
+  const auto room = [&](DType type, int64_t elements) {
+    return context.allocate(static_cast<uint64_t>(elements) * size_of(type));
   };
-  const Storage targets = room(key.target), order = room(DType::I64);
+  const Storage targets = room(key.target, units), order = room(DType::I64, units);
   launch_lanes(
       context,
       context.kept("scatter targets", key,
                    [&] { return Maker("scatter_targets", key.index).targets(key.target); }),
-      index, n,
-      {outer, count, inner, desc.length, count, desc.strides[0], desc.strides[1], desc.strides[2],
+      index, units,
+      {outer, count, of_unit, desc.length, count, desc.strides[0], desc.strides[1], desc.strides[2],
        desc.start},
       {positions, wrong, targets.where});
-  argsort(context, key.target, n, targets.where, order);
+  argsort(context, key.target, units, targets.where, order);
+  const Storage sorted_values = room(desc.dtype, n), sorted_targets = room(key.target, units);
+  launch_lanes(context,
+               context.kept("scatter in order", key,
+                            [&] { return in_order_program(key.index, key.target); }),
+               index, n, {n, width},
+               {values, targets.where, order.where, sorted_values.where, sorted_targets.where});
   launch_lanes(context,
                context.kept("scatter together", key,
                             [&] { return together_program(key.index, key.target); }),
-               index, n, {n, places}, {values, targets.where, order.where, result});
+               index, n, {n, width, units, places},
+               {sorted_values.where, sorted_targets.where, result});
 }
 
 std::unique_ptr<const Work> gather_work(std::string_view operation) {

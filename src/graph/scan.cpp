@@ -108,11 +108,22 @@ Program tiles_program(const ScanKey& key) {
       body(of, column, of * apart + column);
     }
   };
+  // What comes next is on its way while lanes go through what is there. Behind the end of a row
+  // lies what no sum is made of.
+  std::vector<Var> coming;
+  b.barrier();
+  each([&](Value of, Value column, Value) {
+    coming.push_back(b.var(b.load(x, b.load(begins, of) + column)));
+  });
   b.for_(zero, min(length, kPiece), wide, [&](Value j) {
+    size_t k = 0;
     b.barrier();
-    // Behind the end of a row lies what no sum is made of.
-    each([&](Value of, Value column, Value place) {
-      b.store(tile, place, b.load(x, b.load(begins, of) + (j + column)));
+    each([&](Value, Value, Value place) { b.store(tile, place, b.get(coming[k++])); });
+    k = 0;
+    const Value is_more = j + wide < kPiece;
+    each([&](Value of, Value column, Value) {
+      const Value at = b.load(begins, of) + (j + wide + column);
+      b.set(coming[k++], b.load(x, select(is_more, at, -1)));
     });
     b.barrier();
     b.if_(has_piece, [&] {

@@ -222,7 +222,8 @@ TEST(OrderLoops, GroupsHaveNoRaces) {
   config.check = true;
   const Executor executor = Executor::from_config(config);
   for (const DType type : {DType::Bool, DType::I8, DType::F16, DType::F32, DType::F64})
-    for (const Shape& shape : {Shape{3, 100}, Shape{2, 257}, Shape{2, 900}, Shape{1, 6000}}) {
+    for (const Shape& shape :
+         {Shape{3, 100}, Shape{2, 257}, Shape{2, 900}, Shape{1, 6000}, Shape{1, 40000}}) {
       SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
       const Array x = numbers(type, shape, 8);
       std::vector<std::vector<Array>> made;

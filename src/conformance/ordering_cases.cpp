@@ -193,6 +193,7 @@ void ordering_cases(Suite& suite) {
   std::vector<Layout> places(layouts().begin(), layouts().end());
   places.push_back({"long rows", Arrangement::Dense, {3, 3100}});
   places.push_back({"long columns", Arrangement::Backwards, {1300, 3}});
+  places.push_back({"a long row", Arrangement::Dense, {3100}});
   for (const Ordering& o : kOrderings) {
     for (const DType dtype : all_dtypes())
       for (const Layout& layout : places) {

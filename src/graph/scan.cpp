@@ -209,7 +209,8 @@ void scan(Context& context, Combine combine, DType dtype, const std::array<int64
           const Storage& from, const Storage& to) {
   // A processor reads the piece of one lane best.
   const bool by_tiles = lengths[2] == 1 && !hints_of(context.device()).in_turns;
-  if (by_tiles && is_integer(dtype)) {
+  // Of rows of a piece, a group has some.
+  if (by_tiles && is_integer(dtype) && lengths[1] > kPiece) {
     scan_by_groups(context, combine, dtype, lengths[0], lengths[1], from, to);
     return context.settle();
   }

@@ -4,6 +4,7 @@
 // wanted. A group of lanes goes through a piece of a row, tile by tile. Rows that it has room for
 // it sorts (graph/sort_rows.hpp).
 #include "graph/context.hpp"
+#include "graph/layout.hpp"
 #include "graph/order_works.hpp"
 #include "graph/scan.hpp"
 #include "graph/sort_rows.hpp"
@@ -19,6 +20,9 @@ using program::Value;
 using program::Var;
 
 constexpr int64_t kMostPieces = 2048;  // as many groups as keep a device busy
+constexpr int64_t kShortForAGroup = 1 << 15, kManyRows = 256;
+// A row that is sorted by fewer launches than it takes to find what is wanted of it.
+constexpr int64_t kShortForSorting = 1 << 19;
 
 struct SelectKey {
   DType element, index;
@@ -41,7 +45,8 @@ class Maker {
     const PieceOfGroup piece(b_, key_.index);
     const Value threshold = b_.load(thresholds_, piece.row);
     DigitCounts digits(b_);
-    for_each_key(piece, [&](Value key) {
+    digits.begin();
+    for_each_key(piece.first, piece.elements, [&](Value key) {
       const auto add = [&] {
         digits.add(digit_of(b_, key, b_.constant_bits(DType::U32, key_.shift)));
       };
@@ -80,7 +85,7 @@ class Maker {
     const PieceOfGroup piece(b_, key_.index);
     const Value threshold = b_.load(thresholds_, piece.row);
     const Var less = b_.var(zero()), same = b_.var(zero());
-    for_each_key(piece, [&](Value key) {
+    for_each_key(piece.first, piece.elements, [&](Value key) {
       b_.set(less, b_.get(less) + b_.cast(key < threshold, key_.index));
       b_.set(same, b_.get(same) + b_.cast(key == threshold, key_.index));
     });
@@ -111,52 +116,100 @@ class Maker {
     const Var less = b_.var(start(kBefore)), same = b_.var(start(kEqual));
     const Value has_less = b_.get(less) < b_.load(sums, counter(piece, kBefore));
     const Value has_same = b_.get(same) < min(b_.load(sums, counter(piece, kEqual)), want);
-    const program::Shared totals = b_.shared("totals", DType::U32, 1);
-    TileOfGroup tile(b_, key_.element, key_.index, key_.of_lane);
     b_.if_(b_.group_uniform(has_less | has_same), [&] {
-      b_.for_(zero(), piece.elements, key_.of_lane * kTileLanes, [&](Value begin) {
-        b_.barrier();
-        tile.bring(x_, piece.first + begin, piece.elements - begin);
-        b_.barrier();
-        // Both counts in a word: a tile has fewer than 65,536 elements.
-        constexpr uint32_t kHalf = 16;
-        const auto word = [&](Value at) {
-          const Value key = key_.sorted().key(b_, tile.load(at));
-          const Value both = select(key == threshold, b_.constant_bits(DType::U32, 1 << kHalf),
-                                    b_.cast(key < threshold, DType::U32));
-          return select(at < tile.count(), both, 0);
-        };
-        Value mine = b_.constant_bits(DType::U32, 0);
-        tile.own([&](Value at) { mine = mine + word(at); });
-        const Value sums = b_.group_scan(Combine::Add, mine);
-        b_.if_(tile.lane() == kTileLanes - 1, [&] { b_.store(totals, zero(), sums); });
-        const auto low = [&](Value w) { return b_.cast(w & ((1 << kHalf) - 1), key_.index); };
-        const auto high = [&](Value w) {
-          return b_.cast(w >> b_.constant_bits(DType::U32, kHalf), key_.index);
-        };
-        const Var at_less = b_.var(b_.get(less) + low(sums - mine));
-        const Var at_same = b_.var(b_.get(same) + high(sums - mine));
-        tile.own([&](Value at) {
-          const Value w = word(at), position = piece.position + (begin + at);
-          b_.if_(low(w) != 0, [&] {
-            b_.store(y, row + b_.get(at_less), b_.cast(position, DType::I64));
-            b_.set(at_less, b_.get(at_less) + 1);
-          });
-          b_.if_((high(w) != 0) & (b_.get(at_same) < want), [&] {
-            b_.store(y, row + (k - want) + b_.get(at_same), b_.cast(position, DType::I64));
-            b_.set(at_same, b_.get(at_same) + 1);
-          });
-        });
-        b_.barrier();
-        const Value all = b_.load(totals, zero());
-        b_.set(less, b_.get(less) + low(all));
-        b_.set(same, b_.get(same) + high(all));
-      });
+      write_found(
+          y, {piece.first, piece.position, piece.elements, row, k, threshold, want, less, same});
     });
     return b_.finish();
   }
 
+  // All of that for a row by one group, which goes through it once a digit, and once more.
+  Program rows() {
+    x_ = b_.buffer("x", key_.element, Access::In);
+    const Buf y = b_.buffer("y", DType::I64, Access::Out);
+    const Value length = b_.scalar("length", key_.index), k = b_.scalar("k", key_.index);
+    const Value row = b_.group_id(0), first = row * length, lane = b_.lane_id(0);
+    const program::Shared chosen = b_.shared("chosen", key_.index, 2);
+    DigitCounts digits(b_);
+    const Var known = b_.var(bits(0)), above = b_.var(bits(0)), want = b_.var(k);
+    const uint32_t all = 8 * static_cast<uint32_t>(size_of(digits_));
+    b_.for_(b_.constant_bits(DType::U32, 0), b_.constant_bits(DType::U32, all), kDigitBits,
+            [&](Value passed) {
+              const Value shift = b_.constant_bits(DType::U32, all - kDigitBits) - passed;
+              digits.begin();
+              for_each_key(first, length, [&](Value key) {
+                b_.if_(((key ^ b_.get(known)) & b_.get(above)) == bits(0),
+                       [&] { digits.add(digit_of(b_, key, shift)); });
+              });
+              const Value count = b_.cast(digits.of_lane(), key_.index);
+              const Value sum = b_.group_scan(Combine::Add, count), before = sum - count;
+              b_.if_((before < b_.get(want)) & (b_.get(want) <= sum), [&] {
+                b_.store(chosen, zero(), lane);
+                b_.store(chosen, zero() + 1, before);
+              });
+              b_.barrier();
+              const Value digit = b_.cast(b_.load(chosen, zero()), digits_);
+              b_.set(known, b_.get(known) | (digit << shift));
+              b_.set(above, b_.get(above) | (bits(kDigits - 1) << shift));
+              b_.set(want, b_.get(want) - b_.load(chosen, zero() + 1));
+            });
+    const Var less = b_.var(zero()), same = b_.var(zero());
+    write_found(y, {first, zero(), length, row * k, k, b_.get(known), b_.get(want), less, same});
+    return b_.finish();
+  }
+
  private:
+  // Of some elements of a row: where they are in all rows and in their own, how many there are,
+  // where what is found of the row goes, and how many of those before the k-th, or equal to it,
+  // come before these elements.
+  struct Part {
+    Value first, position, elements, row, k, threshold, want;
+    Var less, same;
+  };
+  // Those before the k-th, in order, and behind them as many as are wanted of those equal to it.
+  void write_found(Buf y, const Part& f) {
+    const program::Shared totals = b_.shared("totals", DType::U32, 1);
+    TileOfGroup tile(b_, key_.element, key_.index, key_.of_lane);
+    b_.for_(zero(), f.elements, key_.of_lane * kTileLanes, [&](Value begin) {
+      b_.barrier();
+      tile.bring(x_, f.first + begin, f.elements - begin);
+      b_.barrier();
+      // Both counts in a word: a tile has fewer than 65,536 elements.
+      constexpr uint32_t kHalf = 16;
+      const auto word = [&](Value at) {
+        const Value key = key_.sorted().key(b_, tile.load(at));
+        const Value both = select(key == f.threshold, b_.constant_bits(DType::U32, 1 << kHalf),
+                                  b_.cast(key < f.threshold, DType::U32));
+        return select(at < tile.count(), both, 0);
+      };
+      Value mine = b_.constant_bits(DType::U32, 0);
+      tile.own([&](Value at) { mine = mine + word(at); });
+      const Value sums = b_.group_scan(Combine::Add, mine);
+      b_.if_(tile.lane() == kTileLanes - 1, [&] { b_.store(totals, zero(), sums); });
+      const auto low = [&](Value w) { return b_.cast(w & ((1 << kHalf) - 1), key_.index); };
+      const auto high = [&](Value w) {
+        return b_.cast(w >> b_.constant_bits(DType::U32, kHalf), key_.index);
+      };
+      const Var at_less = b_.var(b_.get(f.less) + low(sums - mine));
+      const Var at_same = b_.var(b_.get(f.same) + high(sums - mine));
+      tile.own([&](Value at) {
+        const Value w = word(at), position = f.position + (begin + at);
+        b_.if_(low(w) != 0, [&] {
+          b_.store(y, f.row + b_.get(at_less), b_.cast(position, DType::I64));
+          b_.set(at_less, b_.get(at_less) + 1);
+        });
+        b_.if_((high(w) != 0) & (b_.get(at_same) < f.want), [&] {
+          b_.store(y, f.row + (f.k - f.want) + b_.get(at_same), b_.cast(position, DType::I64));
+          b_.set(at_same, b_.get(at_same) + 1);
+        });
+      });
+      b_.barrier();
+      const Value all = b_.load(totals, zero());
+      b_.set(f.less, b_.get(f.less) + low(all));
+      b_.set(f.same, b_.get(f.same) + high(all));
+    });
+  }
+
   void declare() {
     x_ = b_.buffer("x", key_.element, Access::In);
     thresholds_ = b_.buffer("thresholds", digits_, Access::In);
@@ -174,8 +227,8 @@ class Maker {
   static Value counter(const PieceOfGroup& piece, int what) {
     return (piece.row * 2 + what) * piece.pieces + piece.piece;
   }
-  void for_each_key(const PieceOfGroup& piece, const std::function<void(Value)>& body) {
-    for_each_loaded(b_, x_, piece.first, piece.elements, key_.of_lane,
+  void for_each_key(Value first, Value elements, const std::function<void(Value)>& body) {
+    for_each_loaded(b_, x_, first, elements, key_.of_lane,
                     [&](Value, Value element) { body(key_.sorted().key(b_, element)); });
   }
 
@@ -198,6 +251,10 @@ SortKey first_key(DType dtype, bool descending) {
   return {dtype, DType::I32, descending, 0, Form::Elements, Form::Positions};
 }
 
+bool is_soon_sorted(Context& context, int64_t rows, int64_t length) {
+  return rows == 1 && length <= kShortForSorting && !hints_of(context.device()).in_turns;
+}
+
 class FirstWork : public Work {
  public:
   explicit FirstWork(bool descending) : descending_(descending) {}
@@ -215,6 +272,14 @@ class FirstWork : public Work {
     const SortKey sorted = first_key(x.dtype, descending_);
     if (fits_a_group(context, sorted, length))
       return sort_by_groups(context, sorted, rows, length, k, x.result.where, result.where);
+    if (is_soon_sorted(context, rows, length)) {
+      const Storage order = context.allocate(static_cast<uint64_t>(length) * size_of(node.dtype));
+      sort_by_digits(context, sorted, rows, length, x.result.where, order);
+      return context.copy(result, {order.owner, part_of(order.where, 0, k, size_of(node.dtype))});
+    }
+    // One launch in place of many, where a group is soon done, or groups keep the device busy.
+    if (length <= kShortForAGroup || rows >= kManyRows)
+      return select_rows(context, rows, length, x.dtype, k, x.result.where, result.where);
     const uint64_t x_bytes = static_cast<uint64_t>(length) * size_of(x.dtype);
     const uint64_t result_bytes = static_cast<uint64_t>(k) * size_of(node.dtype);
     for (int64_t first = 0; first < rows; first += kRowsAtOnce) {
@@ -225,10 +290,23 @@ class FirstWork : public Work {
   }
 
  private:
-  void select(Context& context, int64_t rows, int64_t length, DType dtype, int64_t k,
-              const hal::Binding& x, const hal::Binding& result) const {
+  void select_rows(Context& context, int64_t rows, int64_t length, DType dtype, int64_t k,
+                   const hal::Binding& x, const hal::Binding& result) const {
+    const SelectKey key = select_key(context, rows, length, dtype);
+    launch_lanes(context,
+                 context.kept("select_rows", key, [&] { return Maker("topk_rows", key).rows(); }),
+                 key.index, rows * kTileLanes, {length, k}, {x, result});
+  }
+
+  SelectKey select_key(Context& context, int64_t rows, int64_t length, DType dtype) const {
     SelectKey key{dtype, index_of(rows, length), descending_, 0, 0, false};
     key.of_lane = static_cast<uint8_t>(most_of_lane(context.device(), key.sorted(), key.index));
+    return key;
+  }
+
+  void select(Context& context, int64_t rows, int64_t length, DType dtype, int64_t k,
+              const hal::Binding& x, const hal::Binding& result) const {
+    SelectKey key = select_key(context, rows, length, dtype);
     const Pieces cut(rows, length, key.of_lane, kMostPieces);
     const auto room = [&](int64_t n, DType type) {
       return context.allocate(static_cast<uint64_t>(n) * size_of(type));
@@ -282,7 +360,9 @@ std::unique_ptr<const Work> first_work(bool descending) {
 FirstK how_first(Context& context, DType dtype, const Shape& rows, int64_t k) {
   if (context.library_of(desc_of(dtype, false, rows[0], rows[1], k)) != nullptr)
     return FirstK::InOrder;
-  return fits_a_group(context, first_key(dtype, false), rows[1]) ? FirstK::AtOnce : FirstK::Found;
+  const bool at_once = fits_a_group(context, first_key(dtype, false), rows[1]) ||
+                       is_soon_sorted(context, rows[0], rows[1]);
+  return at_once ? FirstK::AtOnce : FirstK::Found;
 }
 
 }  // namespace hologram::graph

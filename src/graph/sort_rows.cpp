@@ -90,6 +90,7 @@ class DigitPass {
     const PieceOfGroup tile(b_, key_.index);
     const Value shift = b_.scalar("shift", DType::U32);
     DigitCounts digits(b_);
+    digits.begin();
     for_each_loaded(b_, source, tile.first, tile.elements, key_.of_lane, [&](Value, Value element) {
       digits.add(digit_of(b_, sorted_.key(b_, element), shift));
     });

@@ -49,7 +49,8 @@ Value digit_of(Builder& builder, Value key, Value shift) {
 }
 
 DigitCounts::DigitCounts(Builder& builder)
-    : b_(builder), counts_(builder.shared("digits", DType::U32, kDigits, true)) {
+    : b_(builder), counts_(builder.shared("digits", DType::U32, kDigits, true)) {}
+void DigitCounts::begin() {
   b_.atomic(Combine::Exchange, counts_, b_.lane_id(0), b_.constant_bits(DType::U32, 0));
   b_.barrier();
 }

@@ -46,6 +46,7 @@ program::Value digit_of(program::Builder& builder, program::Value key, program::
 class DigitCounts {
  public:
   explicit DigitCounts(program::Builder& builder);
+  void begin();
   void add(program::Value digit);
   program::Value of_lane();  // of the digit that is the lane's number, when all are counted
 

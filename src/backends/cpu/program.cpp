@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <new>
 
 namespace hologram::backends::cpu {
 
@@ -25,7 +26,7 @@ interp::Outcome CpuProgram::run(const interp::Launch& launch, core::Threads& thr
   if (!settled_.load(std::memory_order_acquire)) {
     const uint64_t lanes = launch.grid[0] * launch.grid[1] * launch.grid[2] * code_.workgroup[0] *
                            code_.workgroup[1] * code_.workgroup[2];
-    if (lanes * code_.steps.size() >= kSteps) compile();
+    if (lanes * code_.steps.size() >= kSteps) compile_if_there_is_memory();
   }
   if (const jit::Compiled* compiled = compiled_.load(std::memory_order_acquire))
     return compiled->run(launch, threads);
@@ -34,7 +35,7 @@ interp::Outcome CpuProgram::run(const interp::Launch& launch, core::Threads& thr
   const auto start = hal::Clock::now();
   const interp::Outcome outcome = interp::execute(code_, launch, threads, &machines_);
   spent_ += std::chrono::nanoseconds(hal::Clock::now() - start).count();
-  if (spent_ >= kSpent.count()) compile();
+  if (spent_ >= kSpent.count()) compile_if_there_is_memory();
   return outcome;
 }
 
@@ -49,6 +50,14 @@ void CpuProgram::compile() const {
     refusal_ = std::get<std::string>(result);
   }
   settled_.store(true, std::memory_order_release);
+}
+
+void CpuProgram::compile_if_there_is_memory() const {
+  try {
+    compile();
+  } catch (const std::bad_alloc&) {
+    // What the launch is for is done, or can be.
+  }
 }
 
 std::string CpuProgram::note() const {

@@ -34,6 +34,8 @@ class CpuProgram : public hal::Executable {
   static constexpr uint64_t kSteps = 1 << 20;  // of lanes: what the interpreter does in that time
 
   void compile() const;
+  // Where it can do without: what lacks memory is interpreted, and compiled another time.
+  void compile_if_there_is_memory() const;
 
   const interp::Bytecode code_;
   std::vector<uint8_t> log2_sizes_;

@@ -8,8 +8,7 @@ using program::Builder;
 using program::Value;
 
 int Box::lanes_axis() const {
-  constexpr int64_t kLongEnough = 64;
-  if (lengths[2] >= kLongEnough) return 2;
+  if (lengths[2] >= long_axis(in_turns)) return 2;
   return static_cast<int>(std::max_element(lengths.begin(), lengths.end()) - lengths.begin());
 }
 

@@ -12,8 +12,14 @@ namespace hologram::graph {
 
 inline constexpr uint32_t kBoxLanes = 256;
 
+// From so many elements on lanes walk the innermost axis: fewer leave most of a block idle. Where
+// they go in turns none is, and some neighbours cost less than lanes that each touch a line of
+// their own.
+constexpr int64_t long_axis(bool in_turns) { return in_turns ? 6 : 64; }
+
 struct Box {
   std::array<int64_t, 3> lengths = {1, 1, 1};
+  bool in_turns = false;  // one processor runs the lanes of a workgroup, one after the other
 
   int lanes_axis() const;
   Grid grid(uint32_t lanes = kBoxLanes) const;  // of workgroups of so many

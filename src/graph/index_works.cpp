@@ -256,7 +256,7 @@ class IndexWork : public Work {
     if (scatter_ && is_worth_sorting(context.device(), desc_of(node)))
       return scatter_sorted(context, desc_of(node),
                             {first, positions.node->result.where, wrong, result});
-    Box box{{node.shape[0], scatter_ ? 1 : count, node.shape[2]}};
+    const Box box{{node.shape[0], scatter_ ? 1 : count, node.shape[2]}, false};
     const int64_t most =
         std::max(element_count(x.node->shape),
                  std::max(element_count(positions.node->shape),

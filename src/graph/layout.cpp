@@ -7,14 +7,12 @@
 #include <cstdlib>
 
 #include "core/messages.hpp"
+#include "graph/box.hpp"
 #include "graph/elementwise.hpp"
 #include "program/ir.hpp"
 
 namespace hologram::graph {
 namespace {
-
-// Shorter innermost axes leave most lanes of a block idle.
-constexpr int64_t kShortAxis = 64;
 
 // A group that shares a row: as few lanes as add up a row of some thousand elements in one run, so
 // that few idle in the last round and few are left to combine.
@@ -41,8 +39,22 @@ bool fits_32_bits(const Kernel& kernel, const Layout& l) {
 }
 
 // Moves the axis that lanes walk to the end.
-void choose_lane_axis(Layout& l) {
-  if (l.outer.size() < 2 || l.outer.back() >= kShortAxis) return;
+void choose_lane_axis(const Kernel& kernel, const Hints& hints, Layout& l) {
+  const auto is_along = [&](uint32_t view, bool or_none) {
+    const Strides& strides = l.views[view].outer;
+    return !strides.empty() && (strides.back() == 1 || (or_none && strides.back() == 0));
+  };
+  // What is written by elements, and what is read of rows by a lane each.
+  const bool by_neighbours =
+      hints.in_turns &&
+      (l.walk == Walk::Elements
+           ? std::all_of(kernel.outputs.begin(), kernel.outputs.end(),
+                         [&](const Output& output) { return is_along(output.view, false); })
+           : l.walk == Walk::LaneRows &&
+                 std::all_of(kernel.terms.begin(), kernel.terms.end(), [&](const Term& t) {
+                   return t.kind != TermKind::Load || is_along(t.view, true);
+                 }));
+  if (l.outer.size() < 2 || l.outer.back() >= long_axis(by_neighbours)) return;
   const auto longest = std::max_element(l.outer.begin(), l.outer.end());
   if (*longest < 2 * l.outer.back()) return;
   const auto axis = longest - l.outer.begin();
@@ -212,7 +224,7 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
     find_tiles(kernel, l);
   if (l.walk == Walk::Elements) find_blocks(kernel, l);
   if (l.walk != Walk::Tiles && l.walk != Walk::GroupRows && l.walk != Walk::Blocks)
-    choose_lane_axis(l);
+    choose_lane_axis(kernel, hints, l);
   if (!fits_32_bits(kernel, l)) l.index = DType::I64;
   return l;
 }

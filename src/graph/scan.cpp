@@ -177,7 +177,7 @@ void scan(Context& context, Combine combine, DType dtype, const std::array<int64
           const Storage& from, const Storage& to, bool by_tiles) {
   const auto [outer, length, inner] = lengths;
   const int64_t pieces = (length + kPiece - 1) / kPiece, all = outer * pieces;
-  const Box box{{outer, pieces, inner}};
+  const Box box{{outer, pieces, inner}, hints_of(context.device()).in_turns};
   ScanKey key{dtype, Box::index_type(outer * std::max(length, pieces * kPiece) * inner), combine,
               static_cast<int8_t>(by_tiles ? 0 : box.lanes_axis()), false};
   std::vector<uint64_t> scalars;

@@ -49,7 +49,7 @@ class Bar:
     least: float
 
 
-ORDERS = ("sort", "topk", "cumsum", "take", "scatter-add", "flip", "transpose")
+ORDERS = ("sort", "topk", "cumsum", "take", "scatter-add", "flip", "transpose", "slice", "narrow-sums")
 FUNCTIONS = ("sqrt", "rsqrt", "reciprocal", "square", "abs", "floor", "exp2", "expm1", "log", "log2", "log10", "log1p",
              "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "erf", "relu", "silu", "softplus", "elu", "div", "pow",
              "minimum")

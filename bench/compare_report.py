@@ -54,7 +54,8 @@ own functions; `layer-norm` is written with means, differences and rsqrt in holo
 Of numbers from -1 to 2, or above 0 where others have no result.""",
     "order": """\
 `topk` is the ten largest, `take` and `scatter-add` have as many i64 positions as elements, at random; `flip` and
-`transpose` (of rows of 1,000, or of 100) are copies.""",
+`transpose` (of rows of 1,000, or of 100) are copies; `slice` is the first 31 of 32 columns plus one, and
+`narrow-sums` the sums of 32 columns.""",
 }
 
 

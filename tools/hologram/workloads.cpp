@@ -61,6 +61,18 @@ Plan column_sums_of(int64_t n) {
   return plan;
 }
 
+// Rows that are shorter than a block of lanes.
+constexpr int64_t kNarrow = 32;
+Plan narrow(int64_t n) {
+  const int64_t rows = std::max<int64_t>(1, n / kNarrow);
+  return {{{rows, kNarrow}}, {rows, kNarrow - 1}, kNarrow, static_cast<double>(rows * kNarrow)};
+}
+Plan narrow_sums_of(int64_t n) {
+  Plan plan = narrow(n);
+  plan.result = {kNarrow};
+  return plan;
+}
+
 Plan rows_with_two(int64_t n) {
   Plan plan = rows(n);
   plan.inputs.resize(3, {plan.columns});
@@ -199,6 +211,11 @@ double column_sum(const Workload& work, size_t column) {
   return sum;
 }
 
+double of_slice(const Workload& work, size_t i) {
+  const size_t columns = columns_of(work), kept = columns - 1;
+  return value(work, 0, i / kept * columns + i % kept) + 1;
+}
+
 double whole_sum(const Workload& work, size_t) {
   double sum = 0;
   for (size_t i = 0; i < work.inputs[0].size(); i++) sum += value(work, 0, i);
@@ -324,6 +341,13 @@ constexpr Row kRows[] = {
      reversed},
     {"transpose", turned, 1, 1e-7,
      [](const Tensors& x) { return ops::contiguous(x[0].transpose()); }, transposed},
+    {"slice", narrow, 1, 1e-6,
+     [](const Tensors& x) {
+       return x[0].slice(1, {0, -1}) + 1;
+     },
+     of_slice},
+    {"narrow-sums", narrow_sums_of, 1, 1e-4, [](const Tensors& x) { return ops::sum(x[0], 0); },
+     column_sum},
     {"matmul", squares, 2, 1e-4, matrix_product, product, true},
     {"matmul-f64", squares, 2, 1e-12, matrix_product, product, true, DType::F64},
     {"vector-matrix", with_vector<true>, 2, 1e-5,

@@ -90,7 +90,7 @@ void columns_of(const T* x, int64_t step, int64_t rows, int64_t columns, T* d) {
     const int64_t run = std::min(kRun, rows - first);
     const auto before = [&](int64_t j)
                             HWY_ATTR { return first == 0 ? hn::Zero(tag) : hn::LoadU(tag, d + j); };
-    for (int64_t j = 0; j < whole; j += kLanes<T>) {
+    const auto sum_at = [&](int64_t j) HWY_ATTR {
       auto sum = hn::Zero(tag);
       const T* fourth = from + j;
       if (run == kRun) {
@@ -106,7 +106,16 @@ void columns_of(const T* x, int64_t step, int64_t rows, int64_t columns, T* d) {
         for (int64_t t = 0; t < run; t++, fourth += step)
           sum = hn::Add(sum, hn::LoadU(tag, fourth));
       }
-      hn::StoreU(hn::Add(before(j), sum), tag, d + j);
+      return hn::Add(before(j), sum);
+    };
+    // The last vector may lie over the one before, and has the same numbers there.
+    const int64_t last = columns - kLanes<T>;
+    const bool overlaps = whole < columns && last >= 0;
+    const auto last_sum = overlaps ? sum_at(last) : hn::Zero(tag);
+    for (int64_t j = 0; j < whole; j += kLanes<T>) hn::StoreU(sum_at(j), tag, d + j);
+    if (overlaps) {
+      hn::StoreU(last_sum, tag, d + last);
+      continue;
     }
     for (int64_t j = whole; j < columns; j++) {
       T sum = 0;

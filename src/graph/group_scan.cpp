@@ -1,6 +1,7 @@
 #include "graph/group_scan.hpp"
 
 #include "graph/context.hpp"
+#include "graph/scan.hpp"
 #include "graph/sort_keys.hpp"
 #include "graph/tiles.hpp"
 
@@ -75,12 +76,8 @@ class Maker {
   }
 
  private:
-  Value nothing() {
-    return b_.constant(compute_type(key_.dtype), int64_t{key_.combine == Combine::Mul ? 1 : 0});
-  }
-  Value next(Value sum, Value term) const {
-    return key_.combine == Combine::Mul ? sum * term : sum + term;
-  }
+  Value nothing() { return scan_start(b_, key_.combine, key_.dtype); }
+  Value next(Value sum, Value term) const { return scan_next(key_.combine, sum, term); }
 
   Builder b_;
   const GroupScanKey key_;

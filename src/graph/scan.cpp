@@ -28,13 +28,6 @@ struct ScanKey {
   bool totals;  // only the result of each piece
 };
 
-Value nothing_of(Builder& b, const ScanKey& key) {
-  return b.constant(compute_type(key.dtype), int64_t{key.combine == Combine::Mul ? 1 : 0});
-}
-Value next(const ScanKey& key, Value sum, Value term) {
-  return key.combine == Combine::Mul ? sum * term : sum + term;
-}
-
 // A lane goes through one piece. Unless totals are wanted, it begins with the scanned total of the
 // piece before.
 Program piece_program(const ScanKey& key) {
@@ -48,7 +41,7 @@ Program piece_program(const ScanKey& key) {
   const Place p = place(b, key.lanes_axis, n);
   b.if_(p.inside, [&] {
     const Value o = p.at[0], piece = p.at[1], i = p.at[2];
-    const Value nothing = nothing_of(b, key);
+    const Value nothing = scan_start(b, key.combine, key.dtype);
     const auto total_at = [&](Value at) { return (o * n[1] + at) * n[2] + i; };
     // The first piece reads outside, which gives 0, and takes what stands for nothing instead.
     const Value start =
@@ -59,7 +52,7 @@ Program piece_program(const ScanKey& key) {
     const Value first = piece * kPiece;
     b.for_(first, min(first + kPiece, length), 1, [&](Value j) {
       const Value at = (o * length + j) * n[2] + i;
-      b.set(sum, next(key, b.get(sum), b.load(x, at)));
+      b.set(sum, scan_next(key.combine, b.get(sum), b.load(x, at)));
       if (!key.totals) b.store(y, at, b.get(sum));
     });
     if (key.totals) b.store(y, total_at(piece), b.get(sum));
@@ -90,7 +83,7 @@ Program tiles_program(const ScanKey& key) {
   const Value lane = b.lane_id(0), zero = b.constant(key.index, int64_t{0});
   const Value unit = b.group_id(0) * kTilePieces + lane, piece = unit % pieces;
   const Value has_piece = lane < kTilePieces, own = lane * apart;
-  const Value nothing = nothing_of(b, key);
+  const Value nothing = scan_start(b, key.combine, key.dtype);
   const Var sum = b.var(nothing);
   b.if_(has_piece, [&] {
     const Value first = unit / pieces * length + piece * kPiece;
@@ -129,7 +122,7 @@ Program tiles_program(const ScanKey& key) {
     b.if_(has_piece, [&] {
       Value now = b.get(sum);
       for (uint32_t k = 0; k < wide; k++) {
-        now = next(key, now, b.load(tile, own + k));
+        now = scan_next(key.combine, now, b.load(tile, own + k));
         if (!key.totals) b.store(tile, own + k, now);
       }
       b.set(sum, now);
@@ -172,6 +165,13 @@ class ScanWork : public Work {
 };
 
 }  // namespace
+
+Value scan_start(Builder& builder, Combine combine, DType dtype) {
+  return builder.constant(compute_type(dtype), int64_t{combine == Combine::Mul ? 1 : 0});
+}
+Value scan_next(Combine combine, Value sum, Value term) {
+  return combine == Combine::Mul ? sum * term : sum + term;
+}
 
 void scan(Context& context, Combine combine, DType dtype, const std::array<int64_t, 3>& lengths,
           const Storage& from, const Storage& to, bool by_tiles) {

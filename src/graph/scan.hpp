@@ -2,8 +2,13 @@
 #pragma once
 
 #include "graph/node.hpp"
+#include "hologram/builder.hpp"
 
 namespace hologram::graph {
+
+// In programs: what a running combination of such elements begins with, and how it goes on.
+program::Value scan_start(program::Builder& builder, program::Combine combine, DType dtype);
+program::Value scan_next(program::Combine combine, program::Value sum, program::Value term);
 
 // Combines along the middle axis of `from`, [outer, length, inner], into `to`. Pieces of 256
 // elements are combined alone, their results scanned in turn, so that the order of additions

@@ -1,5 +1,4 @@
-// Sorted rows and places in them. Short rows are sorted by counting the keys before each one,
-// others in the memory of a group (graph/sort_rows.hpp).
+// Sorted rows (graph/sort_rows.hpp) and places in them.
 #include <algorithm>
 #include <bit>
 

@@ -55,7 +55,7 @@ HOLOGRAM_API Tensor square(const Operand& x);
 // 1 / x.
 HOLOGRAM_API Tensor reciprocal(const Operand& x);
 // a to the power of b. pow(x, 0) and pow(1, x) are 1. Integers wrap; a negative exponent gives 0
-// but for bases of 1 and -1.
+// but for bases of 1 and -1. By the numbers 2, 3 and 4 it multiplies.
 HOLOGRAM_API Tensor pow(const Operand& a, const Operand& b);
 // sqrt(a * a + b * b) without overflow; infinity if either is infinite.
 HOLOGRAM_API Tensor hypot(const Operand& a, const Operand& b);

@@ -168,7 +168,7 @@ const ElementwiseOp kTable[] = {
 {"rsqrt", Power, "x", Number, R::Float, unary<Op::Rsqrt>, kTiny, kAll, 2, N::Propagates, "1 / sqrt(x)."},
 {"square", Power, "x", Number, R::Same, [](X x) { return x[0] * x[0]; }, -kAll, kAll, 0.5, N::Propagates, "x * x."},
 {"reciprocal", Power, "x", Number, R::Float, [](X x) { return x.builder.constant(x.compute(), 1.0) / x[0]; }, -kAll, kAll, 0.5, N::Propagates, "1 / x."},
-{"pow", Power, "a, b", Number, R::Same, power, 0, 30, 2, N::Special, "a to the power of b. pow(x, 0) and pow(1, x) are 1. Integers wrap; a negative exponent gives 0 but for bases of 1 and -1."},
+{"pow", Power, "a, b", Number, R::Same, power, 0, 30, 2, N::Special, "a to the power of b. pow(x, 0) and pow(1, x) are 1. Integers wrap; a negative exponent gives 0 but for bases of 1 and -1. By the numbers 2, 3 and 4 it multiplies."},
 {"hypot", Power, "a, b", Number, R::Float, hypot, -kAll, kAll, 3, N::Special, "sqrt(a * a + b * b) without overflow; infinity if either is infinite."},
 
 {"exp", Function, "x", Number, R::Float, unary<Op::Exp>, -kAll, kAll, 1, N::Propagates, "e to the power of x."},

@@ -112,7 +112,6 @@ namespace source {
 extern const ElementwiseOp kFull;      // attribute 0 everywhere
 extern const ElementwiseOp kArange;    // attribute 0 + number * attribute 1
 extern const ElementwiseOp kLinspace;  // from attribute 0 to 1; attribute 2: how many
-extern const ElementwiseOp kBand;  // 1 where column - row lies in attributes 1 … 2; 0: columns
 extern const ElementwiseOp
     kUniform;  // Philox: attributes 0 … 3: the key and the operation's number
 extern const ElementwiseOp kNormal;

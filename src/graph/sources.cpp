@@ -28,13 +28,6 @@ Value linspace_of(X x) {
   return select(number == x.attribute(3), x.attribute(2), at);
 }
 
-Value band_of(X x) {
-  const Value number = number_in(x, DType::I64), columns = x.attribute(0);
-  const Value diagonal = number % columns - number / columns;
-  const Value inside = (diagonal >= x.attribute(1)) & (diagonal <= x.attribute(2));
-  return x.builder.cast(inside, compute_type(x.to));
-}
-
 using Words = std::array<Value, 4>;
 
 // Philox4x32-10: J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The
@@ -172,7 +165,6 @@ constexpr ElementwiseOp row(std::string_view name, std::string_view parameters,
 const ElementwiseOp kFull = row("full", "", full_of, false);
 const ElementwiseOp kArange = row("arange", "", arange_of, true);
 const ElementwiseOp kLinspace = row("linspace", "", linspace_of, true);
-const ElementwiseOp kBand = row("band", "", band_of, true);
 const ElementwiseOp kUniform = row("uniform", "", uniform_of, true, true);
 const ElementwiseOp kNormal = row("normal", "", normal_of, true, true);
 const ElementwiseOp kIntegers = row("integers", "", integers_of, true, true);

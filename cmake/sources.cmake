@@ -193,6 +193,7 @@ set(HOLOGRAM_SOURCES
 
     src/graph/box.cpp
     src/graph/codegen.cpp
+    src/graph/codegen_rows.cpp
     src/graph/combine.cpp
     src/graph/context.cpp
     src/graph/context_device.cpp
@@ -289,7 +290,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       src/jit/x86_masks.cpp
       src/jit/x86_memory.cpp
       src/jit/x86_registers.cpp
-      src/jit/x86_steps.cpp)
+      src/jit/x86_steps.cpp
+      src/jit/x86_tuples.cpp)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   set(HOLOGRAM_JIT
       src/jit/arm.cpp

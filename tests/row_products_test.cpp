@@ -245,6 +245,34 @@ TEST(RowProducts, CompiledRowsOfEveryType) {
     }
 }
 
+// Rows that a lane each walks, side by side: a few elements at a time, and what is left of them.
+TEST(RowProducts, ShortRowsSideBySide) {
+  constexpr int64_t kRows = 300;
+  const Executor off = cpu(1, Jit::Off, false);
+  for (const DType dtype : {DType::I32, DType::F16, DType::F32, DType::F64})
+    for (const int64_t length : {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 19, 20, 31, 32, 33, 50, 63, 64}) {
+      SCOPED_TRACE(testing::Message() << name_of(dtype) << ' ' << length);
+      const std::vector<float> values = numbers(static_cast<size_t>(kRows * length), 14);
+      const auto results = [&](const Executor& executor) {
+        const Tensor x = Tensor::from_vector(values, {kRows, length}, executor).to(dtype).eval();
+        const Tensor y = x.to(DType::F32);
+        const Tensor most = ops::max(x, -1, true);
+        std::vector<float> all;
+        for (const Tensor& t :
+             {ops::sum(x, -1), x - most, ops::softmax(y, -1), y - ops::mean(y, -1, true),
+              ops::var(y, -1), ops::sum(x.slice(0, {5, 30}), -1),
+              ops::sum(x * x.select(0, 0), -1)}) {
+          const auto some = t.to(DType::F32).to_vector<float>();
+          all.insert(all.end(), some.begin(), some.end());
+        }
+        return all;
+      };
+      const std::vector<float> expected = results(off);
+      expect_same(expected, results(cpu(1, Jit::Always, false)));
+      expect_same(expected, results(cpu(2, Jit::Always, true)));
+    }
+}
+
 TEST(ColumnProducts, SameBitsAsPlainLoops) {
   constexpr int64_t kBlock = libraries::kTermsOfBlock;
   for (const int64_t columns : {15, 16, 17, 127, 128, 129, 140, 316, 383, 384, 385, 400, 700, 1200})

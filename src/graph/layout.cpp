@@ -139,6 +139,17 @@ void find_blocks(const Kernel& kernel, Layout& l) {
     view.outer.insert(view.outer.begin(), view.outer[0] * kElementsOfTile);
 }
 
+// Rows whose elements lie together are read a few at a time: each lane's is another row, and
+// processors read one thing here and one there much slower than four here and four there.
+void find_ahead(const Kernel& kernel, Layout& l) {
+  const bool gathers = std::any_of(kernel.terms.begin(), kernel.terms.end(), [&](const Term& t) {
+    if (t.kind != TermKind::Load || t.per_row) return false;
+    const Lanes& view = l.views[t.view];
+    return view.row[0] == 1 && !view.outer.empty() && view.outer.back() > 1;
+  });
+  if (gathers) l.ahead = 4;
+}
+
 // 0 and 1 are so common that the code knows them; and -1, of which it reads vectors.
 char stride_class(int64_t stride) {
   return stride == 0 ? '0' : stride == 1 ? '1' : stride == -1 ? '-' : 's';
@@ -225,6 +236,7 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   if (l.walk == Walk::Elements) find_blocks(kernel, l);
   if (l.walk != Walk::Tiles && l.walk != Walk::GroupRows && l.walk != Walk::Blocks)
     choose_lane_axis(kernel, hints, l);
+  if (l.walk == Walk::LaneRows && hints.in_turns && l.row.size() == 1) find_ahead(kernel, l);
   if (!fits_32_bits(kernel, l)) l.index = DType::I64;
   return l;
 }
@@ -280,6 +292,7 @@ std::string key_of(const Kernel& kernel, const Layout& l) {
   append(key, l.side_by_side);
   append(key, l.held);
   append(key, l.full);
+  append(key, l.ahead);
   append(key, l.tile);
   append(key, l.across);
   append(key, l.index);

@@ -42,6 +42,8 @@ struct Layout {
   // `full`: each of these is one of the row. Of LaneRows there: each run has kRun elements.
   uint32_t side_by_side = 1, held = 0;
   bool full = false;
+  // LaneRows where lanes go in turns: elements of a row that a lane takes at a time.
+  uint32_t ahead = 1;
   // Tiles: squares of `tile` by `tile` elements along the last axis of `outer` and along `across`,
   // along which the views that are `turned` are dense. A group is tile by 256 / tile lanes.
   uint32_t tile = 0, across = 0;

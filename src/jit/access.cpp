@@ -251,8 +251,10 @@ void Compiler::load_any(const Inst& i) {
 
 // ---- Store --------------------------------------------------------------------------------------
 
-void Compiler::store(const Inst& i) {
+void Compiler::store(uint32_t at) {
+  const Inst& i = inst(at);
   if (!neighbours(i.args[0])) bail_ = Label();
+  if (masks_.empty() && stored_tuples_.contains(at)) return store_tuple(at);
   if (store_uniform(i)) return;
   if (neighbours(i.args[0])) store_neighbours(i);
   else store_any(i);

@@ -203,6 +203,10 @@ class Compiler {
   void find_tuples();
   void measure_tuples();
   void load_tuple(uint32_t at, const Tuple& tuple);
+  bool begins_stored_tuple(uint32_t at) const;
+  void store_tuple(uint32_t at);
+  uint32_t step_of_lanes(const Inst& access) const;
+  uint32_t step_between(uint32_t index) const;
 
   // access.cpp
   void load(uint32_t at);
@@ -211,7 +215,7 @@ class Compiler {
   bool is_backward(const Inst& i) const;
   void load_backward(const Inst& i);
   void load_any(const Inst& i);
-  void store(const Inst& i);
+  void store(uint32_t at);
   bool is_stored_once(const Inst& i) const;
   bool store_uniform(const Inst& i);
   void store_neighbours(const Inst& i);
@@ -254,6 +258,7 @@ class Compiler {
   std::vector<BaseReg> data_, lengths_;  // of buffers
   Tested tested_;
   std::map<uint32_t, Tuple> tuples_;  // by the instruction of the first load
+  std::set<uint32_t> stored_tuples_;  // first of kMostOfTuple stores side by side
   struct Last {
     BaseReg index, in_all_lanes;
   };

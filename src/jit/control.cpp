@@ -31,7 +31,7 @@ void Compiler::instruction(uint32_t at) {
   if (tested_.computed.contains(at) || done_.erase(at) > 0) return;
   switch (i.op) {
     case Op::Load: return load(at);
-    case Op::Store: return store(i);
+    case Op::Store: return store(at);
     case Op::Var: return declare(i);
     case Op::Set: return assign(at);
     case Op::Get: return get(at);

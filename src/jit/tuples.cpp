@@ -1,6 +1,6 @@
 // Elements that stand side by side, loaded by several instructions at any index: the channels of a
-// pixel, the coordinates of a point. Where what they have in common turns out to be so, each lane
-// brings all of its elements by one load.
+// pixel, the coordinates of a point, neighbours in a row that a lane walks. Where what they have in
+// common turns out to be so, each lane brings all of its elements by one load, or takes them back.
 #include <algorithm>
 
 #include "jit/compiler.hpp"
@@ -15,7 +15,8 @@ constexpr uint32_t kBytesOfElement = 4;
 
 // src[i], then src[i + a], src[i + b] …, where a and b are the same in all lanes.
 void Compiler::find_tuples() {
-  if (!target_.gathers_tuples()) return;
+  const uint32_t least = target_.least_of_tuple();
+  if (least == 0) return;
   const auto n = static_cast<uint32_t>(module_.body.insts.size());
   const auto is_loaded_anywhere = [&](const Inst& i) {
     return i.op == Op::Load && form(i.id) == Form::Varying && analysis_.uses[i.id].count > 0 &&
@@ -32,9 +33,7 @@ void Compiler::find_tuples() {
         break;
       if (!is_loaded_anywhere(i) || i.slot != first.slot) continue;
       const Inst& sum = definition(i.args[0]);
-      if (sum.op != Op::Add || analysis_.uses[sum.id].count != 1 ||
-          analysis_.definition[sum.id] < at)
-        continue;
+      if (sum.op != Op::Add || analysis_.definition[sum.id] < at) continue;
       const size_t which = sum.args[0] == first.args[0] ? 1 : 0;
       const uint32_t apart = sum.args[which];
       if (sum.args[1 - which] != first.args[0] || form(apart) != Form::Uniform) continue;
@@ -42,8 +41,61 @@ void Compiler::find_tuples() {
                                             : analysis_.definition[apart] < at;
       if (right) tuple.rest.push_back({k, apart});
     }
-    if (!tuple.rest.empty()) tuples_.emplace(at, std::move(tuple));
+    if (tuple.rest.size() + 1 >= least) tuples_.emplace(at, std::move(tuple));
   }
+  for (uint32_t at = 0; at < n; at++)
+    if (begins_stored_tuple(at)) stored_tuples_.insert(at);
+}
+
+// dst[i] to dst[i + 3], one after the other, as they stand in registers.
+bool Compiler::begins_stored_tuple(uint32_t at) const {
+  if (at + kMostOfTuple > module_.body.insts.size()) return false;
+  const Inst& first = inst(at);
+  for (uint32_t k = 0; k < kMostOfTuple; k++) {
+    const Inst& i = inst(at + k);
+    if (i.op != Op::Store || i.slot != first.slot || !i.proved ||
+        form(i.args[0]) != Form::Varying || type(i.args[0]) != DType::I32 ||
+        module_.buffers[i.slot].type != i.type || size_of(i.type) != kBytesOfElement)
+      return false;
+    if (k == 0) continue;
+    const Inst& sum = definition(i.args[0]);
+    if (sum.op != Op::Add) return false;
+    const size_t which = sum.args[0] == first.args[0] ? 1 : 0;
+    const uint32_t apart = sum.args[which];
+    if (sum.args[1 - which] != first.args[0] || !is_constant(apart) || definition(apart).imm != k)
+      return false;
+  }
+  return true;
+}
+
+// What the indices of lanes go up by, where that is one number: i * n + j of lane i, and nothing is
+// beyond 32 bits. kNone where it is none.
+uint32_t Compiler::step_of_lanes(const Inst& access) const {
+  return access.trusted ? step_between(access.args[0]) : kNone;
+}
+
+uint32_t Compiler::step_between(uint32_t index) const {
+  const Inst& i = definition(index);
+  if (i.op != Op::Add && i.op != Op::Mul) return kNone;
+  const size_t same = form(i.args[0]) == Form::Uniform ? 0 : 1;
+  const uint32_t uniform = i.args[same], other = i.args[1 - same];
+  if (form(uniform) != Form::Uniform) return kNone;
+  if (i.op == Op::Add) return step_between(other);
+  return form(other) == Form::Affine && analysis_.steps[other] == 1 ? uniform : kNone;
+}
+
+void Compiler::store_tuple(uint32_t at) {
+  const Inst& first = inst(at);
+  const uint32_t apart = step_of_lanes(first);
+  const BaseReg step = apart == kNone ? BaseReg() : extended(apart);
+  for (uint32_t k = 0; k < unroll_; k++) {
+    const BaseReg index = target_.in_register(DType::I32, operand(first.args[0], k));
+    std::array<BaseReg, kMostOfTuple> from;
+    for (uint32_t j = 0; j < kMostOfTuple; j++)
+      from[j] = target_.in_register(first.type, operand(inst(at + j).args[1], k));
+    target_.scatter_tuples(data_[first.slot], index, step, from);
+  }
+  for (uint32_t j = 1; j < kMostOfTuple; j++) done_.insert(at + j);
 }
 
 // The last first index of a tuple that lies inside; below 0 if none does.
@@ -73,36 +125,56 @@ void Compiler::load_tuple(uint32_t at, const Tuple& tuple) {
   std::vector<BaseReg> indices;
   for (uint32_t k = 0; k < unroll_; k++)
     indices.push_back(target_.in_register(DType::I32, operand(first.args[0], k)));
-  const Label together = label(), apart = label(), end = label();
-  for (size_t j = 1; j < count; j++)
-    if (const uint32_t by = tuple.rest[j - 1].apart; !is_constant(by))
-      target_.jump_if(Cond::NotEqual, scalar_of(by), asmjit::imm(j), false, apart);
-  const Last& last = last_tuples_[first.slot];
-  target_.jump_if(Cond::Less, last.index, asmjit::imm(0), true, apart);
-  target_.jump_if_all_at_most(indices, last.in_all_lanes, together);
-  target_.seldom(apart, together);
-  bind(apart);
-  const auto load_apart = [&](const Inst& i, size_t j) {
-    load_any(i);
-    for (uint32_t k = 0; k < unroll_; k++)
-      target_.copy_vector(stored, loaded[j][k], values_[i.id].vectors[k]);
+  const uint32_t between = step_of_lanes(first);
+  const BaseReg step = between == kNone ? BaseReg() : extended(between);
+  const auto load_together = [&] {
+    for (uint32_t k = 0; k < unroll_; k++) {
+      std::array<BaseReg, kMostOfTuple> to;
+      for (size_t j = 0; j < count; j++) to[j] = loaded[j][k];
+      target_.gather_tuples(data_[first.slot], indices[k], step, {to.data(), count});
+    }
   };
-  load_apart(first, 0);
-  for (size_t j = 1; j < count; j++) {
-    const Inst& i = inst(tuple.rest[j - 1].load);
-    const uint32_t sum = analysis_.definition[i.args[0]];
-    pure(sum);
-    load_apart(i, j);
-    done_.insert({sum, tuple.rest[j - 1].load});
+  // The sums that are their indices, which nothing else may need.
+  const auto sum_of = [&](const Tuple::Member& m) {
+    return analysis_.definition[inst(m.load).args[0]];
+  };
+  for (const Tuple::Member& m : tuple.rest) {
+    const uint32_t sum = sum_of(m);
+    if (analysis_.uses[inst(sum).id].count > 1 && !done_.contains(sum)) pure(sum);
+    done_.insert({sum, m.load});
   }
-  target_.jump(end);
-  bind(together);
-  for (uint32_t k = 0; k < unroll_; k++) {
-    std::array<BaseReg, kMostOfTuple> to;
-    for (size_t j = 0; j < count; j++) to[j] = loaded[j][k];
-    target_.gather_tuples(data_[first.slot], indices[k], {to.data(), count});
+  const bool all_there = masks_.empty() && count == kMostOfTuple && first.proved &&
+                         std::all_of(tuple.rest.begin(), tuple.rest.end(), [&](const auto& m) {
+                           return inst(m.load).proved && is_constant(m.apart);
+                         });
+  if (all_there) {
+    load_together();
+  } else {
+    const Label together = label(), apart = label(), end = label();
+    for (size_t j = 1; j < count; j++)
+      if (const uint32_t by = tuple.rest[j - 1].apart; !is_constant(by))
+        target_.jump_if(Cond::NotEqual, scalar_of(by), asmjit::imm(j), false, apart);
+    const Last& last = last_tuples_[first.slot];
+    target_.jump_if(Cond::Less, last.index, asmjit::imm(0), true, apart);
+    target_.jump_if_all_at_most(indices, last.in_all_lanes, together);
+    target_.seldom(apart, together);
+    bind(apart);
+    const auto load_apart = [&](const Inst& i, size_t j) {
+      load_any(i);
+      for (uint32_t k = 0; k < unroll_; k++)
+        target_.copy_vector(stored, loaded[j][k], values_[i.id].vectors[k]);
+    };
+    load_apart(first, 0);
+    for (size_t j = 1; j < count; j++) {
+      const uint32_t sum = sum_of(tuple.rest[j - 1]);
+      if (analysis_.uses[inst(sum).id].count == 1) pure(sum);
+      load_apart(inst(tuple.rest[j - 1].load), j);
+    }
+    target_.jump(end);
+    bind(together);
+    load_together();
+    bind(end);
   }
-  bind(end);
   for (size_t j = 0; j < count; j++) {
     const Inst& i = j == 0 ? first : inst(tuple.rest[j - 1].load);
     for (uint32_t k = 0; k < unroll_; k++) values_[i.id].vectors[k] = loaded[j][k];

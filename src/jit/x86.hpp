@@ -132,8 +132,11 @@ class X86 final : public Target {
   void announce_store(const Address& to) override;
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                  BaseReg mask) override;
-  bool gathers_tuples() const override;
-  void gather_tuples(BaseReg base, BaseReg index, std::span<const BaseReg> to) override;
+  uint32_t least_of_tuple() const override;
+  void gather_tuples(BaseReg base, BaseReg index, BaseReg step,
+                     std::span<const BaseReg> to) override;
+  void scatter_tuples(BaseReg base, BaseReg index, BaseReg step,
+                      std::span<const BaseReg> from) override;
   void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
                BaseReg mask) override;
 
@@ -151,6 +154,9 @@ class X86 final : public Target {
   using KReg = asmjit::x86::KReg;
   using Id = asmjit::InstId;
 
+  void each_tuple(BaseReg base, BaseReg index, BaseReg step,
+                  const std::function<void(uint32_t, uint32_t, const Mem&)>& body);
+  void turn_squares(std::span<const Vec> from, std::span<const Vec> to);
   bool divide_scalars(Op op, DType type, const Gp& to, const Gp& a, const Operand& b);
   std::optional<BaseReg> divide_integers(Op op, DType type, std::span<const Operand> in);
   static Gp gp(const BaseReg& r) { return r.as<Gp>(); }

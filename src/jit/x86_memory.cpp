@@ -304,46 +304,6 @@ BaseReg X86::gather(DType stored, BaseReg base, BaseReg index, DType index_type,
   return load_run(stored, {elements}, {});
 }
 
-// Gathers of AMD's processors are many instructions in one. With Intel's nothing is gained: on a
-// Xeon of 2023 three gathers take as long.
-bool X86::gathers_tuples() const { return core::is_amd(); }
-
-// Blocks of 4 lanes, 4 elements each, are turned.
-void X86::gather_tuples(BaseReg base, BaseReg index, std::span<const BaseReg> to) {
-  constexpr uint32_t kBlock = 4, kBlockBytes = 16;
-  const BaseReg places = row(kRows - 1);
-  // By halves: what reads a part of a store of 64 bytes may have to wait until it is in the cache.
-  constexpr uint32_t kHalf = 32;
-  const uint32_t first = std::min(kHalf, bytes(DType::I32));
-  cc_.vmovups(memory({places}, first), part(index, first));
-  if (width == 16)
-    cc_.emit(I::kIdVextracti64x4, memory({places, {}, kHalf}, kHalf), index.as<Vec>(), 1);
-  std::array<Vec, kBlock> lanes;
-  for (uint32_t l = 0; l < kBlock; l++) {
-    lanes[l] = of(DType::F32);
-    for (uint32_t block = 0; block < width / kBlock; block++) {
-      const BaseReg place = scalar();
-      load_scalar(place, {places, {}, static_cast<int32_t>((block * kBlock + l) * 4)}, 4, false);
-      const Mem m = memory({base, place, 0, 4}, kBlockBytes);
-      if (block == 0) cc_.vmovups(lanes[l].xmm(), m);
-      else if (avx512_) cc_.vinsertf32x4(lanes[l], lanes[l], m, block);
-      else cc_.vinsertf128(lanes[l], lanes[l], m, block);
-    }
-  }
-  const auto both = [&](asmjit::InstId id, const Vec& a, const Vec& b) {
-    const Vec pair = of(DType::F32);
-    cc_.emit(id, pair, a, b);
-    return pair;
-  };
-  const auto turn = [&](asmjit::InstId id, size_t first) {
-    const Vec a = both(id, lanes[0], lanes[1]), b = both(id, lanes[2], lanes[3]);
-    cc_.vunpcklpd(to[first].as<Vec>(), a, b);
-    if (first + 1 < to.size()) cc_.vunpckhpd(to[first + 1].as<Vec>(), a, b);
-  };
-  turn(I::kIdVunpcklps, 0);
-  if (to.size() > 2) turn(I::kIdVunpckhps, 2);
-}
-
 void X86::scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
                   BaseReg mask) {
   const auto element = static_cast<uint32_t>(size_of(stored));

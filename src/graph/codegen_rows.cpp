@@ -1,0 +1,276 @@
+// Reductions follow one geometry that depends on the shape alone, so that the same numbers are
+// added in the same order on every device: a lane adds up runs of 16 elements (of a row that it
+// walks alone) or of 16 elements as far apart as its group has lanes (of a row that a group
+// shares), then the runs, and a group its lanes. The error of a sum thus grows with the logarithm
+// of its length.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/combine.hpp"
+#include "graph/generator.hpp"
+#include "graph/kept.hpp"
+
+namespace hologram::graph {
+
+using program::Builder;
+using program::Combine;
+using program::Value;
+using program::Var;
+
+void Generator::write_rows() {
+  per_row_.resize(kernel_.terms.size());
+  begin_ = whole(0);
+  end_ = scalar("length");
+  if (l_.chunk != 0) {
+    begin_ = coordinate_[static_cast<size_t>(l_.pieces_axis)] * scalar("piece");
+    end_ = min(begin_ + scalar("piece"), end_);
+  }
+  if (l_.held > 0) find_places();
+  uint8_t levels = 0;
+  for (const Term& t : kernel_.terms) levels = std::max(levels, t.level);
+  for (uint8_t level = 0; level <= levels; level++) {
+    if (level > 0) reduce(level);
+    Known none = none_known();
+    for (uint32_t t = 0; t < kernel_.terms.size(); t++)
+      if (kernel_.terms[t].per_row && kernel_.terms[t].level == level) value(t, none, nullptr);
+  }
+  store_rows();
+}
+
+// Walks from `begin` to `end` of the row; `body` gets the position of a lane.
+void Generator::walk(Value begin, Value end, const Body& body) {
+  if (l_.ahead > 1) {
+    const Value rest = begin + (end - begin) / l_.ahead * l_.ahead;
+    b_.for_(begin, rest, l_.ahead, [&](Value k) { walk_ahead(k, body); });
+    begin = rest;
+  }
+  b_.for_(begin, end, static_cast<uint64_t>(lanes_of_row()), [&](Value k) {
+    Known local = none_known();
+    if (l_.walk != Walk::GroupRows) return body({k}, local);
+    const Value at = k + b_.lane_id(0);
+    b_.if_(at < end_, [&] { body({at}, local); });
+  });
+}
+
+// A few elements of the row: all that is read of them comes first and all that is written last.
+void Generator::walk_ahead(Value first, const Body& body) {
+  std::vector<Known> local(l_.ahead, none_known());
+  const auto at = [&](uint32_t k) { return Along{first, k}; };
+  for (uint32_t t = 0; t < kernel_.terms.size(); t++) {
+    if (kernel_.terms[t].kind != TermKind::Load || kernel_.terms[t].per_row) continue;
+    for (uint32_t k = 0; k < l_.ahead; k++) {
+      const Along here = at(k);
+      value(t, local[k], &here);
+    }
+  }
+  waits_ = true;
+  for (uint32_t k = 0; k < l_.ahead; k++) body(at(k), local[k]);
+  waits_ = false;
+  std::stable_sort(waiting_.begin(), waiting_.end(),
+                   [](const Waiting& a, const Waiting& b) { return a.output < b.output; });
+  for (const Waiting& w : waiting_) b_.store(outputs_[w.output], w.index, w.value);
+  waiting_.clear();
+}
+
+// Of a result with an element for each of the row's.
+void Generator::store(size_t output, const Along& at, Value value) {
+  const Value where = index(kernel_.outputs[output].view, &at);
+  if (waits_) waiting_.push_back({output, where, value});
+  else b_.store(outputs_[output], where, value);
+}
+
+// The whole row run by run.
+void Generator::walk_runs(const std::function<void()>& before, const Body& body,
+                          const std::function<void()>& after) {
+  if (l_.one_run) return walk(begin_, end_, body);
+  const int64_t step = kRun * lanes_of_row();
+  b_.for_(begin_, end_, static_cast<uint64_t>(step), [&](Value run) {
+    before();
+    if (l_.full)
+      // Of a length that is known, so that the device's compiler has all loads under way at once.
+      b_.for_(whole(0), whole(step), 1, [&](Value k) {
+        Known local = none_known();
+        body({run + k}, local);
+      });
+    else walk(run, min(run + step, end_), body);
+    after();
+  });
+}
+
+// All that is read of them, so that all of it is under way at once: where the row has ended, its
+// first elements once more, of which there is one for each lane unless it is the last piece.
+void Generator::find_places() {
+  const Value lane = b_.lane_id(0);
+  Value first = l_.chunk != 0 ? begin_ + lane : lane;
+  if (l_.side_by_side > 1) first = first + b_.lane_id(1) * (kRun * l_.lanes);
+  for (int64_t j = 0; j < l_.held; j++) {
+    const Value at = j == 0 ? first : first + j * l_.lanes;
+    places_.push_back({{at}, at < end_, none_known()});
+  }
+  for (uint32_t t = 0; t < kernel_.terms.size(); t++) {
+    if (kernel_.terms[t].kind != TermKind::Load || kernel_.terms[t].per_row) continue;
+    for (Place& place : places_) {
+      if (l_.full || (places_.size() > 1 && l_.chunk == 0)) {
+        const Along at = {l_.full ? place.at.at : select(place.inside, place.at.at, lane)};
+        value(t, place.local, &at);
+      } else {
+        const Var loaded = b_.var(b_.constant(compute_type(kernel_.terms[t].dtype), int64_t{0}));
+        b_.if_(place.inside, [&] {
+          Known local = none_known();
+          b_.set(loaded, value(t, local, &place.at));
+        });
+        place.local[t] = b_.get(loaded);
+      }
+    }
+  }
+}
+
+void Generator::where_inside(const Place& place, const std::function<void()>& body) {
+  if (l_.full) body();
+  else b_.if_(place.inside, body);
+}
+
+// Of the elements that the lanes keep, in the order of walk_runs: what a run begins with changes
+// nothing where it is added.
+Value Generator::reduce_places(uint32_t term, DType type) {
+  const Combine combine = combine_of(term);
+  const Value start = identity(b_, combine, type);
+  Value run = start;
+  for (Place& place : places_) {
+    const Value v = value(kernel_.terms[term].operands[0], place.local, &place.at);
+    const Value longer = combined(combine, run, b_.cast(v, type));
+    run = l_.full ? longer : select(place.inside, longer, run);
+  }
+  if (l_.side_by_side == 1) return run;
+  const auto lanes = static_cast<int64_t>(l_.lanes);
+  const program::Shared runs =
+      b_.shared(fmt::format("runs{}", term), type, l_.lanes * l_.side_by_side);
+  b_.store(runs, b_.lane_id(1) * lanes + b_.lane_id(0), run);
+  b_.barrier();
+  const Var sum = b_.var(start);
+  b_.if_(b_.lane_id(1) < 1, [&] {
+    Value all = start;
+    for (int64_t r = 0; r < l_.side_by_side; r++)
+      all = combined(combine, all, b_.load(runs, b_.lane_id(0) + r * lanes));
+    b_.set(sum, all);
+  });
+  return b_.get(sum);
+}
+
+// The reductions that need as many others before them, with what they begin with.
+std::vector<Generator::One> Generator::reductions(uint8_t level) {
+  std::vector<One> list;
+  for (uint32_t t = 0; t < kernel_.terms.size(); t++) {
+    const Term& term = kernel_.terms[t];
+    if (term.kind != TermKind::Reduce || term.level != level) continue;
+    const DType type = term.dtype == DType::Bool ? DType::U32 : compute_type(term.dtype);
+    One one{t, type, {}, {}};
+    if (l_.held == 0) {
+      one.all = b_.var(identity(b_, term.combine, type));
+      one.run = l_.one_run ? one.all : b_.var(identity(b_, term.combine, type));
+    }
+    list.push_back(one);
+  }
+  return list;
+}
+
+// All of them, in one walk.
+void Generator::reduce(uint8_t level) {
+  const std::vector<One> list = reductions(level);
+  if (list.empty()) return;
+  if (l_.held > 0) {
+    for (const One& one : list)
+      keep_row(one.term, b_.group_reduce(combine_of(one.term), reduce_places(one.term, one.type)));
+    return;
+  }
+  accumulate(list, level);
+  for (const One& one : list) {
+    const Value all = b_.get(one.all);
+    const bool group = l_.walk == Walk::GroupRows;
+    keep_row(one.term, group ? b_.group_reduce(combine_of(one.term), all) : all);
+  }
+}
+
+void Generator::accumulate(const std::vector<One>& list, uint8_t level) {
+  walk_runs(
+      [&] {
+        for (const One& one : list) b_.set(one.run, identity(b_, combine_of(one.term), one.type));
+      },
+      [&](const Along& at, Known& local) {
+        for (const One& one : list) {
+          const Value v = value(kernel_.terms[one.term].operands[0], local, &at);
+          b_.set(one.run, combined(combine_of(one.term), b_.get(one.run), b_.cast(v, one.type)));
+        }
+        if (level != last_level_) return;
+        for (const auto& [i, term] : kept_) store(i, at, value(term, local, &at));
+      },
+      [&] {
+        for (const One& one : list)
+          b_.set(one.all, combined(combine_of(one.term), b_.get(one.all), b_.get(one.run)));
+      });
+}
+
+// Each lane adds up a piece, and the first ones theirs and those of the lanes behind them, in the
+// order in which a lane walks them where they go through memory.
+void Generator::write_gathered() {
+  per_row_.resize(kernel_.terms.size());
+  const auto lanes = static_cast<int64_t>(l_.lanes), pieces = static_cast<int64_t>(l_.side_by_side);
+  const Value x = b_.lane_id(0), piece = b_.lane_id(1);
+  const Value inside = coordinate_.back() < scalar("n", l_.outer.size() - 1);
+  begin_ = piece * scalar("piece");
+  end_ = min(begin_ + scalar("piece"), scalar("length"));
+  const One one = reductions(1).front();
+  b_.if_(inside, [&] { accumulate({one}, 1); });
+  const program::Shared parts = b_.shared("parts", one.type, l_.lanes * l_.side_by_side);
+  b_.store(parts, piece * lanes + x, b_.get(one.all));
+  b_.barrier();
+  b_.if_(inside & (piece < 1), [&] {
+    Value all = identity(b_, combine_of(one.term), one.type);
+    for (int64_t p = 0; p < pieces; p++)
+      all = combined(combine_of(one.term), all, b_.load(parts, p == 0 ? x : x + p * lanes));
+    keep_row(one.term, all);
+    store_rows();
+  });
+}
+
+void Generator::keep_row(uint32_t term, Value result) {
+  const DType to = kernel_.terms[term].dtype;
+  per_row_[term] = to == DType::Bool ? result != 0 : wrapped(result, to);
+}
+
+Value Generator::first_lane() {
+  const Value first = b_.lane_id(0) < 1;
+  return l_.side_by_side > 1 ? first & (b_.lane_id(1) < 1) : first;
+}
+
+void Generator::store_rows() {
+  std::vector<size_t> elements;
+  const auto store_one = [&](size_t i) {
+    Known none = none_known();
+    const Output& output = kernel_.outputs[i];
+    b_.store(outputs_[i], index(output.view, nullptr), value(output.term, none, nullptr));
+  };
+  for (size_t i = 0; i < kernel_.outputs.size(); i++) {
+    // What is the same along a row may be a result with an element for each of the row's, too.
+    if (!same_along_row(l_, kernel_.outputs[i]) || !kernel_.terms[kernel_.outputs[i].term].per_row)
+      elements.push_back(i);
+    else if (l_.walk != Walk::GroupRows) store_one(i);
+    else b_.if_(first_lane(), [&] { store_one(i); });
+  }
+  if (elements.empty()) return;
+  for (Place& place : places_)
+    where_inside(place, [&] {
+      for (const size_t i : elements)
+        b_.store(outputs_[i], index(kernel_.outputs[i].view, &place.at),
+                 value(kernel_.outputs[i].term, place.local, &place.at));
+    });
+  if (l_.held > 0) return;
+  walk(begin_, end_, [&](const Along& at, Known& local) {
+    for (const auto& [i, term] : kept_)
+      local[term] = b_.load(outputs_[i], index(kernel_.outputs[i].view, &at));
+    for (const size_t i : elements) store(i, at, value(kernel_.outputs[i].term, local, &at));
+  });
+}
+
+}  // namespace hologram::graph

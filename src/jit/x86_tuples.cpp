@@ -1,0 +1,102 @@
+// Elements side by side at any index (jit/tuples.cpp): blocks of four lanes are read and written by
+// tuples, and turned.
+#include <algorithm>
+#include <array>
+
+#include "core/processor.hpp"
+#include "jit/x86.hpp"
+
+namespace hologram::jit {
+
+namespace I = asmjit::x86::Inst;
+
+// Gathers of AMD's processors are many instructions in one. With Intel's nothing is gained by fewer
+// than four: on a Xeon of 2023 three gathers take as long.
+uint32_t X86::least_of_tuple() const { return core::is_amd() ? 2 : kMostOfTuple; }
+
+// Calls body(lane of a block, block, where its tuple is) for each lane.
+void X86::each_tuple(BaseReg base, BaseReg index, BaseReg step,
+                     const std::function<void(uint32_t, uint32_t, const Mem&)>& body) {
+  constexpr uint32_t kBytes = 4;
+  const uint32_t blocks = width / kMostOfTuple;
+  if (step.isValid()) {
+    // A pointer to the first lane of each block, from which the others are one, two and three
+    // steps away.
+    const Gp first = cc_.newGpq(), apart = cc_.newGpq(), three = cc_.newGpq();
+    cc_.vmovd(first.r32(), index.as<Vec>().xmm());
+    cc_.lea(first, memory({base, first, 0, kBytes}, kBytes));
+    cc_.mov(apart, gp(step));
+    cc_.shl(apart, 2);
+    cc_.lea(three, asmjit::x86::ptr(apart, apart, 1));
+    std::array<Gp, 4> begins = {first};
+    for (uint32_t block = 1; block < blocks; block++) {
+      begins[block] = cc_.newGpq();
+      cc_.lea(begins[block], asmjit::x86::ptr(begins[block - 1], apart, 2));
+    }
+    for (uint32_t l = 0; l < kMostOfTuple; l++)
+      for (uint32_t block = 0; block < blocks; block++) {
+        const Gp& begin = begins[block];
+        const Mem at = l == 0   ? asmjit::x86::ptr(begin)
+                       : l == 3 ? asmjit::x86::ptr(begin, three)
+                                : asmjit::x86::ptr(begin, apart, l - 1);
+        body(l, block, at.cloneResized(kMostOfTuple * kBytes));
+      }
+    return;
+  }
+  const BaseReg places = row(kRows - 1);
+  // By halves: what reads a part of a store of 64 bytes may have to wait until it is in the cache.
+  constexpr uint32_t kHalf = 32;
+  const uint32_t half = std::min(kHalf, bytes(DType::I32));
+  cc_.vmovups(memory({places}, half), part(index, half));
+  if (width == 16)
+    cc_.emit(I::kIdVextracti64x4, memory({places, {}, kHalf}, kHalf), index.as<Vec>(), 1);
+  for (uint32_t l = 0; l < kMostOfTuple; l++)
+    for (uint32_t block = 0; block < blocks; block++) {
+      const BaseReg place = scalar();
+      const auto lane = static_cast<int32_t>(block * kMostOfTuple + l);
+      load_scalar(place, {places, {}, lane * static_cast<int32_t>(kBytes)}, kBytes, false);
+      body(l, block, memory({base, place, 0, kBytes}, kMostOfTuple * kBytes));
+    }
+}
+
+// Four vectors as squares of four by four, turned; as many of them as there is room for.
+void X86::turn_squares(std::span<const Vec> from, std::span<const Vec> to) {
+  const auto both = [&](asmjit::InstId id, const Vec& a, const Vec& b) {
+    const Vec pair = of(DType::F32);
+    cc_.emit(id, pair, a, b);
+    return pair;
+  };
+  const auto turn = [&](asmjit::InstId id, size_t first) {
+    const Vec a = both(id, from[0], from[1]), b = both(id, from[2], from[3]);
+    cc_.vunpcklpd(to[first], a, b);
+    if (first + 1 < to.size()) cc_.vunpckhpd(to[first + 1], a, b);
+  };
+  turn(I::kIdVunpcklps, 0);
+  if (to.size() > 2) turn(I::kIdVunpckhps, 2);
+}
+
+void X86::gather_tuples(BaseReg base, BaseReg index, BaseReg step, std::span<const BaseReg> to) {
+  std::array<Vec, kMostOfTuple> lanes, turned;
+  for (Vec& v : lanes) v = of(DType::F32);
+  each_tuple(base, index, step, [&](uint32_t l, uint32_t block, const Mem& m) {
+    if (block == 0) cc_.vmovups(lanes[l].xmm(), m);
+    else if (avx512_) cc_.vinsertf32x4(lanes[l], lanes[l], m, block);
+    else cc_.vinsertf128(lanes[l], lanes[l], m, block);
+  });
+  for (size_t j = 0; j < to.size(); j++) turned[j] = to[j].as<Vec>();
+  turn_squares(lanes, {turned.data(), to.size()});
+}
+
+void X86::scatter_tuples(BaseReg base, BaseReg index, BaseReg step, std::span<const BaseReg> from) {
+  std::array<Vec, kMostOfTuple> columns, lanes;
+  for (size_t j = 0; j < kMostOfTuple; j++)
+    columns[j] = from[j].as<Vec>(), lanes[j] = of(DType::F32);
+  turn_squares(columns, lanes);
+  each_tuple(base, index, step, [&](uint32_t l, uint32_t block, const Mem& m) {
+    if (block == 0) cc_.vmovups(m, lanes[l].xmm());
+    else if (avx512_) cc_.vextractf32x4(m, lanes[l], block);
+    else cc_.vextractf128(m, lanes[l], block);
+  });
+}
+
+}  // namespace hologram::jit

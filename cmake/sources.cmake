@@ -117,6 +117,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/cublaslt/epilogue.cpp
     src/libraries/cudnn/convolution.cpp
     src/libraries/cudnn/cudnn.cpp
+    src/libraries/half_rows.cpp
     src/libraries/host_ops.cpp
     src/libraries/images.cpp
     src/libraries/library.cpp
@@ -141,6 +142,8 @@ set(HOLOGRAM_SOURCES
     src/libraries/packed/packed.cpp
     src/libraries/packed/row_kernels.cpp
     src/libraries/packed/rows.cpp
+    src/libraries/packed/thin.cpp
+    src/libraries/packed/thin_kernels.cpp
     src/libraries/product.cpp
     src/libraries/tiled_product.cpp
     src/libraries/stored.cpp

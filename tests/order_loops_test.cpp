@@ -108,7 +108,8 @@ TEST(OrderLoops, RunningSumsWithTheSameBits) {
   for (const DType type : kTypes) {
     if (type == DType::Bool) continue;
     for (const Shape& shape : {Shape{1, 1}, Shape{3, 255}, Shape{2, 257}, Shape{5, 2049},
-                               Shape{1, 200000}, Shape{3, 70000}, Shape{70, 300}}) {
+                               Shape{1, 200000}, Shape{3, 70000}, Shape{70, 300}, Shape{35, 4097},
+                               Shape{130, 3}, Shape{67, 4}, Shape{100, 63}}) {
       SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
       // Finite: which of several that are no numbers comes of a sum is nobody's promise.
       const Array x =
@@ -121,6 +122,49 @@ TEST(OrderLoops, RunningSumsWithTheSameBits) {
       });
     }
   }
+}
+
+TEST(OrderLoops, RunningSumsDownAFewColumnsWithTheSameBits) {
+  for (const DType type : {DType::I32, DType::I64, DType::U64, DType::F16, DType::F32, DType::F64})
+    for (const int64_t columns : {2, 3, 4, 5})
+      for (const int64_t rows : {1, 255, 257, 70000}) {
+        SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << rows << " x " << columns);
+        const Shape shape = {2, rows, columns};
+        const Array x =
+            Tensor::from(numbers(DType::I8, shape, 3), ways()[0].executor).to(type).array();
+        expect_same_everywhere([&](const Executor& executor) {
+          const Tensor t = Tensor::from(x, executor);
+          const Tensor near_one = is_float(type) ? t / 1e4 + 1 : t;
+          return std::vector<Tensor>{ops::cumsum(t, 1), ops::cumprod(near_one, 1)};
+        });
+      }
+}
+
+// Parts of what is put together, and what lies otherwise, row by row: of bools that are no 0 or 1
+// and of numbers that are none, too.
+TEST(OrderLoops, CopiesWithTheSameBits) {
+  for (const DType type : kTypes)
+    for (const Shape& shape : {Shape{1, 1}, Shape{300, 1}, Shape{7, 2}, Shape{40, 3}, Shape{40, 5},
+                               Shape{30, 17}, Shape{20, 33}, Shape{9, 130}, Shape{3, 700}}) {
+      SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
+      const Array x = numbers(type, {2, shape[0], shape[1]}, 8);
+      std::vector<Array> first;
+      for (const Way& way : ways()) {
+        SCOPED_TRACE(way.name);
+        const Tensor t = Tensor::from(x, way.executor);
+        const Tensor turned = t.transpose(), part = t.slice(-1, {0, (shape[1] + 1) / 2});
+        std::vector<Array> made;
+        for (const Tensor& each :
+             {ops::concat({t, t}, -1), ops::stack({t, t}, -1),
+              ops::concat({part, t, turned.transpose()}, 2), ops::pad(t, {{0, 0}, {1, 0}, {2, 1}}),
+              ops::contiguous(turned), ops::contiguous(part), ops::contiguous(t.permute({1, 0, 2})),
+              ops::contiguous(t.permute({2, 1, 0}))})
+          made.push_back(each.array());
+        if (first.empty()) first = made;
+        for (size_t k = 0; k < made.size(); k++)
+          EXPECT_EQ(std::memcmp(first[k].data(), made[k].data(), made[k].bytes()), 0) << k;
+      }
+    }
 }
 
 TEST(OrderLoops, RunningSumsByTilesHaveTheSameBits) {

@@ -96,7 +96,7 @@ TEST(Product, KernelsHaveTheBitsOfTheProgram) {
   for (const DType type : {DType::F32, DType::F64}) {
     const Types types{type, type, type};
     std::vector<hal::GemmDesc> all;
-    all.reserve(70);
+    all.reserve(100);
     for (int round = 0; round < 60; round++) all.push_back(random_desc(types, random));
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{7, 64, 300},
                                   {1, 32, 65},
@@ -105,8 +105,18 @@ TEST(Product, KernelsHaveTheBitsOfTheProgram) {
                                   {2, 5, 40},
                                   {40, 400, 700},
                                   {30, 1100, 70},
-                                  {30, 1100, 200}})
+                                  {30, 1100, 200},
+                                  {4, 4, 5000},
+                                  {3, 9, 2305},
+                                  {15, 13, 2100},
+                                  {32, 32, 600},
+                                  {1, 3, 4099}}) {
       all.push_back(describe(types, m, n, k));
+      // A tall matrix a.
+      hal::GemmDesc& turned = all.emplace_back(all.back());
+      turned.transpose_a = true;
+      turned.lda = m + 3;
+    }
     hal::GemmDesc& many = all.emplace_back(describe(types, 130, 130, 300));
     many.batch = 30;
     many.stride_a = 0;

@@ -255,11 +255,12 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
   bindings_.clear();
   bindings_.reserve(step.loads.size() + step.made.size());
   if (step.by_library != nullptr) {
-    for (const auto& [load, bytes] : step.parts) {
-      const hal::Binding& all = nodes[step.loads[load]]->result.where;
+    const auto bind = [&](uint32_t place, uint64_t bytes) {
+      const hal::Binding& all = nodes[place]->result.where;
       bindings_.push_back({all.buffer, all.offset + bytes, all.size - bytes});
-    }
-    bindings_.push_back(nodes[step.made.front().place]->result.where);
+    };
+    for (const auto& [load, bytes] : step.parts) bind(step.loads[load], bytes);
+    bind(step.made.front().place, step.to);
     call(step.by_library, bindings_, {}, step.work);
     return settle();
   }
@@ -316,6 +317,7 @@ void Context::prepare(PlannedStep& step, const Kernel& kernel) {
     if (const auto known = library_kernel_of(kernel, how)) {
       step.by_library = library_of(*known);
       step.parts = known->operands;
+      step.to = known->to;
     }
   }
   step.ready = true;

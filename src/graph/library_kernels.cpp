@@ -82,7 +82,7 @@ std::optional<LibraryKernel> row_products_of(const Kernel& kernel, const Layout&
                               .stride_a = stride(a),
                               .stride_x = stride(x),
                               .lanes = l.lanes};
-  return LibraryKernel{desc, {operand_of(*a, view(a).offset), operand_of(*x, view(x).offset)}};
+  return LibraryKernel{desc, {operand_of(*a, view(a).offset), operand_of(*x, view(x).offset)}, 0};
 }
 
 // A lane a column, in pieces or not.
@@ -107,10 +107,9 @@ std::optional<LibraryKernel> columns_of(const Kernel& kernel, const Layout& l) {
                                  .step = x.row[0],
                                  .piece = pieces ? l.chunk : l.row[0]};
   const LibraryKernel::Operand operand = operand_of(load, x.offset);
-  return LibraryKernel{desc, {operand, operand}};
+  return LibraryKernel{desc, {operand, operand}, 0};
 }
 
-// Of elements that are the same when they have been read and written.
 std::optional<LibraryKernel> copy_of(const Kernel& kernel, const Layout& l) {
   if (kernel.outputs.size() != 1 || l.walk != Walk::Elements || !l.trusted || l.outer.size() < 2)
     return {};
@@ -120,25 +119,23 @@ std::optional<LibraryKernel> copy_of(const Kernel& kernel, const Layout& l) {
   const Term& load = copies ? kernel.terms[made.operands.front()] : made;
   const DType stored = output.target->dtype;
   if (load.kind != TermKind::Load || kernel.loads[load.buffer]->dtype != stored) return {};
-  if (stored == DType::Bool || (is_float(stored) && compute_type(stored) != stored)) return {};
   const Lanes &x = l.views[load.view], &d = l.views[output.view];
   // The axes as they lie in the result; the layout has that of the lanes last.
   std::vector<size_t> axes(l.outer.size());
   std::iota(axes.begin(), axes.end(), size_t{0});
   std::stable_sort(axes.begin(), axes.end(),
                    [&](size_t a, size_t b) { return d.outer[a] > d.outer[b]; });
-  Shape lengths, strides;
-  Strides results;
+  Shape lengths, of_x, of_d;
   for (const size_t axis : axes) {
-    if (x.outer[axis] < 0) return {};
+    if (x.outer[axis] < 0 || d.outer[axis] < 0) return {};
     lengths.push_back(l.outer[axis]);
-    strides.push_back(x.outer[axis]);
-    results.push_back(d.outer[axis]);
+    of_x.push_back(x.outer[axis]);
+    of_d.push_back(d.outer[axis]);
   }
-  if (d.offset != 0 || !is_dense(lengths, results)) return {};
-  const auto element = static_cast<uint32_t>(size_of(stored));
-  const LibraryKernel::Operand operand = {load.buffer, static_cast<uint64_t>(x.offset) * element};
-  return LibraryKernel{hal::CopyDesc{element, lengths, strides}, {operand, operand}};
+  const LibraryKernel::Operand from = operand_of(load, x.offset);
+  return LibraryKernel{hal::CopyDesc{stored, lengths, of_x, of_d},
+                       {from, from},
+                       static_cast<uint64_t>(d.offset) * size_of(stored)};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Kernels that a library may have, with the same bits: the sums of rows, or of their products with
 // a vector or with rows of another matrix, and no more; sums of columns; copies of what lies
-// otherwise.
+// otherwise, or is a part of what is put together.
 #pragma once
 
 #include <array>
@@ -18,6 +18,7 @@ struct LibraryKernel {
   };
   std::variant<hal::RowsDesc, hal::ColumnsDesc, hal::CopyDesc> desc;
   std::array<Operand, 2> operands;
+  uint64_t to = 0;  // bytes of the result before what is written
 };
 
 std::optional<LibraryKernel> library_kernel_of(const Kernel& kernel, const Layout& layout);

@@ -36,9 +36,11 @@ struct PlannedStep {
   bool ready = false;
   std::optional<Program> program;
   std::shared_ptr<hal::Executable> executable;
-  // Null unless a library has the kernel: its operands are a part of what is read, from bytes on.
+  // Null unless a library has the kernel: its operands are a part of what is read, from bytes on,
+  // and one of what is made.
   std::shared_ptr<const hal::LibraryPlan> by_library;
   std::array<LibraryKernel::Operand, 2> parts{};
+  uint64_t to = 0;
   Grid grid = {1, 1, 1};
   std::vector<uint64_t> scalars;
   runtime::Work work;

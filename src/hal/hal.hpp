@@ -265,11 +265,12 @@ struct IndexDesc {
   friend bool operator==(const IndexDesc&, const IndexDesc&) = default;
 };
 
-// A dense copy of elements that lie otherwise: element [i, j, …] of d, whose axes have these
-// lengths, is that of x at i, j, … times its strides, none of which is below 0.
+// A copy of elements that lie otherwise: element [i, j, …] of axes of these lengths, at i, j, …
+// times the strides of x and those of d, none of which is below 0. As programs copy: bools become 0
+// or 1, and numbers of 16 bits that are none become quiet.
 struct CopyDesc {
-  uint32_t element = 0;  // bytes
-  Shape lengths, strides;
+  DType dtype = DType::None;
+  Shape lengths, of_x, of_d;  // of_d: from the longest to the shortest
   friend bool operator==(const CopyDesc&, const CopyDesc&) = default;
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/half.hpp"
 #include "core/messages.hpp"
+#include "libraries/half_rows.hpp"
 
 namespace hologram::libraries {
 namespace {
@@ -37,26 +37,18 @@ void each_row(const Stored& from, const Stored& to, core::Threads& threads, cons
 
 void widen_rows(const Stored& from, const uint16_t* source, const Stored& to, float* target,
                 core::Threads& threads) {
-  each_row(from, to, threads, [&](int64_t f, int64_t t, int64_t n) {
-    const uint16_t* x = source + f;
-    float* y = target + t;
-    if (from.type == DType::F16)
-      for (int64_t j = 0; j < n; j++) y[j] = core::f16_to_f32(x[j]);
-    else
-      for (int64_t j = 0; j < n; j++) y[j] = core::bf16_to_f32(x[j]);
-  });
+  const HalfRows& rows = half_rows();
+  const auto widen = from.type == DType::F16 ? rows.f16_to_f32 : rows.bf16_to_f32;
+  each_row(from, to, threads,
+           [&](int64_t f, int64_t t, int64_t n) { widen(source + f, n, target + t); });
 }
 
 void narrow_rows(const Stored& from, const float* source, const Stored& to, uint16_t* target,
                  core::Threads& threads) {
-  each_row(from, to, threads, [&](int64_t f, int64_t t, int64_t n) {
-    const float* x = source + f;
-    uint16_t* y = target + t;
-    if (to.type == DType::F16)
-      for (int64_t j = 0; j < n; j++) y[j] = core::f32_to_f16(x[j]);
-    else
-      for (int64_t j = 0; j < n; j++) y[j] = core::f32_to_bf16(x[j]);
-  });
+  const HalfRows& rows = half_rows();
+  const auto narrow = to.type == DType::F16 ? rows.f32_to_f16 : rows.f32_to_bf16;
+  each_row(from, to, threads,
+           [&](int64_t f, int64_t t, int64_t n) { narrow(source + f, n, target + t); });
 }
 
 }  // namespace

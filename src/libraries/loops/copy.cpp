@@ -11,11 +11,35 @@ namespace {
 constexpr int64_t kSquare = 16;
 constexpr int64_t kAcross = 4;  // elements of 4 bytes that are turned at a time
 
-// d[i][j] = x[j][i] of squares: rows of x are `of_x` elements apart, those of d `of_d`.
+// Elements that are copied as they are, whatever their type.
 template <class T>
+struct Bytes {
+  using Stored = T;
+  static T moved(T x) { return x; }
+};
+
+// Calls body(Element) of the type, or of its bytes if these are all that is copied.
+template <class Body>
+void of_bytes(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::Bool: return body(Element<DType::Bool, uint8_t>());
+    case DType::F16: return body(Element<DType::F16, uint16_t, float>());
+    case DType::BF16: return body(Element<DType::BF16, uint16_t, float>());
+    default: break;
+  }
+  switch (size_of(dtype)) {
+    case 1: return body(Bytes<uint8_t>());
+    case 2: return body(Bytes<uint16_t>());
+    case 4: return body(Bytes<uint32_t>());
+    default: return body(Bytes<uint64_t>());
+  }
+}
+
+// d[i][j] = x[j][i] of squares: rows of x are `of_x` elements apart, those of d `of_d`.
+template <class E, class T = typename E::Stored>
 void turn(const T* x, int64_t of_x, T* d, int64_t of_d, int64_t rows, int64_t columns) {
   for (int64_t i = 0; i < rows; i++)
-    for (int64_t j = 0; j < columns; j++) d[i * of_d + j] = x[j * of_x + i];
+    for (int64_t j = 0; j < columns; j++) d[i * of_d + j] = E::moved(x[j * of_x + i]);
 }
 
 using Four = uint32_t __attribute__((vector_size(kAcross * sizeof(uint32_t))));
@@ -39,7 +63,7 @@ void turn_four(const uint32_t* x, int64_t of_x, uint32_t* d, int64_t of_d) {
   for (int64_t i = 0; i < kAcross; i++) std::memcpy(d + i * of_d, &turned[i], sizeof turned[i]);
 }
 
-template <class T>
+template <class E, class T = typename E::Stored>
 void square(const T* x, int64_t of_x, T* d, int64_t of_d, int64_t rows, int64_t columns) {
   if constexpr (sizeof(T) == 4) {
     if (rows == kSquare && columns == kSquare) {
@@ -49,7 +73,7 @@ void square(const T* x, int64_t of_x, T* d, int64_t of_d, int64_t rows, int64_t 
       return;
     }
   }
-  turn(x, of_x, d, of_d, rows, columns);
+  turn<E>(x, of_x, d, of_d, rows, columns);
 }
 
 class Turned : public HostPlan {
@@ -57,11 +81,8 @@ class Turned : public HostPlan {
   explicit Turned(const hal::CopyDesc& desc) : desc_(desc) {
     const Shape& lengths = desc_.lengths;
     const size_t last = lengths.size() - 1;
-    const auto along = std::find(desc_.strides.begin(), desc_.strides.end(), 1);
-    along_ = static_cast<size_t>(along - desc_.strides.begin());
-    int64_t step = 1;
-    of_d_.resize(lengths.size());
-    for (size_t k = lengths.size(); k-- > 0; step *= lengths[k]) of_d_[k] = step;
+    const auto along = std::find(desc_.of_x.begin(), desc_.of_x.end(), 1);
+    along_ = static_cast<size_t>(along - desc_.of_x.begin());
     rows_ = lengths[along_], columns_ = lengths[last];
     bands_ = (rows_ + kSquare - 1) / kSquare;
     for (size_t k = 0; k < last; k++)
@@ -75,17 +96,13 @@ class Turned : public HostPlan {
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {
-    switch (desc_.element) {
-      case 1: return copy<uint8_t>(operands, threads);
-      case 2: return copy<uint16_t>(operands, threads);
-      case 4: return copy<uint32_t>(operands, threads);
-      default: return copy<uint64_t>(operands, threads);
-    }
+    of_bytes(desc_.dtype, [&](auto element) { copy<decltype(element)>(operands, threads); });
   }
 
  private:
-  template <class T>
+  template <class E>
   void copy(std::span<const hal::Binding> operands, core::Threads& threads) const {
+    using T = typename E::Stored;
     const T* const x = data_at<const T>(operands.front());
     T* const d = data_at<T>(operands.back());
     const size_t last = desc_.lengths.size() - 1;
@@ -93,18 +110,18 @@ class Turned : public HostPlan {
     // A band is so many rows of d that lie together in x.
     const auto bands = [&](uint64_t begin, uint64_t end) {
       for (auto n = static_cast<int64_t>(begin); n < static_cast<int64_t>(end); n++) {
-        int64_t from = n % bands_ * kSquare, to = from * of_d_[along_], rest = n / bands_;
+        int64_t from = n % bands_ * kSquare, to = from * desc_.of_d[along_], rest = n / bands_;
         const int64_t rows = std::min(kSquare, rows_ - from);
         for (size_t k = last; k-- > 0;) {
           if (k == along_) continue;
           const int64_t at = rest % desc_.lengths[k];
           rest /= desc_.lengths[k];
-          from += at * desc_.strides[k], to += at * of_d_[k];
+          from += at * desc_.of_x[k], to += at * desc_.of_d[k];
         }
-        const int64_t step = desc_.strides[last];
+        const int64_t step = desc_.of_x[last];
         for (int64_t j = 0; j < columns_; j += kSquare)
-          square(x + from + j * step, step, d + to + j, of_d_[along_], rows,
-                 std::min(kSquare, columns_ - j));
+          square<E>(x + from + j * step, step, d + to + j, desc_.of_d[along_], rows,
+                    std::min(kSquare, columns_ - j));
       }
     };
     threads.run(static_cast<uint64_t>(matrices_ * bands_), static_cast<uint64_t>(grain), bands);
@@ -112,23 +129,113 @@ class Turned : public HostPlan {
 
   const hal::CopyDesc desc_;
   size_t along_ = 0;  // the axis along which x is dense
-  Shape of_d_;        // strides
   int64_t rows_ = 1, columns_ = 1, bands_ = 1, matrices_ = 1;
 };
 
-}  // namespace
+// Rows that are dense in both.
+class Rows : public HostPlan {
+ public:
+  explicit Rows(const hal::CopyDesc& desc) : desc_(desc), length_(desc.lengths.back()) {
+    for (size_t k = 0; k + 1 < desc_.lengths.size(); k++) rows_ *= desc_.lengths[k];
+  }
 
-std::optional<hal::Refusal> refuses(const hal::CopyDesc& d) {
-  constexpr int64_t kLeast = 4;
-  const auto along = std::find(d.strides.begin(), d.strides.end(), 1);
-  const bool turns = d.lengths.size() > 1 && along != d.strides.end() &&
-                     along != d.strides.end() - 1 && d.strides.back() > 1 &&
-                     d.lengths[static_cast<size_t>(along - d.strides.begin())] >= kLeast &&
-                     d.lengths.back() >= kLeast;
-  if (!turns) return hal::Refusal{"it is no transposed copy"};
-  return {};
+  const std::string& name() const override {
+    static const std::string name = "hologram copy of rows";
+    return name;
+  }
+
+  void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
+           core::Threads& threads) const override {
+    of_bytes(desc_.dtype, [&](auto element) { copy<decltype(element)>(operands, threads); });
+  }
+
+ private:
+  template <class E>
+  void copy(std::span<const hal::Binding> operands, core::Threads& threads) const {
+    using T = typename E::Stored;
+    const T* const x = data_at<const T>(operands.front());
+    T* const d = data_at<T>(operands.back());
+    const auto copy_row = [length = length_](const T* from, T* to) {
+      if constexpr (std::is_same_v<E, Bytes<T>>) copy_bytes(from, to, length);
+      else std::transform(from, from + length, to, E::moved);
+    };
+    const size_t axes = desc_.lengths.size() - 1;  // but for the last
+    const int64_t side = desc_.lengths[axes - 1];  // rows that lie equally far apart
+    const int64_t step_x = desc_.of_x[axes - 1], step_d = desc_.of_d[axes - 1];
+    const auto some = [&](uint64_t begin, uint64_t end) {
+      for (auto row = static_cast<int64_t>(begin); row < static_cast<int64_t>(end);) {
+        const int64_t first = row % side;
+        int64_t rest = row / side, from = first * step_x, to = first * step_d;
+        for (size_t k = axes - 1; k-- > 0; rest /= desc_.lengths[k]) {
+          const int64_t at = rest % desc_.lengths[k];
+          from += at * desc_.of_x[k], to += at * desc_.of_d[k];
+        }
+        const int64_t count = std::min(side - first, static_cast<int64_t>(end) - row);
+        for (int64_t i = 0; i < count; i++) copy_row(x + from + i * step_x, d + to + i * step_d);
+        row += count;
+      }
+    };
+    const auto grain = std::max<int64_t>(1, kWorthAThread / length_);
+    threads.run(static_cast<uint64_t>(rows_), static_cast<uint64_t>(grain), some);
+  }
+
+  // A call for a few bytes takes longer than they do: two copies that may overlap.
+  template <class T>
+  static void copy_bytes(const T* from, T* to, int64_t length) {
+    const size_t bytes = static_cast<size_t>(length) * sizeof(T);
+    const auto* const x = reinterpret_cast<const std::byte*>(from);
+    auto* const d = reinterpret_cast<std::byte*>(to);
+    const auto ends = [&](auto part) {
+      constexpr size_t kPart = decltype(part)::value;
+      std::memcpy(d, x, kPart);
+      std::memcpy(d + bytes - kPart, x + bytes - kPart, kPart);
+    };
+    using std::integral_constant;
+    if (bytes > 128) std::memcpy(d, x, bytes);
+    else if (bytes >= 64) ends(integral_constant<size_t, 64>());
+    else if (bytes >= 32) ends(integral_constant<size_t, 32>());
+    else if (bytes >= 16) ends(integral_constant<size_t, 16>());
+    else if (bytes >= 8) ends(integral_constant<size_t, 8>());
+    else if (bytes >= 4) ends(integral_constant<size_t, 4>());
+    else std::copy_n(from, length, to);
+  }
+
+  const hal::CopyDesc desc_;
+  int64_t length_ = 0, rows_ = 1;
+};
+
+bool is_dense(const hal::CopyDesc& d) {
+  int64_t step = 1;
+  for (size_t k = d.lengths.size(); k-- > 0; step *= d.lengths[k])
+    if (d.of_d[k] != step) return false;
+  return true;
 }
 
-std::shared_ptr<HostPlan> plan(const hal::CopyDesc& desc) { return std::make_shared<Turned>(desc); }
+bool turns(const hal::CopyDesc& d) {
+  constexpr int64_t kLeast = 4;
+  const auto along = std::find(d.of_x.begin(), d.of_x.end(), 1);
+  return d.lengths.size() > 1 && along != d.of_x.end() && along != d.of_x.end() - 1 &&
+         d.of_x.back() > 1 && d.lengths[static_cast<size_t>(along - d.of_x.begin())] >= kLeast &&
+         d.lengths.back() >= kLeast && is_dense(d);
+}
+
+// Programs copy longer ones as fast, and past the caches.
+bool has_short_rows(const hal::CopyDesc& d) {
+  constexpr int64_t kLongest = 2048;  // bytes
+  return d.lengths.size() > 1 && d.of_x.back() == 1 && d.of_d.back() == 1 &&
+         d.lengths.back() * static_cast<int64_t>(size_of(d.dtype)) <= kLongest;
+}
+
+}  // namespace
+
+std::optional<hal::Refusal> refuses(const hal::CopyDesc& desc) {
+  if (turns(desc) || has_short_rows(desc)) return {};
+  return hal::Refusal{"its rows are neither turned nor short"};
+}
+
+std::shared_ptr<HostPlan> plan(const hal::CopyDesc& desc) {
+  if (turns(desc)) return std::make_shared<Turned>(desc);
+  return std::make_shared<Rows>(desc);
+}
 
 }  // namespace hologram::libraries::loops

@@ -28,10 +28,19 @@ struct Element {
     else if constexpr (kType == DType::BF16) return core::f32_to_bf16(x);
     else return static_cast<Stored>(x);
   }
-  // Read and written again: of bools and of numbers that are none there are several.
+  // store(load(x)): of bools there are several, and numbers that are none become quiet.
   static Stored moved(Stored x) {
-    if constexpr (std::is_same_v<Stored, Value> && kType != DType::Bool) return x;
-    else return store(load(x));
+    if constexpr (kType == DType::Bool) return x != 0;
+    else if constexpr (kType == DType::F16) return quiet(x, 0x7c00);
+    else if constexpr (kType == DType::BF16) return quiet(x, 0x7f80);
+    else return x;
+  }
+
+ private:
+  // The highest bit of the mantissa is set: infinity has the lowest one of the exponent above it.
+  static Stored quiet(Stored x, uint32_t infinity) {
+    const uint32_t bit = (infinity & -infinity) >> 1;
+    return static_cast<Stored>((x & 0x7fffu) > infinity ? x | bit : x);
   }
 };
 

@@ -15,6 +15,7 @@ constexpr int64_t kPiece = hal::ScanDesc::kPiece;
 // Pieces side by side: a sum waits for the one before it.
 constexpr int64_t kSide = 8;
 static_assert(kSide <= kMostAtOnce);
+constexpr int64_t kMostColumns = 5;  // more are vectors' work
 
 // Integers overflow as programs let them.
 template <class T>
@@ -41,6 +42,9 @@ class Rows {
 
   void run(const T* x, T* y, int64_t rows, int64_t length) const {
     const int64_t pieces = (length + kPiece - 1) / kPiece;
+    const int64_t done = beside(x, y, rows, pieces, length);
+    if (done == rows) return;
+    x += done * length, y += done * length, rows -= done;
     if (pieces <= 1) return walk<true>(x, y, rows, pieces, length, from_nothing);
     const bool few = rows * length <= kWorthAThread || rows >= threads_.count();
     if (few && pieces <= kPiece * kPiece) {
@@ -59,6 +63,32 @@ class Rows {
     });
   }
 
+  // A few columns down the rows: two or three sums wait for each other less than one.
+  template <size_t kColumns>
+  void columns(const T* x, T* y, int64_t matrices, int64_t length) const {
+    const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / length));
+    threads_.run(static_cast<uint64_t>(matrices), worth, [&](uint64_t begin, uint64_t end) {
+      for (uint64_t z = begin; z < end; z++) {
+        const uint64_t first = z * static_cast<uint64_t>(length) * kColumns;
+        const T* from = x + first;
+        T* to = y + first;
+        std::array<Starts, kColumns> starts;
+        for (int64_t p = 0; p * kPiece < length; p++) {
+          std::array<T, kColumns> sums, totals;
+          for (size_t c = 0; c < kColumns; c++) sums[c] = starts[c].next(), totals[c] = kNothing;
+          const int64_t count = std::min(kPiece, length - p * kPiece);
+          for (int64_t j = 0; j < count; j++, from += kColumns, to += kColumns)
+#pragma GCC unroll 5
+            for (size_t c = 0; c < kColumns; c++) {
+              totals[c] = step(totals[c], from[c]);
+              to[c] = sums[c] = step(sums[c], from[c]);
+            }
+          for (size_t c = 0; c < kColumns; c++) starts[c].add(p, totals[c]);
+        }
+      }
+    });
+  }
+
  private:
   static constexpr T kNothing = kProducts ? 1 : 0;
   static T step(T a, T b) { return kProducts ? multiply(a, b) : add(a, b); }
@@ -68,22 +98,68 @@ class Rows {
     return kProducts ? products_of_pieces() : sums_of_pieces();
   }
 
+  // What comes before the pieces of a row, one after the other: the running sum of their totals,
+  // which are pieces of their own; before one of those come their totals.
+  class Starts {
+   public:
+    T next() const { return before_; }
+    void add(int64_t piece, T of_piece) {
+      if (piece % kPiece == 0) {
+        if (piece > 0) all_ = step(all_, total_);
+        sum_ = all_, total_ = kNothing;
+      }
+      before_ = sum_ = step(sum_, of_piece);
+      total_ = step(total_, of_piece);
+    }
+
+   private:
+    T sum_ = kNothing, total_ = kNothing, all_ = kNothing, before_ = kNothing;
+  };
+
+  static constexpr bool kHasBeside =
+      std::is_floating_point_v<T> || (std::is_same_v<T, int64_t> && !kProducts);
+
+  // As many of the first rows as go side by side.
+  int64_t beside(const T* x, T* y, int64_t rows, int64_t pieces, int64_t length) const {
+    constexpr int64_t kLeast = 4;  // elements of a row
+    if constexpr (kHasBeside) {
+      const BesideKernel<T>* kernel;
+      if constexpr (kProducts) kernel = products_beside(T());
+      else kernel = sums_beside(T());
+      // A long row's own pieces go side by side, if they are floats.
+      const int64_t most = std::is_same_v<T, float> ? kMostAtOnce : kPiece * kPiece;
+      if (kernel == nullptr || length < kLeast || pieces > most) return 0;
+      const int64_t many = kernel->rows, groups = rows / many;
+      if (groups < threads_.count()) return 0;
+      const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / length / many));
+      threads_.run(static_cast<uint64_t>(groups), worth, [&](uint64_t begin, uint64_t end) {
+        for (auto g = static_cast<int64_t>(begin); g < static_cast<int64_t>(end); g++) {
+          std::array<Starts, kMostAtOnce> rows_starts;
+          std::array<T, kMostAtOnce> starts, totals;
+          for (int64_t p = 0; p < pieces; p++) {
+            for (size_t r = 0; r < static_cast<size_t>(many); r++)
+              starts[r] = rows_starts[r].next();
+            const int64_t at = g * many * length + p * kPiece;
+            kernel->run(x + at, y + at, length, std::min(kPiece, length - p * kPiece),
+                        starts.data(), totals.data());
+            for (size_t r = 0; r < static_cast<size_t>(many); r++) rows_starts[r].add(p, totals[r]);
+          }
+        }
+      });
+      return groups * many;
+    }
+    return 0;
+  }
+
   // A row of at most kPiece pieces of pieces by one thread: some pieces' totals, the running sums
-  // of those, and then the pieces once more, while they are near. What comes before a piece is the
-  // running sum of totals, which are pieces of their own; before one of those come their totals.
+  // of those, and then the pieces once more, while they are near.
   static void row(const T* x, T* y, int64_t pieces, int64_t length) {
-    T sum = kNothing, total = kNothing, all = kNothing, before = kNothing;
+    Starts of_row;
     std::array<T, kMostAtOnce> totals, starts;
     const auto pass = [&](int64_t first, int64_t count) {
       for (int64_t s = 0; s < count; s++) {
-        if ((first + s) % kPiece == 0) {
-          if (first + s > 0) all = step(all, total);
-          sum = all, total = kNothing;
-        }
-        starts[static_cast<size_t>(s)] = before;
-        const T of_piece = totals[static_cast<size_t>(s)];
-        before = sum = step(sum, of_piece);
-        total = step(total, of_piece);
+        starts[static_cast<size_t>(s)] = of_row.next();
+        of_row.add(first + s, totals[static_cast<size_t>(s)]);
       }
     };
     int64_t p = 0;
@@ -188,8 +264,17 @@ class Running : public HostPlan {
     const auto of = [&]<class T>(T) {
       const T* const x = data_at<T>(operands[0]);
       T* const y = data_at<T>(operands[1]);
-      if (desc_.products) Rows<T, true>(threads).run(x, y, outer, length);
-      else Rows<T, false>(threads).run(x, y, outer, length);
+      const auto by = [&](const auto& rows) {
+        switch (desc_.lengths[2]) {
+          case 2: return rows.template columns<2>(x, y, outer, length);
+          case 3: return rows.template columns<3>(x, y, outer, length);
+          case 4: return rows.template columns<4>(x, y, outer, length);
+          case 5: return rows.template columns<kMostColumns>(x, y, outer, length);
+          default: return rows.run(x, y, outer, length);
+        }
+      };
+      if (desc_.products) by(Rows<T, true>(threads));
+      else by(Rows<T, false>(threads));
     };
     switch (desc_.dtype) {
       case DType::F32: return of(float());
@@ -210,7 +295,8 @@ std::optional<hal::Refusal> refuses(const hal::ScanDesc& d) {
   if (d.dtype != DType::F32 && d.dtype != DType::F64 && d.dtype != DType::I64 &&
       d.dtype != DType::U64)
     return hal::Refusal{fmt::format("no running sums of {}", name_of(d.dtype))};
-  if (d.lengths[2] != 1) return hal::Refusal{"running sums of columns are vectors' work"};
+  if (d.lengths[2] > kMostColumns)
+    return hal::Refusal{"running sums of many columns are vectors' work"};
   return {};
 }
 

@@ -1,5 +1,5 @@
-// Running sums of pieces side by side, a lane of a vector each, bit for bit what one after the
-// other gives: a lane adds up its piece from the first element to the last.
+// Running sums of pieces or rows side by side, a lane of a vector each, bit for bit what one after
+// the other gives: a lane adds up its own from the first element to the last.
 #pragma once
 
 #include <array>
@@ -25,5 +25,18 @@ struct PieceKernels {
 // Of sums and of products; null where vectors are short.
 const PieceKernels* sums_of_pieces();
 const PieceKernels* products_of_pieces();
+
+// Of `rows` rows, `apart` elements from one to the next, so many elements of each: from the starts
+// on into y, and from nothing on into the totals.
+template <class T>
+struct BesideKernel {
+  int64_t rows;  // at most kMostAtOnce
+  void (*run)(const T* x, T* y, int64_t apart, int64_t count, const T* starts, T* totals);
+};
+const BesideKernel<float>* sums_beside(float);
+const BesideKernel<double>* sums_beside(double);
+const BesideKernel<int64_t>* sums_beside(int64_t);
+const BesideKernel<float>* products_beside(float);
+const BesideKernel<double>* products_beside(double);
 
 }  // namespace hologram::libraries::loops

@@ -24,7 +24,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int kSecondCache = 2;  // where lines are announced to
 
 // A rectangle of d whose sums stay in registers, with some left for what is multiplied.
-constexpr int64_t kVectors = 2;
 constexpr int64_t kRows = HWY_TARGET == HWY_AVX2 ? 6 : 14;
 constexpr int64_t kRowsApart = HWY_TARGET == HWY_AVX2 ? 8 : 16;  // of a term of a panel of a
 
@@ -33,7 +32,7 @@ using Tag = hn::ScalableTag<T>;
 template <class T>
 constexpr int64_t kLanes = hn::MaxLanes(Tag<T>());
 template <class T>
-constexpr int64_t kWide = kVectors* kLanes<T>;
+constexpr int64_t kWide = 2 * kLanes<T>;
 // Columns of a few rows of d whose sums stay in the nearest cache; the fewer, the more often memory
 // is read from another place.
 template <class T, int64_t kHeight>
@@ -42,8 +41,8 @@ constexpr int64_t kStripe = (16384 >> (kHeight - 1)) / sizeof(T);
 // Where b is: in a near cache or, read for the first time, far off, from where it may be copied.
 enum class From { Near, Far, FarCopied };
 
-// A block of terms for kHeight rows of d, kWide columns wide.
-template <class T, int64_t kHeight, From kFrom>
+// A block of terms for kHeight rows of d, kVectors wide, of panels that are kWide.
+template <class T, int64_t kHeight, From kFrom, int64_t kVectors = 2>
 void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, bool add, T* d,
                int64_t ldd) {
   constexpr Tag<T> tag;
@@ -60,7 +59,7 @@ void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, boo
 #pragma GCC unroll 4
   for (int64_t p = 0; p < terms; p++) {
     const T* const row = b + p * term;
-    const auto y0 = hn::LoadU(tag, row), y1 = hn::LoadU(tag, row + kLanes<T>);
+    const auto y0 = hn::LoadU(tag, row), y1 = hn::LoadU(tag, row + (kVectors - 1) * kLanes<T>);
     if constexpr (kFrom != From::Near) {
       hwy::Prefetch(row + kAhead * term);
       hwy::Prefetch(row + kAhead * term + kLanes<T>);
@@ -76,7 +75,7 @@ void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, boo
     for (int64_t r = 0; r < kHeight; r++) {
       const auto x = hn::Set(tag, a[p * kRowsApart + r]);
       sums[r][0] = hn::MulAdd(x, y0, sums[r][0]);
-      sums[r][1] = hn::MulAdd(x, y1, sums[r][1]);
+      if constexpr (kVectors > 1) sums[r][1] = hn::MulAdd(x, y1, sums[r][1]);
     }
   }
   // All rows are read before one is written: where they lie 4 KiB apart, a processor takes what it
@@ -156,18 +155,39 @@ void copy_row(const T* from, int64_t count, T* to) {
   for (; i < count; i++) to[i] = from[i];
 }
 
+// Rows of less than a vector: whole vectors are written, zeros behind what there is.
+template <class T>
+void copy_ends(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to,
+               int64_t to_row) {
+  constexpr Tag<T> tag;
+#if HWY_TARGET == HWY_NEON
+  for (int64_t i = 0; i < rows; i++) {
+    HWY_ALIGN T row[kLanes<T>] = {};
+    std::copy_n(from + i * from_row, columns, row);
+    hn::StoreU(hn::Load(tag, row), tag, to + i * to_row);
+  }
+#else
+  const auto some = hn::FirstN(tag, static_cast<size_t>(columns));
+  for (int64_t i = 0; i < rows; i++)
+    hn::StoreU(hn::MaskedLoad(some, tag, from + i * from_row), tag, to + i * to_row);
+#endif
+}
+
 // to[i * to_row + j] of rows and columns of from, which is that or, transposed, from[j * from_row +
-// i].
+// i]. What is not transposed is followed by zeros to the end of a vector.
 template <class T>
 void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_t columns, T* to,
           int64_t to_row) {
   if (!transposed) {
     constexpr int64_t kAhead = 16, kLine = 64 / sizeof(T);
-    for (int64_t i = 0; i < rows; i++) {
+    const int64_t whole = columns - columns % kLanes<T>;
+    for (int64_t i = 0; i < rows && whole > 0; i++) {
       const T* const row = from + i * from_row;
       for (int64_t j = 0; j < columns; j += kLine) __builtin_prefetch(row + kAhead * from_row + j);
-      copy_row(row, columns, to + i * to_row);
+      copy_row(row, whole, to + i * to_row);
     }
+    if (whole < columns)
+      copy_ends(from + whole, from_row, rows, columns - whole, to + whole, to_row);
     return;
   }
   constexpr int64_t kSquare = 16 / sizeof(T);
@@ -239,7 +259,7 @@ void stripe(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, 
     const T* y = b + first * ldb;
     int64_t step = ldb;
     if (columns < kLanes<T>) {
-      for (int64_t p = 0; p < count; p++) copy_row(y + p * ldb, columns, few + p * kLanes<T>);
+      copy_ends(y, ldb, count, columns, few, kLanes<T>);
       y = few;
       step = kLanes<T>;
     }
@@ -297,12 +317,12 @@ struct Height {
 };
 // From high to low, so that a few calls make up what is left.
 constexpr int64_t kHalf = kRows > 8 ? 8 : 4;
-template <class T, From kFrom>
-constexpr Height<T> kHeights[] = {{kRows, &rectangle<T, kRows, kFrom>},
-                                  {kHalf, &rectangle<T, kHalf, kFrom>},
-                                  {4, &rectangle<T, 4, kFrom>},
-                                  {2, &rectangle<T, 2, kFrom>},
-                                  {1, &rectangle<T, 1, kFrom>}};
+template <class T, From kFrom, int64_t kVectors = 2>
+constexpr Height<T> kHeights[] = {{kRows, &rectangle<T, kRows, kFrom, kVectors>},
+                                  {kHalf, &rectangle<T, kHalf, kFrom, kVectors>},
+                                  {4, &rectangle<T, 4, kFrom, kVectors>},
+                                  {2, &rectangle<T, 2, kFrom, kVectors>},
+                                  {1, &rectangle<T, 1, kFrom, kVectors>}};
 
 template <class T>
 void multiply(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
@@ -318,7 +338,9 @@ void multiply(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64
                                            d + column, ldd);
       continue;
     }
-    const Height<T>* height = whole && b.far ? kHeights<T, From::Far> : kHeights<T, From::Near>;
+    const Height<T>* height = whole && b.far      ? kHeights<T, From::Far>
+                              : there > kLanes<T> ? kHeights<T, From::Near>
+                                                  : kHeights<T, From::Near, 1>;
     for (int64_t row = 0; row < rows; row += height->rows) {
       while (height->rows > rows - row) height++;
       const T* const x = a + row;

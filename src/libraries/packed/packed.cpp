@@ -11,6 +11,7 @@
 #include "core/messages.hpp"
 #include "libraries/library.hpp"
 #include "libraries/packed/columns.hpp"
+#include "libraries/packed/thin.hpp"
 
 namespace hologram::libraries::packed {
 namespace {
@@ -176,7 +177,7 @@ class Plan : public HostPlan {
       return Matrices{data[0] + z * g.stride_a, data[1] + z * g.stride_b, data[2] + z * g.stride_d};
     };
     const int64_t most = std::min<int64_t>(threads.count(), rooms_);
-    const int for_one = worth(flops(), most),
+    const int for_one = worth(flops(), std::min(most, column_panels_ * row_panels_)),
               for_all = worth(flops() * static_cast<double>(g.batch), std::min(most, g.batch));
     if (for_all > 1 && for_all >= for_one) {
       std::atomic<int64_t> next{0};
@@ -262,7 +263,7 @@ class Plan : public HostPlan {
     const GemmDesc& g = desc_;
     const int64_t wide = kernels_.columns, first = slice * kSlice, terms = terms_of(slice);
     const int64_t column = panel * wide, columns = std::min(wide, g.n - column);
-    if (columns < wide) std::fill_n(to, terms * wide, T{0});
+    if (columns < wide && g.transpose_b) std::fill_n(to, terms * wide, T{0});
     kernels_.copy(g.transpose_b ? x.b + column * g.ldb + first : x.b + first * g.ldb + column,
                   g.ldb, g.transpose_b, terms, columns, to, wide);
   }
@@ -326,6 +327,7 @@ std::optional<hal::Refusal> refuses(const GemmDesc& desc) {
 std::shared_ptr<HostPlan> plan(const GemmDesc& desc, int threads) {
   const auto of = [threads](const GemmDesc& d, auto type) -> std::shared_ptr<HostPlan> {
     using T = decltype(type);
+    if (auto thin = thin_plan(d, name_of_product<T>())) return thin;
     if (!d.transpose_b && d.m <= kFewRows) return std::make_shared<FewRows<T>>(d);
     return std::make_shared<Plan<T>>(d, threads);
   };

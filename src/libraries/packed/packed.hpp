@@ -34,8 +34,8 @@ struct Kernels {
   int64_t rows;     // of a rectangle
   int64_t apart;    // elements from one term of a panel of a to the next
   int64_t columns;  // of a rectangle
-  // to[i * ld_to + j] of so many rows and columns of from[i * ld + j] or, transposed, of
-  // from[j * ld + i].
+  // to[i * ld_to + j] of so many rows and columns of from[i * ld + j], and zeros to the end of a
+  // vector, or, transposed, of from[j * ld + i].
   void (*copy)(const T* from, int64_t ld, bool transposed, int64_t rows, int64_t columns, T* to,
                int64_t ld_to);
   // Adds so many terms to a rectangle's height of rows of d, or sets them.

@@ -80,8 +80,10 @@ Division divide(X x) {
                    select(over, q - 1, select(under & isfinite(q), q + 1, q))),
             select(by_infinity, select(same, a, b), copysign(left, select(left == 0, b, left)))};
   }
-  const Value q = a / b, r = a % b;
-  if (is_unsigned_integer(x.from)) return {q, r};
+  const Value q = a / b;
+  if (is_unsigned_integer(x.from)) return {q, a % b};
+  // Another division would take longer.
+  const Value r = select(b == 0, b, a - q * b);
   const Value differ = (r != 0) & ((r < 0) != (b < 0));
   return {select(differ, q - 1, q), select(differ, r + b, r)};
 }

@@ -88,9 +88,8 @@ std::optional<LibraryKernel> row_products_of(const Kernel& kernel, const Layout&
 // A lane a column, in pieces or not.
 std::optional<LibraryKernel> columns_of(const Kernel& kernel, const Layout& l) {
   const bool pieces = l.chunk != 0;
-  const size_t axes = pieces ? 2 : 1;
   if (l.walk != Walk::LaneRows || !l.trusted || l.full || l.row.size() != 1 ||
-      l.outer.size() != axes || (pieces && l.pieces_axis != 0))
+      l.outer.size() != (pieces ? 2 : 1))
     return {};
   const Term* const term = summed(kernel);
   if (term == nullptr) return {};
@@ -98,12 +97,14 @@ std::optional<LibraryKernel> columns_of(const Kernel& kernel, const Layout& l) {
   if (loads.size() != 1) return {};
   const Term& load = *loads.front();
   const Lanes &x = l.views[load.view], &d = l.views[kernel.outputs.front().view];
-  if (d.offset != 0 || !is_dense(l.outer, d.outer) || x.outer.back() != 1 || x.row[0] <= 0 ||
-      (pieces && x.outer[0] != 0))
+  // Lanes may walk the pieces, if there are few columns.
+  const auto piece = static_cast<size_t>(pieces ? l.pieces_axis : 1), column = 1 - piece;
+  if (d.offset != 0 || x.outer[column] != 1 || d.outer[column] != 1 || x.row[0] <= 0 ||
+      (pieces && (x.outer[piece] != 0 || d.outer[piece] != l.outer[column])))
     return {};
   const hal::ColumnsDesc desc = {.dtype = term->dtype,
                                  .rows = l.row[0],
-                                 .columns = l.outer.back(),
+                                 .columns = l.outer[column],
                                  .step = x.row[0],
                                  .piece = pieces ? l.chunk : l.row[0]};
   const LibraryKernel::Operand operand = operand_of(load, x.offset);

@@ -16,6 +16,7 @@ constexpr int64_t kPiece = hal::ScanDesc::kPiece;
 constexpr int64_t kSide = 8;
 static_assert(kSide <= kMostAtOnce);
 constexpr int64_t kMostColumns = 5;  // more are vectors' work
+constexpr int64_t kLeastBeside = 4;  // elements of rows
 
 // Integers overflow as programs let them.
 template <class T>
@@ -42,6 +43,7 @@ class Rows {
 
   void run(const T* x, T* y, int64_t rows, int64_t length) const {
     const int64_t pieces = (length + kPiece - 1) / kPiece;
+    if (length < kLeastBeside) return one_by_one(x, y, rows, length);
     const int64_t done = beside(x, y, rows, pieces, length);
     if (done == rows) return;
     x += done * length, y += done * length, rows -= done;
@@ -119,16 +121,26 @@ class Rows {
   static constexpr bool kHasBeside =
       std::is_floating_point_v<T> || (std::is_same_v<T, int64_t> && !kProducts);
 
+  void one_by_one(const T* x, T* y, int64_t rows, int64_t length) const {
+    threads_.run(static_cast<uint64_t>(rows), static_cast<uint64_t>(kWorthAThread),
+                 [&](uint64_t begin, uint64_t end) {
+                   const auto last = static_cast<int64_t>(end) * length;
+                   for (auto i = static_cast<int64_t>(begin) * length; i < last;) {
+                     T sum = kNothing;
+                     for (int64_t j = 0; j < length; j++, i++) y[i] = sum = step(sum, x[i]);
+                   }
+                 });
+  }
+
   // As many of the first rows as go side by side.
   int64_t beside(const T* x, T* y, int64_t rows, int64_t pieces, int64_t length) const {
-    constexpr int64_t kLeast = 4;  // elements of a row
     if constexpr (kHasBeside) {
       const BesideKernel<T>* kernel;
       if constexpr (kProducts) kernel = products_beside(T());
       else kernel = sums_beside(T());
       // A long row's own pieces go side by side, if they are floats.
       const int64_t most = std::is_same_v<T, float> ? kMostAtOnce : kPiece * kPiece;
-      if (kernel == nullptr || length < kLeast || pieces > most) return 0;
+      if (kernel == nullptr || pieces > most) return 0;
       const int64_t many = kernel->rows, groups = rows / many;
       if (groups < threads_.count()) return 0;
       const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / length / many));

@@ -125,9 +125,44 @@ void columns_of(const T* x, int64_t step, int64_t rows, int64_t columns, T* d) {
   }
 }
 
+#if HWY_TARGET != HWY_NEON
+
+// The same of less than a vector. Runs do not wait for each other.
+template <class T>
+void narrow_columns(const T* x, int64_t step, int64_t rows, hn::Mask<Tag<T>> some, T* d) {
+  constexpr Tag<T> tag;
+  constexpr int64_t kRun = hal::ColumnsDesc::kRun;
+  auto total = hn::Zero(tag);
+  int64_t first = 0;
+  const auto row = [&](int64_t r) HWY_ATTR { return hn::MaskedLoad(some, tag, x + r * step); };
+  for (; first + kRun <= rows; first += kRun) {
+    auto sum = hn::Zero(tag);
+#pragma GCC unroll 16
+    for (int64_t t = 0; t < kRun; t++) sum = hn::Add(sum, row(first + t));
+    total = hn::Add(total, sum);
+  }
+  if (first < rows) {
+    auto sum = hn::Zero(tag);
+    for (int64_t t = first; t < rows; t++) sum = hn::Add(sum, row(t));
+    total = hn::Add(total, sum);
+  }
+  hn::BlendedStore(total, some, tag, d);
+}
+
+#endif
+
+template <class T>
+void sums_of_columns(const T* x, int64_t step, int64_t rows, int64_t columns, T* d) {
+#if HWY_TARGET != HWY_NEON
+  if (columns < kLanes<T>)
+    return narrow_columns(x, step, rows, hn::FirstN(Tag<T>(), static_cast<size_t>(columns)), d);
+#endif
+  columns_of(x, step, rows, columns, d);
+}
+
 template <class T>
 ColumnSums<T>* sums_alone() {
-  return &columns_of<T>;
+  return &sums_of_columns<T>;
 }
 
 template <class T>

@@ -8,7 +8,7 @@ namespace hologram::libraries::packed {
 namespace {
 
 constexpr int64_t kBytesWorthAThread = 1 << 17;
-constexpr int64_t kLeastColumns = 16;
+constexpr int64_t kLeastColumns = 2;
 // Columns that threads are given where there are too few pieces for all of them.
 constexpr int64_t kSomeColumns = 256;
 // Of all that is read: what may be more than a cache holds is read from both ends in turn.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "core/messages.hpp"
 #include "graph/elementwise.hpp"
@@ -40,14 +41,17 @@ graph::Input as_three_axes(const Tensor& t, const Shape& batch) {
   return tensor::input_of(tensor::dense(repeated).reshape(three));
 }
 
-// Where a GPU has a library for products, a copy that it can read costs less than the general
-// program.
+// Whether a GPU has a library for products of this type.
+bool is_by_library(graph::Context& context, DType dtype) {
+  return is_float(dtype) && graph::hints_of(context.device()).many_threads &&
+         context.executor().device->library() != nullptr;
+}
+
+// A copy that the library can read costs less than the general program.
 graph::Input for_libraries(graph::Input matrix) {
-  graph::Context& context = *matrix.node->context;
-  const bool fine =
-      !is_float(matrix.node->dtype) || !graph::hints_of(context.device()).many_threads ||
-      context.executor().device->library() == nullptr || graph::is_for_libraries(matrix.view());
-  if (fine) return matrix;
+  if (!is_by_library(*matrix.node->context, matrix.node->dtype) ||
+      graph::is_for_libraries(matrix.view()))
+    return matrix;
   return tensor::input_of(
       tensor::dense(tensor::Access::make(std::move(matrix.node), matrix.view())));
 }
@@ -89,6 +93,33 @@ Tensor sums_of_rows(const Tensor& matrix, bool turn_matrix, const Tensor& vector
       tensor::reduce(tensor::finish(std::move(product)), program::Combine::Add, last), dtype);
 }
 
+// Libraries give a small result to few processors of a GPU, each of which goes through sums of any
+// length alone, unless they may add up parts in an order of their own. Parts of the sums are
+// products beside each other, or, if they are very few, one reduction. Null where that gains
+// nothing.
+std::optional<Tensor> by_parts(const Tensor& x, const Tensor& y) {
+  constexpr int64_t kLong = 1024, kOfAPart = 128, kParts = 512, kStep = 64;
+  constexpr int64_t kSide = 64, kFewTiles = 64, kFewElements = 16;
+  const int64_t rows = rows_of(x), columns = columns_of(y), terms = columns_of(x);
+  if (x.rank() != 2 || y.rank() != 2 || terms < kLong || rows * columns == 0) return {};
+  const int64_t tiles = ((rows - 1) / kSide + 1) * ((columns - 1) / kSide + 1);
+  const DType dtype = x.dtype(), wide = compute_type(dtype);
+  if (tiles > kFewTiles || !is_by_library(tensor::context_of(x), dtype)) return {};
+  if (rows * columns <= kFewElements) {
+    const Tensor products = x.to(wide).transpose().unsqueeze(-1) * y.to(wide).unsqueeze(1);
+    return sum(products, 0).to(dtype);
+  }
+  if (wide != dtype) return {};
+  const int64_t parts = std::min(terms / kOfAPart, kParts / tiles);
+  const int64_t length = (terms / parts + kStep - 1) / kStep * kStep;
+  const int64_t whole = terms / length * length, count = whole / length;
+  const Tensor left = x.slice(1, {0, whole}).reshape({rows, count, length}).permute({1, 0, 2}),
+               right = y.slice(0, {0, whole}).reshape({count, length, columns});
+  const Tensor most = sum(matmul(left, right), 0);
+  if (whole == terms) return most;
+  return most + matmul(x.slice(1, {whole, {}}), y.slice(0, {whole, {}}));
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -108,6 +139,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return sums_of_rows(x, false, y, true).unsqueeze(-1);
   if (rows_of(x) == 1 && are_sums_of_rows(y, -2))
     return sums_of_rows(y, true, x, false).unsqueeze(-2);
+  if (auto parts = by_parts(x, y)) return *std::move(parts);
   Shape shape;
   if (a.rank() > 2 || b.rank() > 2)
     shape = tensor::broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),

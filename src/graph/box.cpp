@@ -9,6 +9,7 @@ using program::Value;
 
 int Box::lanes_axis() const {
   if (lengths[2] >= long_axis(in_turns)) return 2;
+  if (lengths[1] >= long_axis(false)) return 1;
   return static_cast<int>(std::max_element(lengths.begin(), lengths.end()) - lengths.begin());
 }
 

@@ -1,5 +1,5 @@
 // Programs over three axes: what lies outside of the axis that an operation is about, that axis,
-// and what lies inside. Lanes walk the innermost axis if it is long, else the longest.
+// and what lies inside. Lanes walk the innermost axis that is long, else the longest.
 #pragma once
 
 #include <array>

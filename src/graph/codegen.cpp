@@ -11,7 +11,6 @@
 namespace hologram::graph {
 
 using program::Access;
-using program::Builder;
 using program::Op;
 using program::Value;
 

@@ -13,7 +13,6 @@
 
 namespace hologram::graph {
 
-using program::Builder;
 using program::Combine;
 using program::Value;
 using program::Var;

@@ -63,7 +63,7 @@ class Generator {
   program::Value index(uint32_t v, const Along* at);
   program::Value value(uint32_t t, Known& local, const Along* at);
   program::Value applied(const Term& term, const std::vector<program::Value>& operands,
-                         const Along* at);
+                         const Along* where);
   static program::Value wrapped(program::Value value, DType to);
   void write_elements(Known local);
   void write_blocks();

@@ -49,9 +49,11 @@ Value Generator::scalar(const char* name, size_t axis) {
   return scalar(fmt::format("{}{}", name, axis));
 }
 
-// Lanes behind the last axis do nothing.
+// Lanes behind the last axis, or behind all elements, do nothing.
 void Generator::of_each_lane(const std::function<void()>& body) {
-  b_.if_(lane() < (l_.outer.empty() ? whole(1) : scalar("n", l_.outer.size() - 1)), body);
+  Value count = l_.outer.empty() ? whole(1) : scalar("n", l_.outer.size() - 1);
+  for (size_t k = 0; l_.linear && k + 1 < l_.outer.size(); k++) count = count * scalar("n", k);
+  b_.if_(lane() < count, body);
 }
 
 // No access is tested again: require_inside does that for the whole kernel.
@@ -71,9 +73,9 @@ void Generator::find_coordinates() {
   coordinate_.resize(rank);
   if (rank == 0) return;
   size_t left = rank;
-  if (l_.walk != Walk::GroupRows) coordinate_[--left] = lane();
+  if (l_.walk != Walk::GroupRows && !l_.linear) coordinate_[--left] = lane();
   if (left == 0) return;
-  Value rest = b_.group_id(l_.walk == Walk::GroupRows ? 0 : 1);
+  Value rest = l_.linear ? lane() : b_.group_id(l_.walk == Walk::GroupRows ? 0 : 1);
   while (left-- > 1) {
     coordinate_[left] = rest % scalar("n", left);
     rest = rest / scalar("n", left);

@@ -139,6 +139,15 @@ void find_blocks(const Kernel& kernel, Layout& l) {
     view.outer.insert(view.outer.begin(), view.outer[0] * kElementsOfTile);
 }
 
+// Neighbours are few, but lanes that walk a longer axis would each touch a line of memory of their
+// own, where they go at a time.
+void find_linear(const Kernel& kernel, Layout& l) {
+  l.linear = l.outer.size() > 1 && l.outer.back() < long_axis(false) &&
+             std::all_of(kernel.outputs.begin(), kernel.outputs.end(), [&](const Output& output) {
+               return l.views[output.view].outer.back() == 1;
+             });
+}
+
 // Rows whose elements lie together are read a few at a time: each lane's is another row, and
 // processors read one thing here and one there much slower than four here and four there.
 void find_ahead(const Kernel& kernel, Layout& l) {
@@ -167,6 +176,7 @@ Grid Layout::grid() const {
   uint64_t all = 1;
   for (const int64_t n : outer) all *= static_cast<uint64_t>(n);
   if (walk == Walk::GroupRows) return {all, 1, 1};
+  if (linear) return {(all + kElementLanes - 1) / kElementLanes, 1, 1};
   if (walk == Walk::Tiles) {
     const auto along = static_cast<uint64_t>(outer.back());
     const auto down = static_cast<uint64_t>(outer[across]);
@@ -234,7 +244,8 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   if (l.walk == Walk::Elements && hints.many_threads && element_count(l.outer) > 0)
     find_tiles(kernel, l);
   if (l.walk == Walk::Elements) find_blocks(kernel, l);
-  if (l.walk != Walk::Tiles && l.walk != Walk::GroupRows && l.walk != Walk::Blocks)
+  if (l.walk == Walk::Elements && !hints.in_turns) find_linear(kernel, l);
+  if (l.walk != Walk::Tiles && l.walk != Walk::GroupRows && l.walk != Walk::Blocks && !l.linear)
     choose_lane_axis(kernel, hints, l);
   if (l.walk == Walk::LaneRows && hints.in_turns && l.row.size() == 1) find_ahead(kernel, l);
   if (!fits_32_bits(kernel, l)) l.index = DType::I64;
@@ -293,6 +304,7 @@ std::string key_of(const Kernel& kernel, const Layout& l) {
   append(key, l.held);
   append(key, l.full);
   append(key, l.ahead);
+  append(key, l.linear);
   append(key, l.tile);
   append(key, l.across);
   append(key, l.index);

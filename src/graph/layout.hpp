@@ -44,6 +44,8 @@ struct Layout {
   bool full = false;
   // LaneRows where lanes go in turns: elements of a row that a lane takes at a time.
   uint32_t ahead = 1;
+  // Elements where the innermost axis is short: lanes walk all axes as one, and divide.
+  bool linear = false;
   // Tiles: squares of `tile` by `tile` elements along the last axis of `outer` and along `across`,
   // along which the views that are `turned` are dense. A group is tile by 256 / tile lanes.
   uint32_t tile = 0, across = 0;

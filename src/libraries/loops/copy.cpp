@@ -78,15 +78,15 @@ void square(const T* x, int64_t of_x, T* d, int64_t of_d, int64_t rows, int64_t 
 
 class Turned : public HostPlan {
  public:
-  explicit Turned(const hal::CopyDesc& desc) : desc_(desc) {
-    const Shape& lengths = desc_.lengths;
-    const size_t last = lengths.size() - 1;
-    const auto along = std::find(desc_.of_x.begin(), desc_.of_x.end(), 1);
-    along_ = static_cast<size_t>(along - desc_.of_x.begin());
-    rows_ = lengths[along_], columns_ = lengths[last];
-    bands_ = (rows_ + kSquare - 1) / kSquare;
-    for (size_t k = 0; k < last; k++)
-      if (k != along_) matrices_ *= lengths[k];
+  explicit Turned(const hal::CopyDesc& desc)
+      : desc_(desc),
+        along_(static_cast<size_t>(std::find(desc.of_x.begin(), desc.of_x.end(), 1) -
+                                   desc.of_x.begin())),
+        rows_(desc.lengths[along_]),
+        columns_(desc.lengths.back()),
+        bands_((rows_ + kSquare - 1) / kSquare) {
+    for (size_t k = 0; k + 1 < desc.lengths.size(); k++)
+      if (k != along_) matrices_ *= desc.lengths[k];
   }
 
   const std::string& name() const override {
@@ -128,8 +128,9 @@ class Turned : public HostPlan {
   }
 
   const hal::CopyDesc desc_;
-  size_t along_ = 0;  // the axis along which x is dense
-  int64_t rows_ = 1, columns_ = 1, bands_ = 1, matrices_ = 1;
+  const size_t along_;  // the axis along which x is dense
+  const int64_t rows_, columns_, bands_;
+  int64_t matrices_ = 1;
 };
 
 // Rows that are dense in both.

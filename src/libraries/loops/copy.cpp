@@ -76,10 +76,30 @@ void square(const T* x, int64_t of_x, T* d, int64_t of_d, int64_t rows, int64_t 
   turn<E>(x, of_x, d, of_d, rows, columns);
 }
 
-class Turned : public HostPlan {
+// A plan whose copy<Element>(x, d, threads) is called for the type at hand.
+template <class Plan>
+class Copy : public HostPlan {
+ public:
+  explicit Copy(const hal::CopyDesc& desc) : desc_(desc) {}
+
+  void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
+           core::Threads& threads) const override {
+    of_bytes(desc_.dtype, [&](auto element) {
+      using E = decltype(element);
+      using T = typename E::Stored;
+      static_cast<const Plan*>(this)->template copy<E>(data_at<const T>(operands.front()),
+                                                       data_at<T>(operands.back()), threads);
+    });
+  }
+
+ protected:
+  const hal::CopyDesc desc_;
+};
+
+class Turned : public Copy<Turned> {
  public:
   explicit Turned(const hal::CopyDesc& desc)
-      : desc_(desc),
+      : Copy(desc),
         along_(static_cast<size_t>(std::find(desc.of_x.begin(), desc.of_x.end(), 1) -
                                    desc.of_x.begin())),
         rows_(desc.lengths[along_]),
@@ -94,17 +114,8 @@ class Turned : public HostPlan {
     return name;
   }
 
-  void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
-           core::Threads& threads) const override {
-    of_bytes(desc_.dtype, [&](auto element) { copy<decltype(element)>(operands, threads); });
-  }
-
- private:
-  template <class E>
-  void copy(std::span<const hal::Binding> operands, core::Threads& threads) const {
-    using T = typename E::Stored;
-    const T* const x = data_at<const T>(operands.front());
-    T* const d = data_at<T>(operands.back());
+  template <class E, class T = typename E::Stored>
+  void copy(const T* x, T* d, core::Threads& threads) const {
     const size_t last = desc_.lengths.size() - 1;
     const auto grain = std::max<int64_t>(1, kWorthAThread / (kSquare * columns_));
     // A band is so many rows of d that lie together in x.
@@ -127,16 +138,16 @@ class Turned : public HostPlan {
     threads.run(static_cast<uint64_t>(matrices_ * bands_), static_cast<uint64_t>(grain), bands);
   }
 
-  const hal::CopyDesc desc_;
+ private:
   const size_t along_;  // the axis along which x is dense
   const int64_t rows_, columns_, bands_;
   int64_t matrices_ = 1;
 };
 
 // Rows that are dense in both.
-class Rows : public HostPlan {
+class Rows : public Copy<Rows> {
  public:
-  explicit Rows(const hal::CopyDesc& desc) : desc_(desc), length_(desc.lengths.back()) {
+  explicit Rows(const hal::CopyDesc& desc) : Copy(desc), length_(desc.lengths.back()) {
     for (size_t k = 0; k + 1 < desc_.lengths.size(); k++) rows_ *= desc_.lengths[k];
   }
 
@@ -145,17 +156,8 @@ class Rows : public HostPlan {
     return name;
   }
 
-  void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
-           core::Threads& threads) const override {
-    of_bytes(desc_.dtype, [&](auto element) { copy<decltype(element)>(operands, threads); });
-  }
-
- private:
-  template <class E>
-  void copy(std::span<const hal::Binding> operands, core::Threads& threads) const {
-    using T = typename E::Stored;
-    const T* const x = data_at<const T>(operands.front());
-    T* const d = data_at<T>(operands.back());
+  template <class E, class T = typename E::Stored>
+  void copy(const T* x, T* d, core::Threads& threads) const {
     const auto copy_row = [length = length_](const T* from, T* to) {
       if constexpr (std::is_same_v<E, Bytes<T>>) copy_bytes(from, to, length);
       else std::transform(from, from + length, to, E::moved);
@@ -180,6 +182,7 @@ class Rows : public HostPlan {
     threads.run(static_cast<uint64_t>(rows_), static_cast<uint64_t>(grain), some);
   }
 
+ private:
   // A call for a few bytes takes longer than they do: two copies that may overlap.
   template <class T>
   static void copy_bytes(const T* from, T* to, int64_t length) {
@@ -201,8 +204,8 @@ class Rows : public HostPlan {
     else std::copy_n(from, length, to);
   }
 
-  const hal::CopyDesc desc_;
-  int64_t length_ = 0, rows_ = 1;
+  const int64_t length_;
+  int64_t rows_ = 1;
 };
 
 bool is_dense(const hal::CopyDesc& d) {

@@ -377,13 +377,23 @@ std::optional<OwnLanes> own_lanes(const Module& module, uint32_t most) {
   const auto& insts = module.body.insts;
   std::vector<bool> gains(module.buffers.size()), foreign(module.buffers.size());
   std::vector<uint32_t> around;
+  const auto is_loop = [](const Inst& inst) { return inst.op == Op::For || inst.op == Op::Loop; };
+  const bool loops = std::any_of(insts.begin(), insts.end(), is_loop);
+  // What comes once a lane is little beside what its loops do, whose text would be there for each
+  // lane of a thread; but elements of less than a word are stored as one or by an atomic operation.
+  const auto gain = [&](const Inst& inst) {
+    if (!loops || size_of(module.buffers[inst.slot].type) < 4 ||
+        std::any_of(around.begin(), around.end(), [&](uint32_t b) { return is_loop(insts[b]); }))
+      gains[inst.slot] = true;
+  };
   for (uint32_t i = 0; i < insts.size(); i++) {
     const Inst& inst = insts[i];
-    if (inst.op == Op::If || inst.op == Op::For || inst.op == Op::Loop) around.push_back(i);
+    if (inst.op == Op::If || is_loop(inst)) around.push_back(i);
     if (inst.op == Op::End) around.pop_back();
-    if (inst.op == Op::Load && stores.is_word(inst)) gains[inst.slot] = true;
+    if (inst.op == Op::Load && stores.is_word(inst)) gain(inst);
     if (inst.op != Op::Store) continue;
-    (stores.is_own(inst, around) ? gains : foreign)[inst.slot] = true;
+    if (stores.is_own(inst, around)) gain(inst);
+    else foreign[inst.slot] = true;
   }
   own.words.resize(module.buffers.size());
   for (size_t b = 0; b < own.words.size(); b++)

@@ -190,10 +190,11 @@ Grid Layout::grid() const {
 }
 
 Hints hints_of(const DeviceInfo& device) {
-  const bool in_turns =
-      device.backend == BackendType::Cpu || device.backend == BackendType::Null || device.software;
+  const bool ours = device.backend == BackendType::Cpu || device.backend == BackendType::Null;
+  const bool in_turns = ours || device.software;
   // What a lane keeps is memory where lanes go in turns.
   return {.in_turns = in_turns,
+          .takes_tuples = ours,
           .many_threads = !in_turns && device.max_lanes >= program::kMaxLanes};
 }
 
@@ -247,7 +248,7 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   if (l.walk == Walk::Elements && !hints.in_turns) find_linear(kernel, l);
   if (l.walk != Walk::Tiles && l.walk != Walk::GroupRows && l.walk != Walk::Blocks && !l.linear)
     choose_lane_axis(kernel, hints, l);
-  if (l.walk == Walk::LaneRows && hints.in_turns && l.row.size() == 1) find_ahead(kernel, l);
+  if (l.walk == Walk::LaneRows && hints.takes_tuples && l.row.size() == 1) find_ahead(kernel, l);
   if (!fits_32_bits(kernel, l)) l.index = DType::I64;
   return l;
 }

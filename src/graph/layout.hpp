@@ -42,7 +42,7 @@ struct Layout {
   // `full`: each of these is one of the row. Of LaneRows there: each run has kRun elements.
   uint32_t side_by_side = 1, held = 0;
   bool full = false;
-  // LaneRows where lanes go in turns: elements of a row that a lane takes at a time.
+  // LaneRows of devices that take tuples: elements of a row that a lane takes at a time.
   uint32_t ahead = 1;
   // Elements where the innermost axis is short: lanes walk all axes as one, and divide.
   bool linear = false;
@@ -58,6 +58,9 @@ struct Layout {
 // What of a device the layout depends on; no result does.
 struct Hints {
   bool in_turns = false;  // one processor runs the lanes of a workgroup, one after the other
+  // Elements of a row that a lane takes one after the other are read and written as one. Elsewhere
+  // a body four times as long costs software drivers minutes and gigabytes to compile.
+  bool takes_tuples = false;
   bool many_threads =
       false;  // a workgroup of 1,024 lanes that keep a row costs no more than one of 64
 };

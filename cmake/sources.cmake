@@ -197,6 +197,7 @@ set(HOLOGRAM_SOURCES
     src/graph/box.cpp
     src/graph/codegen.cpp
     src/graph/codegen_rows.cpp
+    src/graph/codegen_staged.cpp
     src/graph/combine.cpp
     src/graph/context.cpp
     src/graph/context_device.cpp

@@ -2,6 +2,7 @@
 // sums have the same bits.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -103,6 +104,75 @@ TEST(RowLayout, SameBitsOnDevicesWithManyThreads) {
   EXPECT_GT(held, 150u);
   EXPECT_GT(apart, 60u);
   EXPECT_GT(whole_runs, 20u);
+}
+
+const Rows kWorksOfRows[] = {
+    {"softmax", [](const Tensor& x) { return ops::softmax(x); }},
+    {"sum, and less it", [](const Tensor& x) { return x - ops::sum(x, -1, true); }},
+    {"beside what is the same for all",
+     [](const Tensor& x) {
+       const Tensor row = x.slice(0, {1, 2}), column = x.slice(1, {1, 2});
+       return (x - ops::max(x, -1, true)) * row + column;
+     }},
+    {"of two, one of them backwards",
+     [](const Tensor& x) { return ops::sum(x * x.flip({1}) + x.flip({0}), -1); }},
+    {"of every other row",
+     [](const Tensor& x) {
+       return ops::argmax(x.slice(0, {0, {}, 2}), -1);
+     }},
+    {"compared", [](const Tensor& x) { return x > ops::mean(x, -1, true); }},
+};
+
+// The bits of both layouts of what can be computed at once; how often the second one `counts`.
+size_t expect_same_bits(const Executor& executor, const Tensor& x,
+                        const std::function<bool(const graph::Layout&)>& counts) {
+  size_t counted = 0;
+  for (const Rows& work : kWorksOfRows) {
+    const Tensor y = tensor::dense(work.make(x));
+    const graph::Schedule plan = graph::schedule({tensor::Access::node(y).get()}, {});
+    for (const graph::Step& step : plan.steps) {
+      if (step.opaque != nullptr || step.kernel.row_axes == 0 ||
+          std::any_of(step.kernel.loads.begin(), step.kernel.loads.end(),
+                      [](const auto* node) { return node->state != graph::NodeState::Ready; }))
+        continue;
+      const graph::Layout few = graph::layout(step.kernel, {}),
+                          many = graph::layout(step.kernel, {.many_threads = true});
+      EXPECT_FALSE(counts(few));
+      counted += counts(many);
+      const auto expected = results(executor, step.kernel, few),
+                 got = results(executor, step.kernel, many);
+      EXPECT_EQ(got.size(), expected.size());
+      for (size_t k = 0; k < expected.size(); k++)
+        EXPECT_EQ(std::memcmp(got[k].data(), expected[k].data(), got[k].bytes()), 0)
+            << work.name << " of " << name_of(x.dtype()) << ", rows of " << x.shape().back();
+    }
+  }
+  return counted;
+}
+
+// Short rows pass through the memory of the group that has them, all together or beside others that
+// do not.
+TEST(StagedRows, SameBitsOnDevicesWithManyThreads) {
+  const Executor executor(BackendType::Cpu);
+  size_t staged = 0;
+  for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::I64, DType::I8, DType::U32})
+    for (const Shape& shape : {Shape{70, 4}, Shape{33, 5}, Shape{1000, 16}, Shape{31, 32},
+                               Shape{100, 33}, Shape{64, 63}, Shape{257, 64}, Shape{2, 3, 50, 17}})
+      staged += expect_same_bits(executor, numbers(shape, dtype),
+                                 [](const graph::Layout& l) { return l.room > 0; });
+  EXPECT_GT(staged, 200u);
+}
+
+// Rows that a group needs no time for are read several at once.
+TEST(SeveralRows, SameBitsOnDevicesWithManyThreads) {
+  const Executor executor(BackendType::Cpu);
+  size_t several = 0;
+  for (const DType dtype : {DType::F32, DType::I16})
+    for (const Shape& shape :
+         {Shape{33000, 65}, Shape{16385, 128}, Shape{3, 11002, 100}, Shape{16386, 300}})
+      several += expect_same_bits(executor, numbers(shape, dtype),
+                                  [](const graph::Layout& l) { return l.several > 1; });
+  EXPECT_GT(several, 30u);
 }
 
 // Sums of columns go through memory on a processor and are gathered by a group where it has many

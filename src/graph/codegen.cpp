@@ -34,8 +34,14 @@ Program Generator::run() {
     case Walk::Elements: of_each_lane([&] { write_elements(none_known()); }); break;
     case Walk::Blocks: write_blocks(); break;
     case Walk::Tiles: write_tiles(); break;
-    case Walk::LaneRows: of_each_lane([&] { write_rows(); }); break;
-    case Walk::GroupRows: write_rows(); break;
+    case Walk::LaneRows:
+      if (l_.room > 0) write_staged();
+      else of_each_lane([&] { write_rows(); });
+      break;
+    case Walk::GroupRows:
+      if (l_.several > 1) write_several();
+      else write_rows();
+      break;
     case Walk::Pieces: write_gathered(); break;
   }
   program::Module module = b_.finish_unverified();
@@ -51,9 +57,14 @@ Value Generator::scalar(const char* name, size_t axis) {
 
 // Lanes behind the last axis, or behind all elements, do nothing.
 void Generator::of_each_lane(const std::function<void()>& body) {
-  Value count = l_.outer.empty() ? whole(1) : scalar("n", l_.outer.size() - 1);
-  for (size_t k = 0; l_.linear && k + 1 < l_.outer.size(); k++) count = count * scalar("n", k);
-  b_.if_(lane() < count, body);
+  const Value last = l_.outer.empty() ? whole(1) : scalar("n", l_.outer.size() - 1);
+  b_.if_(lane() < (l_.linear ? outer_count() : last), body);
+}
+
+Value Generator::outer_count() {
+  Value count = scalar("n", l_.outer.size() - 1);
+  for (size_t k = 0; k + 1 < l_.outer.size(); k++) count = count * scalar("n", k);
+  return count;
 }
 
 // No access is tested again: require_inside does that for the whole kernel.
@@ -74,13 +85,16 @@ void Generator::find_coordinates() {
   if (rank == 0) return;
   size_t left = rank;
   if (l_.walk != Walk::GroupRows && !l_.linear) coordinate_[--left] = lane();
-  if (left == 0) return;
-  Value rest = l_.linear ? lane() : b_.group_id(l_.walk == Walk::GroupRows ? 0 : 1);
-  while (left-- > 1) {
-    coordinate_[left] = rest % scalar("n", left);
-    rest = rest / scalar("n", left);
+  if (left > 0) decode(l_.linear ? lane() : b_.group_id(l_.walk == Walk::GroupRows ? 0 : 1), left);
+}
+
+// That along each of the first axes, of the element of them that has this number.
+void Generator::decode(Value number, size_t axes) {
+  while (axes-- > 1) {
+    coordinate_[axes] = number % scalar("n", axes);
+    number = number / scalar("n", axes);
   }
-  coordinate_[0] = rest;
+  coordinate_[0] = number;
 }
 
 void Generator::add_scaled(Value& sum, Value at, int64_t stride, const std::string& name) {
@@ -118,7 +132,9 @@ Value Generator::value(uint32_t t, Known& local, const Along* at) {
   const Along* where = term.per_row ? nullptr : at;
   Value made;
   if (term.kind == TermKind::Load) {
-    made = b_.load(buffers_[term.buffer], index(term.view, where));
+    const auto staged = staged_loads_.find(t);
+    made = staged != staged_loads_.end() ? b_.load(staged->second, own_place(*where))
+                                         : b_.load(buffers_[term.buffer], index(term.view, where));
   } else {
     std::vector<Value> operands;
     for (const uint32_t operand : term.operands) operands.push_back(value(operand, local, at));
@@ -173,7 +189,7 @@ void Generator::write_blocks() {
   });
 }
 
-// The turned views go through workgroup memory, in whose rows one element more keeps the lanes
+// The staged views go through workgroup memory, in whose rows one element more keeps the lanes
 // that walk down a column in banks of their own.
 void Generator::write_tiles() {
   const size_t last = l_.outer.size() - 1;
@@ -181,7 +197,7 @@ void Generator::write_tiles() {
   std::vector<std::pair<uint32_t, program::Shared>> squares;
   for (uint32_t t = 0; t < kernel_.terms.size(); t++) {
     const Term& term = kernel_.terms[t];
-    if (term.kind == TermKind::Load && l_.turned[term.view])
+    if (term.kind == TermKind::Load && l_.staged[term.view])
       squares.emplace_back(t, b_.shared(fmt::format("square{}", t), compute_type(term.dtype),
                                         static_cast<uint32_t>(side * pitch)));
   }

@@ -26,6 +26,37 @@ void Generator::write_rows() {
     end_ = min(begin_ + scalar("piece"), end_);
   }
   if (l_.held > 0) find_places();
+  write_levels();
+}
+
+// All that the rows of a group are made of is under way before anything is computed.
+void Generator::write_several() {
+  struct Row {
+    Value inside;
+    std::vector<Value> coordinate;
+    std::vector<Place> places;
+  };
+  begin_ = whole(0);
+  end_ = scalar("length");
+  const Value count = outer_count(), first = b_.group_id(0) * int64_t{l_.several};
+  std::vector<Row> rows;
+  for (int64_t k = 0; k < l_.several; k++) {
+    const Value row = k == 0 ? first : first + k;
+    decode(k == 0 ? row : min(row, count - 1), l_.outer.size());
+    places_.clear();
+    find_places();
+    rows.push_back({row < count, coordinate_, places_});
+  }
+  for (Row& row : rows) {
+    coordinate_ = std::move(row.coordinate);
+    places_ = std::move(row.places);
+    per_row_ = none_known();
+    b_.if_(row.inside, [&] { write_levels(); });
+  }
+}
+
+// What the row needs of itself, one reduction after the other, and its results.
+void Generator::write_levels() {
   uint8_t levels = 0;
   for (const Term& t : kernel_.terms) levels = std::max(levels, t.level);
   for (uint8_t level = 0; level <= levels; level++) {
@@ -74,6 +105,8 @@ void Generator::walk_ahead(Value first, const Body& body) {
 
 // Of a result with an element for each of the row's.
 void Generator::store(size_t output, const Along& at, Value value) {
+  const auto staged = staged_outputs_.find(output);
+  if (staged != staged_outputs_.end()) return b_.store(staged->second, own_place(at), value);
   const Value where = index(kernel_.outputs[output].view, &at);
   if (waits_) waiting_.push_back({output, where, value});
   else b_.store(outputs_[output], where, value);
@@ -266,8 +299,12 @@ void Generator::store_rows() {
     });
   if (l_.held > 0) return;
   walk(begin_, end_, [&](const Along& at, Known& local) {
-    for (const auto& [i, term] : kept_)
-      local[term] = b_.load(outputs_[i], index(kernel_.outputs[i].view, &at));
+    for (const auto& [i, term] : kept_) {
+      const auto staged = staged_outputs_.find(i);
+      local[term] = staged != staged_outputs_.end()
+                        ? b_.load(staged->second, own_place(at))
+                        : b_.load(outputs_[i], index(kernel_.outputs[i].view, &at));
+    }
     for (const size_t i : elements) store(i, at, value(kernel_.outputs[i].term, local, &at));
   });
 }

@@ -36,6 +36,13 @@ class Generator {
     program::Value inside;
     Known local;
   };
+  // An element of the rows of a group as they lie: of which row, where in it, where in workgroup
+  // memory, and whether it is one.
+  struct Spot {
+    program::Value row;
+    Along along;
+    program::Value place, inside;
+  };
   // A reduction on its way.
   struct One {
     uint32_t term;
@@ -59,6 +66,8 @@ class Generator {
   void of_each_lane(const std::function<void()>& body);
   void declare();
   void find_coordinates();
+  void decode(program::Value number, size_t axes);
+  program::Value outer_count();
   void add_scaled(program::Value& sum, program::Value at, int64_t stride, const std::string& name);
   program::Value index(uint32_t v, const Along* at);
   program::Value value(uint32_t t, Known& local, const Along* at);
@@ -69,8 +78,16 @@ class Generator {
   void write_blocks();
   void write_tiles();
 
+  // codegen_staged.cpp
+  void write_staged();
+  bool is_staged(uint32_t view, DType dtype) const;
+  void each_element(const std::function<void(const std::vector<Spot>&)>& body);
+  program::Value own_place(const Along& at);
+
   // codegen_rows.cpp
   void write_rows();
+  void write_several();
+  void write_levels();
   int64_t lanes_of_row() const { return l_.walk == Walk::GroupRows ? l_.lanes : 1; }
   void walk(program::Value begin, program::Value end, const Body& body);
   void walk_ahead(program::Value first, const Body& body);
@@ -99,6 +116,8 @@ class Generator {
   std::map<size_t, uint32_t> kept_;  // by output: the term that waits in its memory
   std::vector<Place> places_;        // if lanes keep their elements
   std::vector<Waiting> waiting_;
+  std::map<uint32_t, program::Shared> staged_loads_;  // by term
+  std::map<size_t, program::Shared> staged_outputs_;
   bool waits_ = false;  // what is stored along the row
   const uint8_t last_level_;
   program::Value begin_, end_;  // of the row

@@ -84,11 +84,16 @@ void hold_row(const Kernel& kernel, int64_t row, bool whole_pieces, Layout& l) {
   l.side_by_side = static_cast<uint32_t>(runs);
   l.held = static_cast<uint32_t>(held);
   l.full = row == runs * held * l.lanes && whole_pieces;
+  // A group of its own for each would take longer to start than to work.
+  constexpr int64_t kManyRows = 1 << 14, kFewHeld = 8;
+  constexpr uint32_t kSeveral = 4;
+  if (runs == 1 && held * loads <= kFewHeld && l.chunk == 0 && element_count(l.outer) >= kManyRows)
+    l.several = kSeveral;
 }
 
 // Where something that is read is dense along another axis than what is written, lanes would each
 // touch a line of memory of their own. A group reads a square of it along its own lines first.
-void find_tiles(const Kernel& kernel, Layout& l) {
+void find_tiles(const Kernel& kernel, const Hints& hints, Layout& l) {
   constexpr int64_t kShortestSide = 32;
   if (l.outer.size() < 2) return;
   const size_t last = l.outer.size() - 1;
@@ -103,20 +108,20 @@ void find_tiles(const Kernel& kernel, Layout& l) {
   for (size_t axis = 0; axis < last; axis++) {
     if (l.outer[axis] < kShortestSide) continue;
     size_t bytes = 0;  // of a row of all squares
-    std::vector<bool> turned(l.views.size(), false);
+    std::vector<bool> staged(l.views.size(), false);
     for (const Term& t : kernel.terms)
       if (is_dense_across(t, axis)) {
-        turned[t.view] = true;
+        staged[t.view] = true;
         bytes += size_of(compute_type(t.dtype));
       }
     if (bytes == 0) continue;
     for (const uint32_t side : {64u, 32u}) {
-      if (bytes * side * (side + 1) > program::kMaxSharedBytes) continue;
+      if (bytes * side * (side + 1) > hints.shared_bytes) continue;
       l.walk = Walk::Tiles;
       l.tile = l.lanes = side;
       l.side_by_side = kElementLanes / side;
       l.across = static_cast<uint32_t>(axis);
-      l.turned = std::move(turned);
+      l.staged = std::move(staged);
       return;
     }
   }
@@ -140,12 +145,20 @@ void find_blocks(const Kernel& kernel, Layout& l) {
 }
 
 // Neighbours are few, but lanes that walk a longer axis would each touch a line of memory of their
-// own, where they go at a time.
+// own, where they go at a time: so what is written by elements, and what is read down columns.
 void find_linear(const Kernel& kernel, Layout& l) {
-  l.linear = l.outer.size() > 1 && l.outer.back() < long_axis(false) &&
-             std::all_of(kernel.outputs.begin(), kernel.outputs.end(), [&](const Output& output) {
-               return l.views[output.view].outer.back() == 1;
-             });
+  // Who walks a column divides once only, and idles less where a workgroup has lanes left.
+  constexpr int64_t kLongForColumns = 1024;
+  const int64_t longest = l.walk == Walk::Elements ? long_axis(false) : kLongForColumns;
+  if (l.outer.size() < 2 || l.outer.back() >= longest) return;
+  const auto is_along = [&](uint32_t view) { return l.views[view].outer.back() == 1; };
+  if (l.walk == Walk::Elements)
+    l.linear = std::all_of(kernel.outputs.begin(), kernel.outputs.end(),
+                           [&](const Output& output) { return is_along(output.view); });
+  else
+    l.linear = std::any_of(kernel.terms.begin(), kernel.terms.end(), [&](const Term& t) {
+      return t.kind == TermKind::Load && !t.per_row && is_along(t.view);
+    });
 }
 
 // Rows whose elements lie together are read a few at a time: each lane's is another row, and
@@ -157,6 +170,50 @@ void find_ahead(const Kernel& kernel, Layout& l) {
     return view.row[0] == 1 && !view.outer.empty() && view.outer.back() > 1;
   });
   if (gathers) l.ahead = 4;
+}
+
+// Rows one behind the other, each of which a lane walks: neighbours would touch lines of memory of
+// their own, where they go at a time. A group reads its rows as they lie into its own memory first,
+// and takes what it writes out of there.
+void stage_rows(const Kernel& kernel, const Hints& hints, Layout& l) {
+  constexpr int64_t kShortest = 4;
+  // Small groups wait less for each other, and too small ones start more often than they work. Of
+  // narrow elements a thread may have several lanes, which would go through their rows one by one,
+  // but not of so few.
+  constexpr uint32_t kFewest = 32, kMost = 128, kBytes = 16 * 1024;
+  if (l.row.size() != 1 || l.row[0] < kShortest || l.chunk != 0 || l.outer.empty()) return;
+  std::vector<bool> staged(l.views.size(), false);
+  const auto passes = [&](uint32_t view, DType dtype) {
+    const Lanes& v = l.views[view];
+    if (dtype != DType::Bool && v.row[0] == 1 && v.outer.back() >= l.row[0]) staged[view] = true;
+    return dtype != DType::Bool && staged[view];
+  };
+  size_t bytes = 0, widest = 0;  // of an element of each
+  std::vector<DType> read;
+  for (const Node* node : kernel.loads) widest = std::max(widest, size_of(node->dtype));
+  for (const Term& t : kernel.terms)
+    if (t.kind == TermKind::Load && !t.per_row && passes(t.view, t.dtype)) {
+      read.push_back(compute_type(t.dtype));
+      bytes += size_of(read.back());
+    }
+  const auto along_rows =
+      std::count_if(kernel.outputs.begin(), kernel.outputs.end(),
+                    [&](const Output& output) { return l.views[output.view].row[0] != 0; });
+  for (const Output& output : kernel.outputs) {
+    const DType dtype = output.target->dtype;
+    widest = std::max(widest, size_of(dtype));
+    if (!passes(output.view, dtype)) continue;
+    // All that is read of an element has been where its only result is written.
+    l.in_place =
+        along_rows == 1 && std::find(read.begin(), read.end(), compute_type(dtype)) != read.end();
+    if (!l.in_place) bytes += size_of(compute_type(dtype));
+  }
+  const uint32_t room = std::bit_ceil(static_cast<uint32_t>(l.row[0])) + 1;
+  if (bytes == 0 || bytes * room * kFewest > hints.shared_bytes) return;
+  l.room = room;
+  l.lanes = widest < 4 ? kFewest : kMost;
+  while (l.lanes > kFewest && bytes * room * l.lanes > kBytes) l.lanes /= 2;
+  l.staged = std::move(staged);
 }
 
 // 0 and 1 are so common that the code knows them; and -1, of which it reads vectors.
@@ -175,7 +232,7 @@ Grid Layout::grid() const {
   Grid grid = {1, 1, 1};
   uint64_t all = 1;
   for (const int64_t n : outer) all *= static_cast<uint64_t>(n);
-  if (walk == Walk::GroupRows) return {all, 1, 1};
+  if (walk == Walk::GroupRows) return {(all + several - 1) / several, 1, 1};
   if (linear) return {(all + kElementLanes - 1) / kElementLanes, 1, 1};
   if (walk == Walk::Tiles) {
     const auto along = static_cast<uint64_t>(outer.back());
@@ -183,8 +240,7 @@ Grid Layout::grid() const {
     return {(along - 1) / tile + 1, (down - 1) / tile + 1, all / along / down};
   }
   const uint64_t last = outer.empty() ? 1 : static_cast<uint64_t>(outer.back());
-  const uint64_t side = walk == Walk::Pieces ? lanes : kElementLanes;
-  grid[0] = (last + side - 1) / side;
+  grid[0] = (last + lanes - 1) / lanes;
   grid[1] = last == 0 ? 0 : all / last;
   return grid;
 }
@@ -195,7 +251,8 @@ Hints hints_of(const DeviceInfo& device) {
   // What a lane keeps is memory where lanes go in turns.
   return {.in_turns = in_turns,
           .takes_tuples = ours,
-          .many_threads = !in_turns && device.max_lanes >= program::kMaxLanes};
+          .many_threads = !in_turns && device.max_lanes >= program::kMaxLanes,
+          .shared_bytes = std::min(device.max_shared_bytes, program::kMaxSharedBytes)};
 }
 
 Layout layout(const Kernel& kernel, const Hints& hints) {
@@ -243,12 +300,14 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
       l.full = !l.one_run && whole_pieces && row % kRun == 0;
   }
   if (l.walk == Walk::Elements && hints.many_threads && element_count(l.outer) > 0)
-    find_tiles(kernel, l);
+    find_tiles(kernel, hints, l);
   if (l.walk == Walk::Elements) find_blocks(kernel, l);
-  if (l.walk == Walk::Elements && !hints.in_turns) find_linear(kernel, l);
+  if ((l.walk == Walk::Elements || l.walk == Walk::LaneRows) && !hints.in_turns)
+    find_linear(kernel, l);
   if (l.walk != Walk::Tiles && l.walk != Walk::GroupRows && l.walk != Walk::Blocks && !l.linear)
     choose_lane_axis(kernel, hints, l);
   if (l.walk == Walk::LaneRows && hints.takes_tuples && l.row.size() == 1) find_ahead(kernel, l);
+  if (l.walk == Walk::LaneRows && hints.many_threads && !l.linear) stage_rows(kernel, hints, l);
   if (!fits_32_bits(kernel, l)) l.index = DType::I64;
   return l;
 }
@@ -282,6 +341,8 @@ std::vector<ScalarArgument> scalar_arguments(const Kernel& kernel, const Layout&
   if (kernel.row_axes > 0) add("length", kernel.row_length());
   if (l.walk == Walk::Blocks) add("elements", element_count(kernel.domain));
   if (l.chunk != 0) add("piece", l.chunk);
+  // Odd: lanes that walk a row each are in banks of their own.
+  if (l.room != 0) add("pitch", l.row[0] | 1);
   for (size_t v = 0; v < l.views.size(); v++) {
     const Lanes& view = l.views[v];
     for (size_t k = 0; k < view.outer.size(); k++)
@@ -304,10 +365,14 @@ std::string key_of(const Kernel& kernel, const Layout& l) {
   append(key, l.side_by_side);
   append(key, l.held);
   append(key, l.full);
+  append(key, l.several);
   append(key, l.ahead);
   append(key, l.linear);
   append(key, l.tile);
   append(key, l.across);
+  append(key, l.room);
+  append(key, l.in_place);
+  for (const bool staged : l.staged) key += staged ? 's' : '-';
   append(key, l.index);
   append(key, l.pieces_axis);
   append(key, l.outer.size());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/kernel.hpp"
+#include "program/ir.hpp"
 
 namespace hologram::graph {
 
@@ -42,14 +43,20 @@ struct Layout {
   // `full`: each of these is one of the row. Of LaneRows there: each run has kRun elements.
   uint32_t side_by_side = 1, held = 0;
   bool full = false;
+  uint32_t several = 1;  // of those that are held: rows that a group reads at once
   // LaneRows of devices that take tuples: elements of a row that a lane takes at a time.
   uint32_t ahead = 1;
-  // Elements where the innermost axis is short: lanes walk all axes as one, and divide.
+  // Elements and LaneRows where the innermost axis is short: lanes walk all axes as one, and
+  // divide.
   bool linear = false;
   // Tiles: squares of `tile` by `tile` elements along the last axis of `outer` and along `across`,
-  // along which the views that are `turned` are dense. A group is tile by 256 / tile lanes.
+  // along which the views that are `staged` are dense. A group is tile by 256 / tile lanes.
   uint32_t tile = 0, across = 0;
-  std::vector<bool> turned;  // by view; empty: none
+  // LaneRows whose views that are `staged` are rows one behind the other: elements that each row
+  // takes of workgroup memory at most. 0: no view is.
+  uint32_t room = 0;
+  bool in_place = false;     // what is made of a row takes the place of what is read
+  std::vector<bool> staged;  // by view: it goes through workgroup memory; empty: none
   std::vector<Lanes> views;  // those of the kernel
 
   Grid grid() const;
@@ -63,6 +70,7 @@ struct Hints {
   bool takes_tuples = false;
   bool many_threads =
       false;  // a workgroup of 1,024 lanes that keep a row costs no more than one of 64
+  uint32_t shared_bytes = program::kMaxSharedBytes;  // of a workgroup
 };
 Hints hints_of(const DeviceInfo& device);
 

@@ -133,8 +133,9 @@ Value Generator::value(uint32_t t, Known& local, const Along* at) {
   Value made;
   if (term.kind == TermKind::Load) {
     const auto staged = staged_loads_.find(t);
-    made = staged != staged_loads_.end() ? b_.load(staged->second, own_place(*where))
-                                         : b_.load(buffers_[term.buffer], index(term.view, where));
+    made = where != nullptr && staged != staged_loads_.end()
+               ? b_.load(staged->second, own_place(*where))
+               : b_.load(buffers_[term.buffer], index(term.view, where));
   } else {
     std::vector<Value> operands;
     for (const uint32_t operand : term.operands) operands.push_back(value(operand, local, at));

@@ -74,15 +74,15 @@ void Generator::write_staged() {
   const Value own = coordinate_[last];
   if (!staged_loads_.empty()) {
     each_element([&](const std::vector<Spot>& spots) {
-      for (const auto& [t, rows] : staged_loads_) {
-        const Term& term = kernel_.terms[t];
+      for (const auto& load : staged_loads_) {
+        const Term& term = kernel_.terms[load.first];
         std::vector<Value> loaded;
         for (const Spot& spot : spots) {
           coordinate_[last] = spot.row;
           loaded.push_back(b_.load(buffers_[term.buffer], index(term.view, &spot.along)));
         }
         for (size_t k = 0; k < spots.size(); k++)
-          b_.if_(spots[k].inside, [&] { b_.store(rows, spots[k].place, loaded[k]); });
+          b_.if_(spots[k].inside, [&] { b_.store(load.second, spots[k].place, loaded[k]); });
       }
     });
     coordinate_[last] = own;
@@ -92,12 +92,12 @@ void Generator::write_staged() {
   if (staged_outputs_.empty()) return;
   b_.barrier();
   each_element([&](const std::vector<Spot>& spots) {
-    for (const auto& [i, rows] : staged_outputs_)
+    for (const auto& output : staged_outputs_)
       for (const Spot& spot : spots) {
         coordinate_[last] = spot.row;
         b_.if_(spot.inside, [&] {
-          b_.store(outputs_[i], index(kernel_.outputs[i].view, &spot.along),
-                   b_.load(rows, spot.place));
+          b_.store(outputs_[output.first], index(kernel_.outputs[output.first].view, &spot.along),
+                   b_.load(output.second, spot.place));
         });
       }
   });

@@ -66,7 +66,7 @@ class Inputs:
         if self.dtype not in REAL:
             values = numpy.trunc(values * numpy.float32(20))
         if self.dtype == "u8":
-            values = values.astype(numpy.int64) & 255
+            values = numpy.abs(values)
         return torch.from_numpy(values).to(DTYPES[self.dtype]).reshape(n, k).to(self.device)
 
     def below(self, n, k, end):

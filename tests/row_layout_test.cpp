@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <random>
 
+#include "graph/box.hpp"
 #include "graph/codegen.hpp"
 #include "graph/context.hpp"
 #include "graph/layout.hpp"
@@ -173,6 +175,51 @@ TEST(SeveralRows, SameBitsOnDevicesWithManyThreads) {
       several += expect_same_bits(executor, numbers(shape, dtype),
                                   [](const graph::Layout& l) { return l.several > 1; });
   EXPECT_GT(several, 30u);
+}
+
+// Programs over three axes: each place has one lane, whichever axis lanes walk, and neighbours are
+// neighbours in memory where they walk all axes as one.
+TEST(BoxOfLanes, EachPlaceOnce) {
+  const Executor executor(BackendType::Cpu);
+  size_t all_axes = 0;
+  for (const bool in_turns : {false, true})
+    for (const std::array<int64_t, 3>& n : {std::array<int64_t, 3>{3, 5, 7},
+                                            {2, 300, 63},
+                                            {900, 63, 1},
+                                            {1, 1, 5},
+                                            {4, 100, 1},
+                                            {700, 1, 2},
+                                            {2, 3, 100},
+                                            {1, 1, 1},
+                                            {300, 1, 1}}) {
+      const graph::Box box{n, in_turns};
+      all_axes += box.lanes_axis() == graph::Box::kAllAxes;
+      if (n[2] > 1 && !in_turns) {
+        EXPECT_TRUE(box.lanes_axis() == graph::Box::kAllAxes || n[2] >= 64);
+      }
+      program::Builder b("places", {graph::kBoxLanes}, DType::I32);
+      const program::Buf y = b.buffer("y", DType::I32, program::Access::InOut);
+      const std::array<program::Value, 3> lengths = {
+          b.scalar("n0", DType::I32), b.scalar("n1", DType::I32), b.scalar("n2", DType::I32)};
+      const graph::Place place = graph::place(b, box.lanes_axis(), lengths);
+      b.if_(place.inside, [&] {
+        const program::Value at =
+            (place.at[0] * lengths[1] + place.at[1]) * lengths[2] + place.at[2];
+        b.store(y, at, b.load(y, at) + at + 1);
+      });
+      std::vector<Array> arrays;
+      const int64_t count = n[0] * n[1] * n[2];
+      arrays.emplace_back(DType::I32, Shape{count});
+      std::memset(arrays[0].mutable_data(), 0, arrays[0].bytes());
+      const std::array<uint64_t, 3> scalars = {graph::index_bits(DType::I32, n[0]),
+                                               graph::index_bits(DType::I32, n[1]),
+                                               graph::index_bits(DType::I32, n[2])};
+      executor.state()->launch(b.finish(), arrays, scalars, box.grid(), {});
+      for (int64_t i = 0; i < count; i++)
+        ASSERT_EQ(arrays[0].as<int32_t>()[static_cast<size_t>(i)], i + 1)
+            << n[0] << " x " << n[1] << " x " << n[2] << (in_turns ? " in turns" : "");
+    }
+  EXPECT_EQ(all_axes, 5u);
 }
 
 // Sums of columns go through memory on a processor and are gathered by a group where it has many

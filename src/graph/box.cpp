@@ -9,18 +9,25 @@ using program::Value;
 
 int Box::lanes_axis() const {
   if (lengths[2] >= long_axis(in_turns)) return 2;
+  if (!in_turns && lengths[2] > 1) return kAllAxes;
   if (lengths[1] >= long_axis(false)) return 1;
+  if (!in_turns && lengths[1] > 1) return kAllAxes;
   return static_cast<int>(std::max_element(lengths.begin(), lengths.end()) - lengths.begin());
 }
 
-Grid Box::grid(uint32_t lanes) const {
-  Grid grid;
+int64_t Box::lanes() const {
+  const int axis = lanes_axis();
+  return axis == kAllAxes ? lengths[0] * lengths[1] * lengths[2]
+                          : lengths[static_cast<size_t>(axis)];
+}
+
+Grid Box::grid(uint32_t lanes_a_group) const {
+  Grid grid = {1, 1, 1};
   size_t next = 1;
-  for (int axis = 0; axis < 3; axis++) {
-    const auto n = static_cast<uint64_t>(lengths[static_cast<size_t>(axis)]);
-    if (axis == lanes_axis()) grid[0] = (n + lanes - 1) / lanes;
-    else grid[next++] = n;
-  }
+  const int walked = lanes_axis();
+  grid[0] = (static_cast<uint64_t>(lanes()) + lanes_a_group - 1) / lanes_a_group;
+  for (int axis = 0; axis < 3 && walked != kAllAxes; axis++)
+    if (axis != walked) grid[next++] = static_cast<uint64_t>(lengths[static_cast<size_t>(axis)]);
   return grid;
 }
 
@@ -30,6 +37,12 @@ DType Box::index_type(int64_t most_elements) {
 
 Place place(Builder& builder, int lanes_axis, const std::array<Value, 3>& lengths) {
   Place result;
+  if (lanes_axis == Box::kAllAxes) {
+    const Value id = builder.global_id(0), outer = id / lengths[2];
+    result.inside = id < lengths[0] * lengths[1] * lengths[2];
+    result.at = {outer / lengths[1], outer % lengths[1], id % lengths[2]};
+    return result;
+  }
   int next = 1;
   for (int axis = 0; axis < 3; axis++) {
     const auto k = static_cast<size_t>(axis);

@@ -1,5 +1,7 @@
 // Programs over three axes: what lies outside of the axis that an operation is about, that axis,
-// and what lies inside. Lanes walk the innermost axis that is long, else the longest.
+// and what lies inside. Lanes walk the innermost axis that is long, else, where they go at a time,
+// all axes as one, so that neighbours touch what lies together, and where they go in turns the
+// longest.
 #pragma once
 
 #include <array>
@@ -21,8 +23,10 @@ struct Box {
   std::array<int64_t, 3> lengths = {1, 1, 1};
   bool in_turns = false;  // one processor runs the lanes of a workgroup, one after the other
 
-  int lanes_axis() const;
-  Grid grid(uint32_t lanes = kBoxLanes) const;  // of workgroups of so many
+  static constexpr int kAllAxes = 3;
+  int lanes_axis() const;                               // or kAllAxes
+  int64_t lanes() const;                                // along that
+  Grid grid(uint32_t lanes_a_group = kBoxLanes) const;  // of workgroups of so many
   // i32 where so many elements can be counted in it.
   static DType index_type(int64_t most_elements);
 };

@@ -256,7 +256,8 @@ class IndexWork : public Work {
     if (scatter_ && is_worth_sorting(context.device(), desc_of(node)))
       return scatter_sorted(context, desc_of(node),
                             {first, positions.node->result.where, wrong, result});
-    const Box box{{node.shape[0], scatter_ ? 1 : count, node.shape[2]}, false};
+    const Box box{{node.shape[0], scatter_ ? 1 : count, node.shape[2]},
+                  hints_of(context.device()).in_turns};
     const int64_t most =
         std::max(element_count(x.node->shape),
                  std::max(element_count(positions.node->shape),
@@ -268,7 +269,7 @@ class IndexWork : public Work {
     key.lanes_axis = static_cast<int8_t>(box.lanes_axis());
     key.scatter = scatter_;
     key.add = add_;
-    key.alone = scatter_ && box.lengths[static_cast<size_t>(box.lanes_axis())] <= kFewLanes;
+    key.alone = scatter_ && box.lanes() <= kFewLanes;
     const Program& program = context.kept("index", key, [&] {
       Maker maker(scatter_ ? "scatter" : "gather", key);
       return scatter_ ? maker.scatter() : maker.gather();

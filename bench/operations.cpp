@@ -43,7 +43,7 @@ struct Inputs {
                   [&](uint64_t random) {
                     const float v = static_cast<float>(random % 2001) / 500 - 2;
                     const float signed_one = whole ? std::trunc(v * 20) : v;
-               return is_unsigned_integer(dtype) ? std::fabs(signed_one) : signed_one;
+                    return is_unsigned_integer(dtype) ? std::fabs(signed_one) : signed_one;
                   })
           .to(dtype)
           .eval();

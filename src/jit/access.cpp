@@ -372,7 +372,8 @@ void Compiler::store_neighbours(const Inst& i) {
   bind(end);
 }
 
-// A vector of which all lanes take part is stored without the mask where that is faster.
+// A vector of which all lanes or the first ones take part is stored without the mask where that is
+// faster.
 void Compiler::store_masked(DType stored, const Address& to, const Inst& i, uint32_t k) {
   const Operand value = operand(i.args[1], k);
   const BaseReg lanes = inside(i, k);
@@ -384,7 +385,8 @@ void Compiler::store_masked(DType stored, const Address& to, const Inst& i, uint
   target_.store_run(stored, to, value, {});
   target_.jump(end);
   bind(some);
-  target_.store_run(stored, to, value, lanes);
+  if (k == 0) target_.store_first(stored, to, value, masked_first_, lanes);
+  else target_.store_run(stored, to, value, lanes);
   bind(end);
 }
 

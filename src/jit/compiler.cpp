@@ -266,6 +266,8 @@ Compiler::Guard Compiler::guard_of(const Region& r) const {
 // Loops take as long for a vector as for several side by side, as they wait for their own results:
 // what is left behind the last of many is done by so many parts of it first.
 constexpr uint32_t kManySideBySide = 8, kPartsOfChunk = 4;
+// Instructions of a program whose vectors behind the last chunk are whole ones where they can be.
+constexpr uint32_t kShortProgram = 64;
 
 // Whole chunks, then what is left a masked vector at a time; so is a chunk that bails out.
 void Compiler::chunks(const Region& r, const Guard& guard) {
@@ -304,13 +306,10 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
 
   target_.seldom(rest, done);
   bind(rest);
-  const auto loops = [&](const Inst& i) { return i.op == Op::For; };
-  const auto& insts = module_.body.insts;
-  if (unroll_ >= kManySideBySide &&
-      std::any_of(insts.begin() + r.begin, insts.begin() + r.end, loops)) {
+  const auto smaller_chunks = [&](uint32_t unroll) {
     const BaseReg last_part = target_.scalar();
     const Label part = label(), few = label();
-    unroll_ /= kPartsOfChunk;
+    unroll_ = unroll;
     measure_rooms();
     target_.scalar_op(Op::Sub, DType::I64, last_part, end, asmjit::imm(lanes()));
     target_.jump_if(Cond::Greater, x_, last_part, true, few);
@@ -322,7 +321,15 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
     target_.scalar_op(Op::Add, DType::I64, x_, x_, asmjit::imm(lanes()));
     target_.jump_if(Cond::LessEqual, x_, last_part, true, part);
     bind(few);
-  }
+  };
+  const auto loops = [&](const Inst& i) { return i.op == Op::For; };
+  const auto& insts = module_.body.insts;
+  if (unroll_ >= kManySideBySide &&
+      std::any_of(insts.begin() + r.begin, insts.begin() + r.end, loops))
+    smaller_chunks(unroll_ / kPartsOfChunk);
+  // Of short programs only: of others the masks take no part worth the time to compile.
+  if (unroll_ > 1 && target_.masks_are_slow() && r.end - r.begin <= kShortProgram)
+    smaller_chunks(1);
   target_.copy(until, end);
   target_.jump_if(Cond::GreaterEqual, x_, end, true, done);
   target_.jump(again);
@@ -338,7 +345,9 @@ void Compiler::chunks(const Region& r, const Guard& guard) {
   target_.scalar_op(Op::Min, DType::I64, left, left, pace_);
   masks_.resize(1);
   target_.first_lanes(left, masks_);
+  masked_first_ = left;
   chunk(r, guard);
+  masked_first_ = {};
   masks_.clear();
   careful_ = Label();
   target_.scalar_op(Op::Add, DType::I64, x_, x_, pace_);

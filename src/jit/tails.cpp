@@ -142,7 +142,7 @@ void Compiler::emit_by_vector(uint32_t begin, uint32_t end, BaseReg left) {
   target_.jump(whole);
   bind(some);
   target_.jump_if(Cond::Equal, rest, asmjit::imm(0), true, done);
-  emit_masked({target_.first_of(rest)}, begin, end);
+  emit_masked({target_.first_of(rest)}, begin, end, rest);
   bind(done);
 
   unroll_ = unroll;

@@ -216,6 +216,12 @@ class Target {
   virtual bool turns(DType /*type*/) const { return false; }
   virtual BaseReg turned(DType /*type*/, BaseReg /*lanes*/) { return {}; }
   virtual void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) = 0;
+  // The first `lanes`, fewer than a vector has, which are those of the mask.
+  virtual void store_first(DType stored, const Address& to, const Operand& value, BaseReg lanes,
+                           BaseReg mask) {
+    (void)lanes;
+    store_run(stored, to, value, mask);
+  }
   // Whole vectors, at an address that their size divides, to memory and not into the caches, where
   // a line would be read before it is written to.
   virtual bool stores_past_caches() const { return false; }

@@ -123,6 +123,8 @@ class X86 final : public Target {
   }
   BaseReg turned(DType type, BaseReg lanes) override;
   void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) override;
+  void store_first(DType stored, const Address& to, const Operand& value, BaseReg lanes,
+                   BaseReg mask) override;
   bool masks_are_slow() const override { return !avx512_; }
   bool stores_past_caches() const override { return true; }
   uint32_t vector_bytes(DType stored) const override;

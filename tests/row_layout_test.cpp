@@ -70,39 +70,45 @@ const Rows kRows[] = {
      }},
 };
 
+// The bits of both layouts of what can be computed at once: `look` sees each pair of layouts.
+template <size_t N>
+void expect_same_bits(const Executor& executor, const Tensor& x, const Rows (&works)[N],
+                      const std::function<void(const graph::Layout&, const graph::Layout&)>& look) {
+  for (const Rows& work : works) {
+    const Tensor y = tensor::dense(work.make(x));
+    const graph::Schedule plan = graph::schedule({tensor::Access::node(y).get()}, {});
+    for (const graph::Step& step : plan.steps) {
+      // Not of what another step makes first.
+      if (step.opaque != nullptr || step.kernel.row_axes == 0 ||
+          std::any_of(step.kernel.loads.begin(), step.kernel.loads.end(),
+                      [](const auto* node) { return node->state != graph::NodeState::Ready; }))
+        continue;
+      const graph::Layout few = graph::layout(step.kernel, {}),
+                          many = graph::layout(step.kernel, {.many_threads = true});
+      look(few, many);
+      const auto expected = results(executor, step.kernel, few),
+                 got = results(executor, step.kernel, many);
+      ASSERT_EQ(got.size(), expected.size());
+      for (size_t k = 0; k < got.size(); k++)
+        ASSERT_EQ(std::memcmp(got[k].data(), expected[k].data(), got[k].bytes()), 0)
+            << work.name << " of " << name_of(x.dtype()) << ", rows of " << x.shape().back();
+    }
+  }
+}
+
 TEST(RowLayout, SameBitsOnDevicesWithManyThreads) {
   const Executor executor(BackendType::Cpu);
   size_t held = 0, apart = 0, whole_runs = 0;
-  for (const DType dtype : {DType::F32, DType::F16, DType::I32}) {
+  for (const DType dtype : {DType::F32, DType::F16, DType::I32})
     for (const int64_t length :
-         {16, 32, 60, 64, 65, 100, 128, 1000, 2048, 2049, 4096, 4097, 9000, 16384, 20000}) {
-      const Tensor x = numbers({3, length}, dtype);
-      for (const Rows& rows : kRows) {
-        const Tensor y = tensor::dense(rows.make(x));
-        graph::Node* const root = tensor::Access::node(y).get();
-        const graph::Schedule plan = graph::schedule({root}, {});
-        for (const graph::Step& step : plan.steps) {
-          if (step.opaque != nullptr || step.kernel.row_axes == 0) continue;
-          bool ready = true;
-          for (const graph::Node* node : step.kernel.loads)
-            ready = ready && node->state == graph::NodeState::Ready;
-          if (!ready) continue;  // of what another step makes first
-          const graph::Layout few = graph::layout(step.kernel, {}),
-                              many = graph::layout(step.kernel, {.many_threads = true});
-          held += many.held > 0;
-          apart += many.side_by_side > 1;
-          whole_runs += many.walk == graph::Walk::LaneRows && many.full;
-          EXPECT_FALSE(few.full);
-          const auto expected = results(executor, step.kernel, few),
-                     got = results(executor, step.kernel, many);
-          ASSERT_EQ(got.size(), expected.size());
-          for (size_t k = 0; k < got.size(); k++)
-            ASSERT_EQ(std::memcmp(got[k].data(), expected[k].data(), got[k].bytes()), 0)
-                << rows.name << " of " << length << " " << name_of(dtype);
-        }
-      }
-    }
-  }
+         {16, 32, 60, 64, 65, 100, 128, 1000, 2048, 2049, 4096, 4097, 9000, 16384, 20000})
+      expect_same_bits(executor, numbers({3, length}, dtype), kRows,
+                       [&](const graph::Layout& few, const graph::Layout& many) {
+                         held += many.held > 0;
+                         apart += many.side_by_side > 1;
+                         whole_runs += many.walk == graph::Walk::LaneRows && many.full;
+                         EXPECT_FALSE(few.full);
+                       });
   EXPECT_GT(held, 150u);
   EXPECT_GT(apart, 60u);
   EXPECT_GT(whole_runs, 20u);
@@ -125,33 +131,6 @@ const Rows kWorksOfRows[] = {
     {"compared", [](const Tensor& x) { return x > ops::mean(x, -1, true); }},
 };
 
-// The bits of both layouts of what can be computed at once; how often the second one `counts`.
-size_t expect_same_bits(const Executor& executor, const Tensor& x,
-                        const std::function<bool(const graph::Layout&)>& counts) {
-  size_t counted = 0;
-  for (const Rows& work : kWorksOfRows) {
-    const Tensor y = tensor::dense(work.make(x));
-    const graph::Schedule plan = graph::schedule({tensor::Access::node(y).get()}, {});
-    for (const graph::Step& step : plan.steps) {
-      if (step.opaque != nullptr || step.kernel.row_axes == 0 ||
-          std::any_of(step.kernel.loads.begin(), step.kernel.loads.end(),
-                      [](const auto* node) { return node->state != graph::NodeState::Ready; }))
-        continue;
-      const graph::Layout few = graph::layout(step.kernel, {}),
-                          many = graph::layout(step.kernel, {.many_threads = true});
-      EXPECT_FALSE(counts(few));
-      counted += counts(many);
-      const auto expected = results(executor, step.kernel, few),
-                 got = results(executor, step.kernel, many);
-      EXPECT_EQ(got.size(), expected.size());
-      for (size_t k = 0; k < expected.size(); k++)
-        EXPECT_EQ(std::memcmp(got[k].data(), expected[k].data(), got[k].bytes()), 0)
-            << work.name << " of " << name_of(x.dtype()) << ", rows of " << x.shape().back();
-    }
-  }
-  return counted;
-}
-
 // Short rows pass through the memory of the group that has them, all together or beside others that
 // do not.
 TEST(StagedRows, SameBitsOnDevicesWithManyThreads) {
@@ -160,8 +139,11 @@ TEST(StagedRows, SameBitsOnDevicesWithManyThreads) {
   for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::I64, DType::I8, DType::U32})
     for (const Shape& shape : {Shape{70, 4}, Shape{33, 5}, Shape{1000, 16}, Shape{31, 32},
                                Shape{100, 33}, Shape{64, 63}, Shape{257, 64}, Shape{2, 3, 50, 17}})
-      staged += expect_same_bits(executor, numbers(shape, dtype),
-                                 [](const graph::Layout& l) { return l.room > 0; });
+      expect_same_bits(executor, numbers(shape, dtype), kWorksOfRows,
+                       [&](const graph::Layout& few, const graph::Layout& many) {
+                         EXPECT_EQ(few.room, 0u);
+                         staged += many.room > 0;
+                       });
   EXPECT_GT(staged, 200u);
 }
 
@@ -172,8 +154,11 @@ TEST(SeveralRows, SameBitsOnDevicesWithManyThreads) {
   for (const DType dtype : {DType::F32, DType::I16})
     for (const Shape& shape :
          {Shape{33000, 65}, Shape{16385, 128}, Shape{3, 11002, 100}, Shape{16386, 300}})
-      several += expect_same_bits(executor, numbers(shape, dtype),
-                                  [](const graph::Layout& l) { return l.several > 1; });
+      expect_same_bits(executor, numbers(shape, dtype), kWorksOfRows,
+                       [&](const graph::Layout& few, const graph::Layout& many) {
+                         EXPECT_EQ(few.several, 1u);
+                         several += many.several > 1;
+                       });
   EXPECT_GT(several, 30u);
 }
 

@@ -15,11 +15,8 @@ bool Generator::is_staged(uint32_t view, DType dtype) const {
   return l_.staged[view] && dtype != DType::Bool;
 }
 
-// Where a lane's own row has an element.
-Value Generator::own_place(const Along& at) {
-  const Value begin = b_.lane_id(0) * scalar("pitch");
-  return at.ahead > 0 ? begin + at.at + at.ahead : begin + at.at;
-}
+// Where a lane's own row has an element; lanes take one at a time here.
+Value Generator::own_place(const Along& at) { return b_.lane_id(0) * scalar("pitch") + at.at; }
 
 // Neighbouring lanes take neighbouring elements, a few at a time, so that as many loads are under
 // way at once.

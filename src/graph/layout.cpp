@@ -189,6 +189,7 @@ void stage_rows(const Kernel& kernel, const Hints& hints, Layout& l) {
     return dtype != DType::Bool && staged[view];
   };
   size_t bytes = 0, widest = 0;  // of an element of each
+  bool in_place = false;
   std::vector<DType> read;
   for (const Node* node : kernel.loads) widest = std::max(widest, size_of(node->dtype));
   for (const Term& t : kernel.terms)
@@ -204,13 +205,14 @@ void stage_rows(const Kernel& kernel, const Hints& hints, Layout& l) {
     widest = std::max(widest, size_of(dtype));
     if (!passes(output.view, dtype)) continue;
     // All that is read of an element has been where its only result is written.
-    l.in_place =
+    in_place =
         along_rows == 1 && std::find(read.begin(), read.end(), compute_type(dtype)) != read.end();
-    if (!l.in_place) bytes += size_of(compute_type(dtype));
+    if (!in_place) bytes += size_of(compute_type(dtype));
   }
   const uint32_t room = std::bit_ceil(static_cast<uint32_t>(l.row[0])) + 1;
   if (bytes == 0 || bytes * room * kFewest > hints.shared_bytes) return;
   l.room = room;
+  l.in_place = in_place;
   l.lanes = widest < 4 ? kFewest : kMost;
   while (l.lanes > kFewest && bytes * room * l.lanes > kBytes) l.lanes /= 2;
   l.staged = std::move(staged);

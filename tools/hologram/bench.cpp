@@ -25,26 +25,12 @@ constexpr int64_t kSizes[] = {1'000, 100'000, 10'000'000};
 constexpr int64_t kCrossoverSizes[] = {1'000,   3'000,     10'000,    30'000,    100'000,
                                        300'000, 1'000'000, 3'000'000, 10'000'000};
 
-struct Options {
-  std::vector<std::string> works;
-  std::vector<int64_t> sizes;  // else those of kSizes, or of a crossover
-  int rounds = 7;
-  double turn_ms = 2;
-  int threads = 0;
-  bool median = false;
-  bool processor_time = false;
-  bool json = false;
-  bool crossover = false;
-  std::string beside;  // a command, or empty
-  std::string svg;     // a path, or empty
-};
-
 struct Result {
   Workload work;
   std::vector<Contestant> contestants;  // tensors first
 };
 
-Result measure(const std::string& name, int64_t size, const Options& options,
+Result measure(const std::string& name, int64_t size, const BenchArguments& options,
                const Executor& executor, const Peers& peers, Worker* worker) {
   const std::unique_ptr<Field> field = make_field(name, size, executor, peers, worker);
   const bool is_long = field->work.by_flops && field->work.flops > kLongWork;
@@ -55,17 +41,17 @@ Result measure(const std::string& name, int64_t size, const Options& options,
   return {std::move(field->work), std::move(field->contestants)};
 }
 
-double seconds_of(const Contestant& c, const Options& options) {
+double seconds_of(const Contestant& c, const BenchArguments& options) {
   return options.median ? c.median : c.best;
 }
 
 // GB/s or GFLOP/s
-double speed(const Workload& work, const Contestant& c, const Options& options) {
+double speed(const Workload& work, const Contestant& c, const BenchArguments& options) {
   const double seconds = seconds_of(c, options);
   return c.bytes > 0 ? c.bytes / seconds / 1e9 : work.speed(seconds);
 }
 
-Json json_of(const Result& r, const Options& options) {
+Json json_of(const Result& r, const BenchArguments& options) {
   const Workload& work = r.work;
   const Contestant& own = r.contestants.front();
   Json row = {{"work", work.name},
@@ -90,7 +76,7 @@ Json json_of(const Result& r, const Options& options) {
   return row;
 }
 
-void print(const Result& r, const Options& options) {
+void print(const Result& r, const BenchArguments& options) {
   const Contestant& own = r.contestants.front();
   const double ours = speed(r.work, own, options);
   fmt::print("{:16}{:>12}{:>11.1f} us{:>12.2f} {:8}", r.work.name, r.work.inputs.front().size(),
@@ -103,7 +89,7 @@ void print(const Result& r, const Options& options) {
   std::fflush(stdout);
 }
 
-BarGroup bars_of(const Result& r, const Options& options) {
+BarGroup bars_of(const Result& r, const BenchArguments& options) {
   BarGroup group{
       fmt::format("{}, {} elements", r.work.name, r.work.inputs.front().size()), r.work.unit(), {}};
   for (const Contestant& c : r.contestants)
@@ -111,7 +97,8 @@ BarGroup bars_of(const Result& r, const Options& options) {
   return group;
 }
 
-void draw(const Options& options, const std::string& title, const std::vector<BarGroup>& groups) {
+void draw(const BenchArguments& options, const std::string& title,
+          const std::vector<BarGroup>& groups) {
   if (!options.svg.empty()) write_text(options.svg, svg_of(title, groups));
 }
 
@@ -119,7 +106,8 @@ void show(const Json& all) {
   fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
-int bench_crossover(const Options& options, const BackendConfig& config, const Executor& device) {
+int bench_crossover(const BenchArguments& options, const BackendConfig& config,
+                    const Executor& device) {
   const std::string name(name_of(device.device().backend));
   if (device.device().backend == BackendType::Cpu)
     throw UsageError("--crossover compares a device with the CPU, and the device is the CPU",
@@ -154,7 +142,9 @@ int bench_crossover(const Options& options, const BackendConfig& config, const E
   return 0;
 }
 
-int bench(Options options) {
+}  // namespace
+
+int bench(BenchArguments options) {
   const std::vector<std::string> known = workload_names();
   for (const std::string& name : options.works)
     if (std::find(known.begin(), known.end(), name) == known.end())
@@ -221,40 +211,6 @@ int bench(Options options) {
   draw(options, fmt::format("{} {}", name_of(executor.device().backend), executor.device().name),
        groups);
   return 0;
-}
-
-}  // namespace
-
-void add_bench(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand(
-      "bench", "Time typical calculations with tensors, and check their results");
-  sub->add_option("work", options->works,
-                  fmt::format("Which: {}; all unless given", fmt::join(workload_names(), ", ")));
-  sub->add_option("--size", options->sizes,
-                  "Elements of an input; may be given several times; 1000, 100000 and 10000000 "
-                  "unless given")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
-  sub->add_option("--rounds", options->rounds, "The best of so many is told; 7 unless given")
-      ->check(CLI::Range(1, 1000));
-  sub->add_flag("--median", options->median, "Tell the median of the rounds, not the best");
-  sub->add_option("--turn", options->turn_ms,
-                  "Milliseconds for which short work is repeated in each round; 2 unless given")
-      ->check(CLI::Range(0.01, 10000.0));
-  sub->add_option("--beside", options->beside,
-                  "A command whose contestants take part, too: bench/python_peers.py is one");
-  sub->add_option("--threads", options->threads,
-                  "Of the CPU; as the configuration says unless given")
-      ->check(CLI::Range(1, 1024));
-  sub->add_flag("--processor-time", options->processor_time,
-                "Count what processors do for it, for a machine that does other work, too");
-  sub->add_flag(
-      "--crossover", options->crossover,
-      "From which size on the device is faster than the CPU, with the transfers there and "
-      "back; 1000 to 10000000 elements unless --size is given");
-  sub->add_option("--svg", options->svg, "Draw the results as bars into this file, too");
-  sub->add_flag("--json", options->json, "Print as JSON");
-  sub->callback([options, &action] { action = [options] { return bench(*options); }; });
 }
 
 }  // namespace hologram::tool

@@ -17,13 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
-  std::vector<std::string> devices;
-  std::string filter;
-  uint64_t sample = 1;
-  bool json = false;
-};
-
 // Whether a case is one of so many, by its name: the same on every device.
 bool drawn(const std::string& name, uint64_t of) {
   uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
@@ -95,7 +88,9 @@ void print(const ConformanceReport& report) {
              report.count(Verdict::Skipped));
 }
 
-int conformance(const Options& options) {
+}  // namespace
+
+int conformance(const ConformanceArguments& options) {
   std::vector<Executor> executors;
   for (const std::string& device : options.devices) executors.push_back(executor_of(device));
   if (executors.empty()) executors.emplace_back();
@@ -116,23 +111,6 @@ int conformance(const Options& options) {
                      "Names are as add/f32/transposed; --json lists them.");
   if (options.json) fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
   return good ? 0 : 1;
-}
-
-}  // namespace
-
-void add_conformance(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* sub =
-      app.add_subcommand("conformance", "Whether a device computes every operation as it should");
-  sub->add_option("--device", options->devices,
-                  "As cpu or cuda:1; may be given several times; the one that a run would take "
-                  "unless given");
-  sub->add_option("--filter", options->filter,
-                  "A regular expression: the cases with a name that matches, as '^exp/f32'");
-  sub->add_option("--sample", options->sample, "Only one case in so many, drawn by their names")
-      ->check(CLI::Range(1, 1000000));
-  sub->add_flag("--json", options->json, "Print every case as JSON");
-  sub->callback([options, &action] { action = [options] { return conformance(*options); }; });
 }
 
 }  // namespace hologram::tool

@@ -114,6 +114,8 @@ Json choice() {
   }
 }
 
+}  // namespace
+
 int devices(bool json) {
   BackendConfig::from_environment();  // a bad variable is told before anything else
   Json list = Json::array();
@@ -152,15 +154,6 @@ int devices(bool json) {
                  library.reason.empty() ? library.version + "; " + library.path : library.reason);
   }
   return 0;
-}
-
-}  // namespace
-
-void add_devices(CLI::App& app, Action& action) {
-  auto json = std::make_shared<bool>(false);
-  CLI::App* sub = app.add_subcommand("devices", "List every backend and what there is to run on");
-  sub->add_flag("--json", *json, "Print as JSON");
-  sub->callback([json, &action] { action = [json] { return devices(*json); }; });
 }
 
 }  // namespace hologram::tool

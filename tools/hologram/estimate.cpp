@@ -16,12 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
-  int64_t hidden = 0, intermediate = 0, layers = 0, vocab = 0, heads = 0, kv_heads = 0;
-  int64_t max_seq = 0, dtype_bytes = 4;
-  bool json = false;
-};
-
 // The devices that may be chosen without being named, and the one that the settings lead to.
 struct Places {
   std::vector<DeviceInfo> devices;
@@ -89,7 +83,9 @@ void print_table(const MemoryEstimate& need, const Places& places) {
   else fmt::print("It fits nowhere: {}.\n", places.why);
 }
 
-int estimate(const Options& options) {
+}  // namespace
+
+int estimate(const EstimateArguments& options) {
   const MemoryEstimate need = estimate_inference_memory(
       options.hidden, options.intermediate, options.layers, options.vocab, options.heads,
       options.kv_heads == 0 ? options.heads : options.kv_heads, options.max_seq,
@@ -98,28 +94,6 @@ int estimate(const Options& options) {
   if (options.json) print_json(need, places);
   else print_table(need, places);
   return 0;
-}
-
-}  // namespace
-
-void add_estimate(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* sub =
-      app.add_subcommand("estimate", "Memory that a language model takes, and which device has it");
-  const auto add = [&](const char* name, int64_t& field, const char* meaning) {
-    return sub->add_option(name, field, meaning);
-  };
-  add("--hidden", options->hidden, "Elements of a token's state, as in 4096")->required();
-  add("--intermediate", options->intermediate, "Elements inside the feed-forward part")->required();
-  add("--layers", options->layers, "Layers")->required();
-  add("--vocab", options->vocab, "Tokens that it knows")->required();
-  add("--heads", options->heads, "Heads of the attention")->required();
-  add("--kv-heads", options->kv_heads,
-      "Heads that have keys and values of their own; all unless given");
-  add("--max-seq", options->max_seq, "Tokens of the longest sequence")->required();
-  add("--dtype-bytes", options->dtype_bytes, "Bytes of a number: 1, 2, 4 or 8; 4 unless given");
-  sub->add_flag("--json", options->json, "Print as JSON");
-  sub->callback([options, &action] { action = [options] { return estimate(*options); }; });
 }
 
 }  // namespace hologram::tool

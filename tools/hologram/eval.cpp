@@ -16,17 +16,9 @@
 namespace hologram::tool {
 namespace {
 
-struct Options {
-  std::vector<std::string> words, outputs;
-  std::string file, trace;
-  int bits = 8;
-  uint64_t seed = 0;
-  bool explain = false, json = false, profile = false, linear = false;
-};
-
 class Job {
  public:
-  explicit Job(const Options& options)
+  explicit Job(const EvalArguments& options)
       : options_(options),
         expression_(parse(options)),
         executor_(Executor::from_config(configuration(options))) {}
@@ -66,14 +58,14 @@ class Job {
   }
 
  private:
-  static Expression parse(const Options& options) {
+  static Expression parse(const EvalArguments& options) {
     if (!options.file.empty()) return Expression::parse(read_text(options.file), options.file);
     if (options.words.empty())
       throw UsageError("there is no expression", "Write hologram eval 'a + b' a=FILE b=FILE.");
     return Expression::parse(options.words.front());
   }
 
-  static BackendConfig configuration(const Options& options) {
+  static BackendConfig configuration(const EvalArguments& options) {
     BackendConfig config = BackendConfig::from_environment();
     config.enable_backend_profiling |= options.profile || !options.trace.empty();
     return config;
@@ -186,7 +178,7 @@ class Job {
     fmt::print("{}", executor_.profile().table());
   }
 
-  const Options& options_;
+  const EvalArguments& options_;
   Expression expression_;
   Executor executor_;
   Progress progress_;
@@ -199,30 +191,6 @@ class Job {
 
 }  // namespace
 
-void add_eval(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("eval", "Compute an expression over files and numbers");
-  sub->add_option("words", options->words,
-                  "The expression, then name=value: a number or a file (with :MEMBER for .npz and "
-                  ".safetensors)")
-      ->type_name("EXPR NAME=VALUE");
-  sub->add_option("--expr-file", options->file, "Read the expression from a file instead")
-      ->type_name("FILE");
-  sub->add_option("-o,--output", options->outputs,
-                  "FILE for the last value, or NAME=FILE for one that was assigned; .npy .npz "
-                  ".safetensors .png .jpg")
-      ->type_name("[NAME=]FILE")
-      ->allow_extra_args(false);
-  sub->add_option("--seed", options->seed, "Of rand, randn and randint")->type_name("N");
-  sub->add_option("--bits", options->bits, "Bits per channel of a PNG: 8 or 16")->type_name("N");
-  sub->add_flag("--linear", options->linear,
-                "Pictures hold linear light in the expression; files stay sRGB");
-  sub->add_flag("--explain", options->explain, "Print the kernels instead of running them");
-  sub->add_flag("--profile", options->profile, "Print time, GB/s and GFLOP/s of each kernel");
-  sub->add_option("--trace", options->trace, "Write the launches as a trace for Perfetto")
-      ->type_name("FILE");
-  sub->add_flag("--json", options->json, "Print the results, or the error, as JSON");
-  sub->callback([options, &action] { action = [options] { return Job(*options).run(); }; });
-}
+int eval(const EvalArguments& arguments) { return Job(arguments).run(); }
 
 }  // namespace hologram::tool

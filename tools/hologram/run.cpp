@@ -19,18 +19,10 @@ namespace {
 using program::Program;
 using Json = nlohmann::ordered_json;
 
-struct Options {
-  std::string file;
-  std::vector<std::string> arguments, outputs, shapes;
-  std::string grid, trace;
-  int bits = 8;
-  bool json = false, profile = false, linear = false;
-};
-
 // One `hologram run`, from the file to the report.
 class Job {
  public:
-  explicit Job(const Options& options)
+  explicit Job(const RunArguments& options)
       : options_(options),
         program_(Program::parse(read_text(options.file), options.file)),
         executor_(Executor::from_config(configuration(options))) {}
@@ -63,7 +55,7 @@ class Job {
   }
 
  private:
-  static BackendConfig configuration(const Options& options) {
+  static BackendConfig configuration(const RunArguments& options) {
     BackendConfig config = BackendConfig::from_environment();
     config.enable_backend_profiling |= options.profile || !options.trace.empty();
     return config;
@@ -184,7 +176,7 @@ class Job {
     fmt::print("{}\n", object.dump(2, ' ', false, Json::error_handler_t::replace));
   }
 
-  const Options& options_;
+  const RunArguments& options_;
   Program program_;
   Executor executor_;
   Progress progress_;
@@ -197,32 +189,6 @@ class Job {
 
 }  // namespace
 
-void add_run(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("run", "Run an Atlas program on files and numbers");
-  sub->add_option("file", options->file, "The program, an .atlas file")->required();
-  sub->add_option("arguments", options->arguments,
-                  "name=value: a number for a scalar; for a buffer a file (with :MEMBER for .npz "
-                  "and .safetensors) or zeros:SHAPE")
-      ->type_name("NAME=VALUE");
-  sub->add_option("-o,--output", options->outputs,
-                  "FILE for the output, or NAME=FILE where there are several; .npy .npz "
-                  ".safetensors .png .jpg")
-      ->type_name("[NAME=]FILE")
-      ->allow_extra_args(false);
-  sub->add_option("--shape", options->shapes, "The shape of an output that cannot be derived")
-      ->type_name("NAME=LENGTHS")
-      ->allow_extra_args(false);
-  sub->add_option("--grid", options->grid, "Workgroups along x, y, z instead of the derived grid")
-      ->type_name("X,Y,Z");
-  sub->add_option("--bits", options->bits, "Bits per channel of a PNG: 8 or 16")->type_name("N");
-  sub->add_flag("--linear", options->linear,
-                "Pictures hold linear light in the program; files stay sRGB");
-  sub->add_flag("--profile", options->profile, "Print time, grid, GB/s and GFLOP/s");
-  sub->add_option("--trace", options->trace, "Write the launches as a trace for Perfetto")
-      ->type_name("FILE");
-  sub->add_flag("--json", options->json, "Print the results, or the error, as JSON");
-  sub->callback([options, &action] { action = [options] { return Job(*options).run(); }; });
-}
+int run(const RunArguments& arguments) { return Job(arguments).run(); }
 
 }  // namespace hologram::tool

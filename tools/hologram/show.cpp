@@ -19,15 +19,6 @@ namespace {
 using program::Program;
 using Json = nlohmann::ordered_json;
 
-struct Options {
-  std::string expression;
-  std::vector<std::string> words;
-  std::string dialect;
-  bool source = false, optimized = false, json = false;
-};
-
-constexpr std::string_view kEveryDialect = "all";
-
 // Each dialect that was asked for, with the program in it. Where all were asked for, one that lacks
 // something says so in a comment.
 std::vector<std::pair<std::string_view, std::string>> in_dialects(const Program& program,
@@ -140,7 +131,7 @@ std::pair<std::string, Operand> parse_input(const std::string& text, const Execu
   return {text.substr(0, colon), Tensor::from(Array(*dtype, shape), executor)};
 }
 
-int show_expression(const Options& options) {
+int show_expression(const ShowArguments& options) {
   const Expression expression = Expression::parse(options.expression);
   const Executor executor = Executor::from_config(BackendConfig::from_environment());
   Expression::Inputs inputs;
@@ -165,7 +156,9 @@ int show_expression(const Options& options) {
   return 0;
 }
 
-int show(const Options& options) {
+}  // namespace
+
+int show(const ShowArguments& options) {
   if (!options.expression.empty()) return show_expression(options);
   constexpr const char* kRemedy = "Write hologram show FILE.atlas, or --expr 'EXPR'.";
   if (options.words.empty()) throw UsageError("show needs a file", kRemedy);
@@ -182,34 +175,6 @@ int show(const Options& options) {
   else if (options.optimized) fmt::print("{}", program.optimized_text());
   else print_all(program);
   return 0;
-}
-
-}  // namespace
-
-void add_show(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
-  CLI::App* sub =
-      app.add_subcommand("show", "Verify an Atlas program and show what will run and its cost");
-  sub->add_option("file", options->words,
-                  "The program, an .atlas file; with --expr the inputs: NAME:DTYPE[LENGTHS] or "
-                  "NAME=NUMBER");
-  sub->add_option("--expr", options->expression,
-                  "Show the kernels of an expression instead of a file")
-      ->type_name("EXPR");
-  auto* source = sub->add_flag("--source", options->source, "Only the program as it was written");
-  CLI::Option* optimized =
-      sub->add_flag("--optimized", options->optimized, "Only the program as it will run")
-          ->excludes(source);
-  std::vector<std::string> dialects(dialect_names().begin(), dialect_names().end());
-  dialects.emplace_back(kEveryDialect);
-  sub->add_option("--dialect", options->dialect,
-                  "Only the program as a GPU's language has it: cuda, opencl, hip, metal or all")
-      ->type_name("NAME")
-      ->check(CLI::IsMember(dialects))
-      ->excludes(source)
-      ->excludes(optimized);
-  sub->add_flag("--json", options->json, "Print as JSON");
-  sub->callback([options, &action] { action = [options] { return show(*options); }; });
 }
 
 }  // namespace hologram::tool

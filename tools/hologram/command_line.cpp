@@ -1,0 +1,267 @@
+// The command line, read by CLI11. Its header takes a compiler as long as the rest of the command:
+// only this file includes it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <memory>
+
+#include "command.hpp"
+#include "errors.hpp"
+#include "help_topics.hpp"
+#include "hologram/dialects.hpp"
+#include "spelling.hpp"
+#include "workloads.hpp"
+
+namespace hologram::tool {
+namespace {
+
+// What is left to do once the command line has been read; the result is the exit code.
+using Action = std::function<int()>;
+
+void add_devices(CLI::App& app, Action& action) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* sub = app.add_subcommand("devices", "List every backend and what there is to run on");
+  sub->add_flag("--json", *json, "Print as JSON");
+  sub->callback([json, &action] { action = [json] { return devices(*json); }; });
+}
+
+void add_run(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RunArguments>();
+  CLI::App* sub = app.add_subcommand("run", "Run an Atlas program on files and numbers");
+  sub->add_option("file", options->file, "The program, an .atlas file")->required();
+  sub->add_option("arguments", options->arguments,
+                  "name=value: a number for a scalar; for a buffer a file (with :MEMBER for .npz "
+                  "and .safetensors) or zeros:SHAPE")
+      ->type_name("NAME=VALUE");
+  sub->add_option("-o,--output", options->outputs,
+                  "FILE for the output, or NAME=FILE where there are several; .npy .npz "
+                  ".safetensors .png .jpg")
+      ->type_name("[NAME=]FILE")
+      ->allow_extra_args(false);
+  sub->add_option("--shape", options->shapes, "The shape of an output that cannot be derived")
+      ->type_name("NAME=LENGTHS")
+      ->allow_extra_args(false);
+  sub->add_option("--grid", options->grid, "Workgroups along x, y, z instead of the derived grid")
+      ->type_name("X,Y,Z");
+  sub->add_option("--bits", options->bits, "Bits per channel of a PNG: 8 or 16")->type_name("N");
+  sub->add_flag("--linear", options->linear,
+                "Pictures hold linear light in the program; files stay sRGB");
+  sub->add_flag("--profile", options->profile, "Print time, grid, GB/s and GFLOP/s");
+  sub->add_option("--trace", options->trace, "Write the launches as a trace for Perfetto")
+      ->type_name("FILE");
+  sub->add_flag("--json", options->json, "Print the results, or the error, as JSON");
+  sub->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+void add_eval(CLI::App& app, Action& action) {
+  auto options = std::make_shared<EvalArguments>();
+  CLI::App* sub = app.add_subcommand("eval", "Compute an expression over files and numbers");
+  sub->add_option("words", options->words,
+                  "The expression, then name=value: a number or a file (with :MEMBER for .npz and "
+                  ".safetensors)")
+      ->type_name("EXPR NAME=VALUE");
+  sub->add_option("--expr-file", options->file, "Read the expression from a file instead")
+      ->type_name("FILE");
+  sub->add_option("-o,--output", options->outputs,
+                  "FILE for the last value, or NAME=FILE for one that was assigned; .npy .npz "
+                  ".safetensors .png .jpg")
+      ->type_name("[NAME=]FILE")
+      ->allow_extra_args(false);
+  sub->add_option("--seed", options->seed, "Of rand, randn and randint")->type_name("N");
+  sub->add_option("--bits", options->bits, "Bits per channel of a PNG: 8 or 16")->type_name("N");
+  sub->add_flag("--linear", options->linear,
+                "Pictures hold linear light in the expression; files stay sRGB");
+  sub->add_flag("--explain", options->explain, "Print the kernels instead of running them");
+  sub->add_flag("--profile", options->profile, "Print time, GB/s and GFLOP/s of each kernel");
+  sub->add_option("--trace", options->trace, "Write the launches as a trace for Perfetto")
+      ->type_name("FILE");
+  sub->add_flag("--json", options->json, "Print the results, or the error, as JSON");
+  sub->callback([options, &action] { action = [options] { return eval(*options); }; });
+}
+
+void add_show(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ShowArguments>();
+  CLI::App* sub =
+      app.add_subcommand("show", "Verify an Atlas program and show what will run and its cost");
+  sub->add_option("file", options->words,
+                  "The program, an .atlas file; with --expr the inputs: NAME:DTYPE[LENGTHS] or "
+                  "NAME=NUMBER");
+  sub->add_option("--expr", options->expression,
+                  "Show the kernels of an expression instead of a file")
+      ->type_name("EXPR");
+  auto* source = sub->add_flag("--source", options->source, "Only the program as it was written");
+  CLI::Option* optimized =
+      sub->add_flag("--optimized", options->optimized, "Only the program as it will run")
+          ->excludes(source);
+  std::vector<std::string> dialects(dialect_names().begin(), dialect_names().end());
+  dialects.emplace_back(kEveryDialect);
+  sub->add_option("--dialect", options->dialect,
+                  "Only the program as a GPU's language has it: cuda, opencl, hip, metal or all")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(dialects))
+      ->excludes(source)
+      ->excludes(optimized);
+  sub->add_flag("--json", options->json, "Print as JSON");
+  sub->callback([options, &action] { action = [options] { return show(*options); }; });
+}
+
+void add_estimate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<EstimateArguments>();
+  CLI::App* sub =
+      app.add_subcommand("estimate", "Memory that a language model takes, and which device has it");
+  const auto add = [&](const char* name, int64_t& field, const char* meaning) {
+    return sub->add_option(name, field, meaning);
+  };
+  add("--hidden", options->hidden, "Elements of a token's state, as in 4096")->required();
+  add("--intermediate", options->intermediate, "Elements inside the feed-forward part")->required();
+  add("--layers", options->layers, "Layers")->required();
+  add("--vocab", options->vocab, "Tokens that it knows")->required();
+  add("--heads", options->heads, "Heads of the attention")->required();
+  add("--kv-heads", options->kv_heads,
+      "Heads that have keys and values of their own; all unless given");
+  add("--max-seq", options->max_seq, "Tokens of the longest sequence")->required();
+  add("--dtype-bytes", options->dtype_bytes, "Bytes of a number: 1, 2, 4 or 8; 4 unless given");
+  sub->add_flag("--json", options->json, "Print as JSON");
+  sub->callback([options, &action] { action = [options] { return estimate(*options); }; });
+}
+
+void add_bench(CLI::App& app, Action& action) {
+  auto options = std::make_shared<BenchArguments>();
+  CLI::App* sub = app.add_subcommand(
+      "bench", "Time typical calculations with tensors, and check their results");
+  sub->add_option("work", options->works,
+                  fmt::format("Which: {}; all unless given", fmt::join(workload_names(), ", ")));
+  sub->add_option("--size", options->sizes,
+                  "Elements of an input; may be given several times; 1000, 100000 and 10000000 "
+                  "unless given")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
+  sub->add_option("--rounds", options->rounds, "The best of so many is told; 7 unless given")
+      ->check(CLI::Range(1, 1000));
+  sub->add_flag("--median", options->median, "Tell the median of the rounds, not the best");
+  sub->add_option("--turn", options->turn_ms,
+                  "Milliseconds for which short work is repeated in each round; 2 unless given")
+      ->check(CLI::Range(0.01, 10000.0));
+  sub->add_option("--beside", options->beside,
+                  "A command whose contestants take part, too: bench/python_peers.py is one");
+  sub->add_option("--threads", options->threads,
+                  "Of the CPU; as the configuration says unless given")
+      ->check(CLI::Range(1, 1024));
+  sub->add_flag("--processor-time", options->processor_time,
+                "Count what processors do for it, for a machine that does other work, too");
+  sub->add_flag(
+      "--crossover", options->crossover,
+      "From which size on the device is faster than the CPU, with the transfers there and "
+      "back; 1000 to 10000000 elements unless --size is given");
+  sub->add_option("--svg", options->svg, "Draw the results as bars into this file, too");
+  sub->add_flag("--json", options->json, "Print as JSON");
+  sub->callback([options, &action] { action = [options] { return bench(*options); }; });
+}
+
+void add_conformance(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ConformanceArguments>();
+  CLI::App* sub =
+      app.add_subcommand("conformance", "Whether a device computes every operation as it should");
+  sub->add_option("--device", options->devices,
+                  "As cpu or cuda:1; may be given several times; the one that a run would take "
+                  "unless given");
+  sub->add_option("--filter", options->filter,
+                  "A regular expression: the cases with a name that matches, as '^exp/f32'");
+  sub->add_option("--sample", options->sample, "Only one case in so many, drawn by their names")
+      ->check(CLI::Range(1, 1000000));
+  sub->add_flag("--json", options->json, "Print every case as JSON");
+  sub->callback([options, &action] { action = [options] { return conformance(*options); }; });
+}
+
+void add_help(CLI::App& app, Action& action) {
+  auto topic = std::make_shared<std::string>();
+  CLI::App* sub = app.add_subcommand("help", "Learn hologram, topic by topic");
+  sub->add_option("topic", *topic, fmt::format("{}", fmt::join(topic_names(), ", ")));
+  sub->callback([&app, topic, &action] {
+    action = [&app, topic] {
+      return help(*topic, [&app](const std::string& name) -> std::string {
+        for (const CLI::App* command : app.get_subcommands({}))
+          if (command->get_name() == name) return command->help("hologram");
+        return "";
+      });
+    };
+  });
+}
+
+std::vector<std::string> names_of(const std::vector<const CLI::App*>& apps) {
+  std::vector<std::string> names;
+  names.reserve(apps.size());
+  for (const CLI::App* a : apps) names.push_back(a->get_name());
+  return names;
+}
+
+const CLI::App& chosen(const CLI::App& app) {
+  const auto subs = app.get_subcommands();
+  return subs.empty() ? app : *subs.front();
+}
+
+// Words that no option or subcommand took.
+[[noreturn]] void refuse_extras(const CLI::App& app, const std::string& wrong) {
+  const CLI::App& sub = chosen(app);
+  if (wrong.starts_with("-")) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : sub.get_options())
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    throw UsageError(
+        fmt::format("there is no option '{}'", wrong),
+        fmt::format("`hologram {}--help` lists the options.{}",
+                    &sub == &app ? "" : sub.get_name() + " ", suggestion(wrong, known)));
+  }
+  const std::vector<std::string> known = names_of(std::as_const(app).get_subcommands({}));
+  if (&sub == &app)
+    throw UsageError(
+        fmt::format("there is no command '{}'", wrong),
+        fmt::format("The commands are: {}.{}", fmt::join(known, ", "), suggestion(wrong, known)));
+  throw UsageError(fmt::format("'{}' is one word too many", wrong),
+                   fmt::format("See `hologram {} --help`.", sub.get_name()));
+}
+
+// CLI11's complaints in hologram's form.
+[[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& sub = chosen(app);
+  throw UsageError(error.what(), fmt::format("See `hologram {}--help`.",
+                                             &sub == &app ? "" : sub.get_name() + " "));
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("hologram runs Atlas programs on whatever device there is.", "hologram");
+  app.set_version_flag("--version", "hologram " HOLOGRAM_VERSION);
+  app.footer("`hologram help` teaches, topic by topic.");
+  app.allow_extras();
+  Action action = [] {
+    fmt::print("{}", overview());
+    return 0;
+  };
+  for (const auto add : {add_devices, add_run, add_eval, add_show, add_estimate, add_bench,
+                         add_conformance, add_help})
+    add(app, action);
+  for (CLI::App* sub : app.get_subcommands({})) sub->allow_extras(false)->fallthrough(false);
+  app.require_subcommand(0, 1);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help, --version
+    return app.exit(e);
+  } catch (const CLI::ExtrasError& e) {
+    const auto extras = app.remaining(true);
+    refuse_extras(app, extras.empty() ? e.what() : extras.front());
+  } catch (const CLI::ParseError& e) {
+    refuse(app, e);
+  }
+  if (const auto extras = app.remaining(true); !extras.empty()) refuse_extras(app, extras.front());
+  const int code = action();
+  if (std::fflush(stdout) != 0)
+    throw Error(ErrorKind::IoError, "cannot write to the standard output",
+                "Check where the output goes, and the free space there.");
+  return code;
+}
+
+}  // namespace hologram::tool

@@ -139,7 +139,8 @@ release() {
 # others are the same text with other vectors, and would take several times as long to compile.
 flags=-O1
 if grep -qw avx2 /proc/cpuinfo; then flags+=' -march=x86-64-v3 -maes -mpclmul -DHWY_COMPILE_ONLY_STATIC'; fi
-clang=(-DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$flags")
+clang=(-DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$flags"
+  -DHOLOGRAM_PRECOMPILE=ON)
 
 # Where a thread's variables of a loaded library begin is guessed by clang 14's runtime, from the bytes
 # before them: for one block in 64 wrongly, and the search for leaks crashes there. Without the guess it
@@ -147,13 +148,13 @@ clang=(-DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAG
 export ASAN_OPTIONS=intercept_tls_get_addr=0
 
 # sanitized address|thread [TARGET…]: builds with clang's sanitizers into build-address (which also
-# looks for undefined behaviour) or build-thread.
+# looks for undefined behaviour, and has the fuzzers) or build-thread.
 sanitized() {
-  local folder=$root/build-$1 sanitizers=$1
-  [[ $1 == thread ]] || sanitizers=address,undefined
+  local folder=$root/build-$1 sanitizers=$1 fuzzers=OFF
+  [[ $1 == thread ]] || { sanitizers=address,undefined; fuzzers=ON; }
   shift
   lock "$folder"
-  configure "$folder" "${clang[@]}" -DHOLOGRAM_SANITIZE="$sanitizers"
+  configure "$folder" "${clang[@]}" -DHOLOGRAM_SANITIZE="$sanitizers" -DHOLOGRAM_FUZZERS="$fuzzers"
   make_targets "$folder" "$@"
   exec 9>&-
 }

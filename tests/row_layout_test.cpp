@@ -241,9 +241,9 @@ TEST(GatheredPieces, SameBitsInOneKernel) {
   size_t gathered = 0;
   // Sums of f16 are of f32, and may be gathered; what is rounded where it is stored is not.
   for (const DType dtype : {DType::F32, DType::F64, DType::I32, DType::F16})
-    for (const Shape& shape : {Shape{1024, 4096}, Shape{960, 8256}})
+    for (const Shape& shape : {Shape{1024, 4096}, Shape{960, 8256}}) {
+      const Tensor x = numbers(shape, dtype);
       for (const auto& work : works) {
-        const Tensor x = numbers(shape, dtype);
         const Tensor y = tensor::dense(work.make(x)), z = tensor::dense(work.make(x));
         const graph::Schedule plan =
             graph::schedule({tensor::Access::node(y).get()}, {.gather = true});
@@ -265,6 +265,7 @@ TEST(GatheredPieces, SameBitsInOneKernel) {
         ASSERT_EQ(std::memcmp(got[0].data(), expected.data(), expected.bytes()), 0)
             << work.name << " of " << shape[0] << " x " << shape[1] << " " << name_of(dtype);
       }
+    }
   EXPECT_GT(gathered, 45u);
 }
 

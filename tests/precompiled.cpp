@@ -1,0 +1,2 @@
+// The target exists for precompiled.hpp.
+int main() {}

@@ -1,0 +1,18 @@
+// The headers that most tests include, for builds with HOLOGRAM_PRECOMPILE. No file includes this one.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "core/precompiled.hpp"
+#include "hologram/hologram.hpp"
+#include "program/ir.hpp"

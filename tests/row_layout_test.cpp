@@ -269,6 +269,67 @@ TEST(GatheredPieces, SameBitsInOneKernel) {
   EXPECT_GT(gathered, 45u);
 }
 
+// One that has nothing but says that it adds up pieces.
+struct AddsPieces : hal::LibraryOps {
+  using Planned = hal::Expected<std::shared_ptr<hal::LibraryPlan>>;
+  Planned plan(const hal::GemmDesc&) override { return hal::Refusal{"none"}; }
+  Planned plan(const hal::ConvDesc&) override { return hal::Refusal{"none"}; }
+  bool adds_pieces(DType dtype) override { return dtype == DType::F32; }
+};
+
+// A long row alone is one step where a library may have it; whoever runs its program instead gets
+// the same bits.
+TEST(GatheredPieces, OfOneRowForALibrary) {
+  const Executor executor(BackendType::Cpu);
+  using graph::kLongestGroupRow, graph::kMostGathered;
+  const struct {
+    const char* name;
+    std::function<Tensor(const Tensor&)> make;
+    size_t steps;
+  } works[] = {
+      {"sum", [](const Tensor& x) { return ops::sum(x); }, 1},
+      {"sum of products", [](const Tensor& x) { return ops::sum(x * x); }, 1},
+      {"of a matrix",
+       [](const Tensor& x) {
+         return ops::sum(x.slice(0, {1, {}}).reshape({2, -1}));
+       },
+       1},
+      {"sum of others", [](const Tensor& x) { return ops::sum(x * 2); }, 2},
+      {"the other way", [](const Tensor& x) { return ops::sum(x.flip({0})); }, 2},
+      {"every other",
+       [](const Tensor& x) {
+         return ops::sum(x.slice(0, {0, {}, 2}));
+       },
+       2},
+      {"mean", [](const Tensor& x) { return ops::mean(x); }, 2},
+      {"most", [](const Tensor& x) { return ops::max(x); }, 2},
+      {"whole numbers", [](const Tensor& x) { return ops::sum(x.to(DType::I32).eval()); }, 2},
+  };
+  AddsPieces library;
+  for (const int64_t length : {2 * kLongestGroupRow + 1, 3 * kLongestGroupRow, int64_t{100001},
+                               kMostGathered * kLongestGroupRow - 1})
+    for (const auto& work : works) {
+      SCOPED_TRACE(testing::Message() << work.name << " of " << length);
+      const Tensor x = numbers({length}, DType::F32);
+      if (std::string_view(work.name) == "of a matrix" && length % 2 == 0) continue;
+      const Tensor y = work.make(x), z = work.make(x);
+      const graph::Schedule plan =
+          graph::schedule({tensor::Access::node(y).get()}, {.library = &library});
+      EXPECT_EQ(plan.steps.size(), work.steps);
+      if (plan.steps.size() != 1) continue;
+      const graph::Kernel& kernel = plan.steps[0].kernel;
+      graph::require_inside(kernel);
+      const std::vector<Array> got = results(executor, kernel, graph::layout(kernel, {}));
+      const Array expected = z.array();
+      ASSERT_EQ(got.size(), 1u);
+      EXPECT_EQ(std::memcmp(got[0].data(), expected.data(), expected.bytes()), 0);
+    }
+  const Tensor more = numbers({kMostGathered * kLongestGroupRow + 1}, DType::F32);
+  const Tensor sum = ops::sum(more);
+  EXPECT_EQ(graph::schedule({tensor::Access::node(sum).get()}, {.library = &library}).steps.size(),
+            2u);
+}
+
 // What is read across goes through squares of workgroup memory, whole ones and parts of them.
 TEST(TileLayout, SameBitsOnDevicesWithManyThreads) {
   const Executor executor(BackendType::Cpu);

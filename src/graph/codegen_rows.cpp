@@ -266,6 +266,25 @@ void Generator::write_gathered() {
   });
 }
 
+// A group goes through a whole row, and adds up its pieces in that order, too.
+void Generator::write_gathered_by_group() {
+  per_row_.resize(kernel_.terms.size());
+  const Value length = scalar("length");
+  const One one = reductions(1).front();
+  const Combine combine = combine_of(one.term);
+  const Value none = identity(b_, combine, one.type);
+  const Var all = b_.var(none);
+  b_.for_(whole(0), length, static_cast<uint64_t>(kLongestGroupRow), [&](Value piece) {
+    begin_ = piece;
+    end_ = min(piece + scalar("piece"), length);
+    b_.set(one.all, none);
+    accumulate({one}, 1);
+    b_.set(all, combined(combine, b_.get(all), b_.group_reduce(combine, b_.get(one.all))));
+  });
+  keep_row(one.term, b_.get(all));
+  store_rows();
+}
+
 void Generator::keep_row(uint32_t term, Value result) {
   const DType to = kernel_.terms[term].dtype;
   per_row_[term] = to == DType::Bool ? result != 0 : wrapped(result, to);

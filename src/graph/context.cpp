@@ -98,7 +98,7 @@ ScheduleOptions Context::options() const {
   return {.fusion = state_.config.fusion,
           .max_bindings = device().max_bindings,
           .gather = hints_of(device()).many_threads,
-          .library = state_.device->library()};
+          .library = has_programs_alone() ? nullptr : state_.device->library()};
 }
 
 void Context::evaluate(std::span<Node* const> roots) {

@@ -100,6 +100,7 @@ class Generator {
   void reduce(uint8_t level);
   void accumulate(const std::vector<One>& list, uint8_t level);
   void write_gathered();
+  void write_gathered_by_group();
   void keep_row(uint32_t term, program::Value result);
   program::Value first_lane();
   void store(size_t output, const Along& at, program::Value value);

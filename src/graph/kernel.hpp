@@ -70,9 +70,8 @@ inline constexpr int64_t kLongestLaneRow = 64;
 // pieces for groups, others into pieces for a lane each, so many that most are done in two steps.
 inline constexpr int64_t kLongestGroupRow = 16384;
 inline constexpr int64_t kLongestLanePiece = 512;
-// So many pieces of lanes may be gathered by a group, and whoever walks their sums does it in one
-// run.
-inline constexpr int64_t kMostGathered = 16;
+// So many pieces may be gathered by a group, and whoever walks their sums does it in one run.
+inline constexpr int64_t kMostGathered = hal::RowsDesc::kMostPieces;
 // Where many rows stand side by side pieces are longer, as long as there are lanes for a large GPU.
 inline int64_t lane_piece(int64_t length, int64_t rows) {
   constexpr int64_t kManyLanes = 512 * 256;

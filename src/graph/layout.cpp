@@ -289,8 +289,8 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   if (kernel.row_axes > 0) {
     const int64_t row = l.chunk != 0 ? l.chunk : length;
     const bool alone = l.chunk != 0 ? row <= kLongestLanePiece : row <= kLongestLaneRow;
-    l.walk = kernel.gathers ? Walk::Pieces : alone ? Walk::LaneRows : Walk::GroupRows;
-    if (kernel.gathers && l.chunk > 0) {
+    l.walk = !alone ? Walk::GroupRows : kernel.gathers ? Walk::Pieces : Walk::LaneRows;
+    if (l.walk == Walk::Pieces && l.chunk > 0) {
       l.lanes = kGatheredRows;
       l.side_by_side = static_cast<uint32_t>((length - 1) / l.chunk + 1);
     }
@@ -377,6 +377,7 @@ std::string key_of(const Kernel& kernel, const Layout& l) {
   for (const bool staged : l.staged) key += staged ? 's' : '-';
   append(key, l.index);
   append(key, l.pieces_axis);
+  append(key, kernel.gathers);
   append(key, l.outer.size());
   append(key, l.row.size());
   for (const Lanes& view : l.views) {

@@ -52,7 +52,9 @@ std::optional<LibraryKernel> row_products_of(const Kernel& kernel, const Layout&
   const size_t axes = l.outer.size();
   const bool pieces = l.chunk != 0;
   if (l.walk != Walk::GroupRows || l.held > 0 || !l.trusted || l.row.size() != 1 ||
-      axes > (pieces ? 1 : 2))
+      axes > (kernel.gathers ? 0
+              : pieces       ? 1
+                             : 2))
     return {};
   const Term* const term = summed(kernel);
   if (term == nullptr) return {};
@@ -70,7 +72,8 @@ std::optional<LibraryKernel> row_products_of(const Kernel& kernel, const Layout&
   // If the rows share one of the two, that is the vector.
   if (loads.size() == 2 && step(loads[0]) == 0) std::swap(loads[0], loads[1]);
   const Term *a = loads.front(), *x = loads.back();
-  const int64_t rows = axes > 0 ? l.outer.back() : 1, length = pieces ? l.chunk : l.row[0];
+  const int64_t length = pieces ? l.chunk : l.row[0];
+  const int64_t rows = pieces ? (l.row[0] - 1) / length + 1 : axes > 0 ? l.outer.back() : 1;
   const hal::RowsDesc desc = {.dtype = term->dtype,
                               .products = loads.size() == 2,
                               .batch = axes == 2 ? l.outer[0] : 1,
@@ -81,7 +84,8 @@ std::optional<LibraryKernel> row_products_of(const Kernel& kernel, const Layout&
                               .step_x = step(x),
                               .stride_a = stride(a),
                               .stride_x = stride(x),
-                              .lanes = l.lanes};
+                              .lanes = l.lanes,
+                              .pieces = kernel.gathers};
   return LibraryKernel{desc, {operand_of(*a, view(a).offset), operand_of(*x, view(x).offset)}, 0};
 }
 

@@ -123,19 +123,39 @@ class Scheduler {
     return true;
   }
 
-  // Pieces that nobody but a kernel reads that puts them together: a group may have all of a row's.
   // Rows side by side are enough for a device whose groups are so large.
-  bool is_gathered(Node* node, const Uses& uses) {
+  bool fill_groups(const Node& pieces) const {
     constexpr int64_t kSideBySide = 64, kFewestRows = 4096, kFewestLanes = 1 << 15;
-    if (node->kind != Kind::Reduce || node->chunk == 0 || !options_.gather || !options_.fusion)
+    const int64_t all = element_count(pieces.shape);
+    return pieces.chunk <= kLongestLanePiece && all / pieces.shape[0] >= kFewestRows &&
+           all >= kFewestLanes && pieces.shape.back() >= kSideBySide &&
+           compute_type(pieces.dtype) == pieces.dtype && pieces.dtype != DType::Bool;
+  }
+
+  // The sum of one row, or of the products of two, that are there: a library may have all of it.
+  // In a program its pieces would be one after the other the work of one group.
+  bool has_library(const Node& pieces, const Node& sum) const {
+    if (options_.library == nullptr || !options_.library->adds_pieces(pieces.dtype) ||
+        pieces.chunk != kLongestGroupRow || pieces.combine != program::Combine::Add ||
+        pieces.shape.size() != 1 || sum.dtype != pieces.dtype)
       return false;
+    const auto is_there = [&](const Input& input) {
+      return input.node->slot == UINT32_MAX && input.node->dtype == pieces.dtype &&
+             input.view().strides == dense_view(input.view().shape).strides;
+    };
+    const Input& row = pieces.inputs[0];
+    static const ElementwiseOp& mul = elementwise("mul");
+    const auto& factors = row.node->inputs;
+    return is_there(row) || (row.node->kind == Kind::Elementwise && row.node->op == &mul &&
+                             std::all_of(factors.begin(), factors.end(), is_there));
+  }
+
+  // Pieces that nobody but a kernel reads that puts them together: a group may have all of a row's.
+  bool is_gathered(Node* node, const Uses& uses) {
+    if (node->kind != Kind::Reduce || node->chunk == 0 || !options_.fusion) return false;
     if (uses.root || uses.list.size() != 1) return false;
     const int64_t pieces = node->shape[0];
-    const int64_t rows = element_count(node->shape) / std::max<int64_t>(pieces, 1);
-    if (node->chunk > kLongestLanePiece || pieces > kMostGathered || rows < kFewestRows ||
-        rows * pieces < kFewestLanes || node->shape.back() < kSideBySide ||
-        compute_type(node->dtype) != node->dtype || node->dtype == DType::Bool)
-      return false;
+    if (pieces == 0 || pieces > kMostGathered) return false;
     Draft& draft = drafts_[uses.list.front().draft];
     const auto sums = std::find_if(draft.members.begin(), draft.members.end(),
                                    [&](const Node* n) { return n->kind == Kind::Reduce; });
@@ -143,12 +163,15 @@ class Scheduler {
         draft.reads.size() != 1 || sums == draft.members.end() ||
         (*sums)->inputs[0].node.get() != node || (*sums)->combine != node->combine)
       return false;
+    if (!(options_.gather ? fill_groups(*node)
+                          : draft.members.size() == 1 && has_library(*node, **sums)))
+      return false;
     // Element by element, and the pieces as they lie.
     const Shape kept(draft.domain.begin(), draft.domain.end() - 1);
     View whole = dense_view(kept);
     if (kept != Shape(node->shape.begin() + 1, node->shape.end())) return false;
     whole.shape.push_back(pieces);
-    whole.strides.push_back(rows);
+    whole.strides.push_back(element_count(kept));
     if (uses.list.front().view != whole || draft.roots.front().way.shape.size() != kept.size() ||
         draft.roots.front().to.shape.size() != kept.size())
       return false;

@@ -28,7 +28,7 @@ struct ScheduleOptions {
   size_t max_bindings = 16;
   bool gather = false;                 // groups of many lanes may gather the pieces of their rows
   bool tracing = false;                // what a capture was given counts as ready
-  hal::LibraryOps* library = nullptr;  // of the device, where it has one
+  hal::LibraryOps* library = nullptr;  // of the device, where it has one and may use it
 };
 
 struct Schedule {

@@ -194,8 +194,9 @@ struct ConvDesc {
 // program whose groups share a row: lane i of `lanes` adds up, one after the other, the elements or
 // products i, i + lanes and so on, each rounded; of rows that are longer, by runs of 16 elements a
 // lane, and then the runs. Then the lanes of the lower half add those of the upper half, as often
-// as there are any.
+// as there are any. Where they are pieces of one row, d is the sum of theirs, one after the other.
 struct RowsDesc {
+  static constexpr int64_t kMostPieces = 16;
   DType dtype = DType::None;
   bool products = true;  // or of the elements alone; then x is a
   int64_t batch = 1, rows = 0, length = 0;
@@ -203,6 +204,7 @@ struct RowsDesc {
   int64_t step = 0, step_x = 0;        // from a row of a, and of x, to the next
   int64_t stride_a = 0, stride_x = 0;  // from one of the batch to the next; d is dense
   uint32_t lanes = 0;
+  bool pieces = false;
   friend bool operator==(const RowsDesc&, const RowsDesc&) = default;
 };
 
@@ -328,6 +330,8 @@ class LibraryOps {
   }
   // Whether it is worth asking for a product with an epilogue.
   virtual bool has_epilogues() { return false; }
+  // Whether rows of this type may be the pieces of one.
+  virtual bool adds_pieces(DType) { return false; }
   // What a plan of a product, or an alternative of it, does, and the epilogue: the same sums in the
   // same order, and every bit that is left if they are stored first. The bias, n elements of d's
   // type, is the operand behind d; its address is a multiple of 16.

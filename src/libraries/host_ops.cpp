@@ -165,6 +165,10 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::RowsDe
   return packed::plan(desc);
 }
 
+bool HostOps::adds_pieces(DType dtype) {
+  return !packed::refuses(hal::RowsDesc{.dtype = dtype, .lanes = packed::kManyLanes});
+}
+
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ColumnsDesc& desc) {
   if (auto refusal = packed::refuses(desc)) return *refusal;
   return packed::plan(desc);

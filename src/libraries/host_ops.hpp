@@ -42,6 +42,7 @@ class HostOps : public hal::LibraryOps {
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::RowsDesc& desc) override;
+  bool adds_pieces(DType dtype) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ColumnsDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::OrderDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::SearchDesc& desc) override;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <numeric>
 
 #include "core/messages.hpp"
 #include "libraries/stored.hpp"
@@ -41,7 +43,9 @@ class SumsOfRows : public HostPlan {
     const hal::RowsDesc& g = desc_;
     const auto* a = data_at<float>(operands[0]);
     const auto* x = data_at<float>(operands[1]);
-    float* const y = data_at<float>(operands[2]);
+    auto* const result = data_at<float>(operands[2]);
+    std::array<float, hal::RowsDesc::kMostPieces> pieces;
+    float* const y = g.pieces ? pieces.data() : result;
     const int64_t bytes = g.length * static_cast<int64_t>(sizeof(float));
     const auto rows = static_cast<uint64_t>(g.batch * g.rows);
     const auto count = static_cast<uint64_t>(threads.count());
@@ -69,6 +73,7 @@ class SumsOfRows : public HostPlan {
     };
     const uint64_t grain = std::max(of(kBytesWorthAThread), std::min(share, of(kBytesOfAPart)));
     threads.run(rows, grain, body, direction);
+    if (g.pieces) *result = std::accumulate(y, y + rows, 0.0F);
   }
 
  private:

@@ -140,7 +140,8 @@ release() {
 flags=-O1
 if grep -qw avx2 /proc/cpuinfo; then flags+=' -march=x86-64-v3 -maes -mpclmul -DHWY_COMPILE_ONLY_STATIC'; fi
 clang=(-DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$flags"
-  -DHOLOGRAM_PRECOMPILE=ON)
+  -DHOLOGRAM_PRECOMPILE=ON
+  -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -DCMAKE_SHARED_LINKER_FLAGS=-fuse-ld=lld)
 
 # Where a thread's variables of a loaded library begin is guessed by clang 14's runtime, from the bytes
 # before them: for one block in 64 wrongly, and the search for leaks crashes there. Without the guess it
@@ -164,8 +165,9 @@ run_tests() {
   local folder=$1 log=$1/tests.log status=0
   shift
   rm -f "$folder/tests.xml"
-  ctest --test-dir "$folder" --output-on-failure --no-tests=error --timeout 300 -j "$(nproc)" \
-    --output-junit tests.xml "$@" 2>&1 </dev/null | tee "$log" | progress "Testing:" || status=1
+  ctest --test-dir "$folder" --output-on-failure --no-tests=error --timeout 900 -j "$(nproc)" \
+    --test-output-size-passed 1000000 --output-junit tests.xml "$@" 2>&1 </dev/null | tee "$log" |
+    progress "Testing:" || status=1
   python3 "$root/scripts/test_summary.py" "$folder/tests.xml" "$log" || status=1
   return "$status"
 }

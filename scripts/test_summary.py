@@ -11,10 +11,15 @@ import sys
 import xml.etree.ElementTree as tree
 
 
-def skip_reason(output):
+def skip_reasons(output):
     """GoogleTest prints 'FILE:LINE: Skipped', then the reason, or both on one line."""
-    match = re.search(r"Skipped\s*\n(.*?)\n*\[  SKIPPED \]", output, re.S)
-    return " ".join(match.group(1).split()) if match and match.group(1).strip() else "no reason given"
+    reasons = re.findall(r"Skipped\s*\n(.*?)\n*\[  SKIPPED \]", output, re.S)
+    return [" ".join(reason.split()) or "no reason given" for reason in reasons]
+
+
+def cases_passed(output):
+    """A test of ctest is one case of GoogleTest, or, under sanitizers, all of a file."""
+    return int((re.findall(r"^\[  PASSED  \] (\d+) tests?\.", output, re.M) or [1])[-1])
 
 
 def main():
@@ -28,9 +33,10 @@ def main():
         status, output = case.get("status"), case.findtext("system-out") or ""
         skip = case.find("skipped")
         if status == "run" and case.find("failure") is None:
-            passed += 1
+            passed += cases_passed(output)
+            skipped.update(skip_reasons(output))
         elif skip is not None and "SKIP" in (skip.get("message") or ""):
-            skipped[skip_reason(output)] += 1
+            skipped.update(skip_reasons(output) or ["no reason given"])
         elif status == "disabled":
             skipped["disabled"] += 1
         else:

@@ -63,13 +63,13 @@ struct ShowArguments {
   bool source = false, optimized = false, json = false;
 };
 
-int bench(BenchArguments arguments);
-int conformance(const ConformanceArguments& arguments);
+int bench(BenchArguments options);
+int conformance(const ConformanceArguments& options);
 int devices(bool json);
-int run(const RunArguments& arguments);
-int eval(const EvalArguments& arguments);
-int show(const ShowArguments& arguments);
-int estimate(const EstimateArguments& arguments);
+int run(const RunArguments& options);
+int eval(const EvalArguments& options);
+int show(const ShowArguments& options);
+int estimate(const EstimateArguments& options);
 // usage: the text of `hologram COMMAND --help`, empty where there is no such command.
 int help(const std::string& topic, const std::function<std::string(const std::string&)>& usage);
 

@@ -191,6 +191,6 @@ class Job {
 
 }  // namespace
 
-int eval(const EvalArguments& arguments) { return Job(arguments).run(); }
+int eval(const EvalArguments& options) { return Job(options).run(); }
 
 }  // namespace hologram::tool

@@ -189,6 +189,6 @@ class Job {
 
 }  // namespace
 
-int run(const RunArguments& arguments) { return Job(arguments).run(); }
+int run(const RunArguments& options) { return Job(options).run(); }
 
 }  // namespace hologram::tool

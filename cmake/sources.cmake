@@ -213,6 +213,7 @@ set(HOLOGRAM_SOURCES
     src/graph/node.cpp
     src/graph/product_work.cpp
     src/graph/scan.cpp
+    src/graph/places.cpp
     src/graph/plan.cpp
     src/graph/schedule.cpp
     src/graph/select.cpp

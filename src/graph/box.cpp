@@ -35,21 +35,25 @@ DType Box::index_type(int64_t most_elements) {
   return most_elements < INT32_MAX - (1 << 16) ? DType::I32 : DType::I64;
 }
 
-Place place(Builder& builder, int lanes_axis, const std::array<Value, 3>& lengths) {
+Place place(Builder& builder, int lanes_axis, const std::array<Value, 3>& lengths, Value along) {
   Place result;
   if (lanes_axis == Box::kAllAxes) {
-    const Value id = builder.global_id(0), outer = id / lengths[2];
-    result.inside = id < lengths[0] * lengths[1] * lengths[2];
-    result.at = {outer / lengths[1], outer % lengths[1], id % lengths[2]};
+    const Value outer = along / lengths[2];
+    result.inside = along < lengths[0] * lengths[1] * lengths[2];
+    result.at = {outer / lengths[1], outer % lengths[1], along % lengths[2]};
     return result;
   }
   int next = 1;
   for (int axis = 0; axis < 3; axis++) {
     const auto k = static_cast<size_t>(axis);
-    result.at[k] = axis == lanes_axis ? builder.global_id(0) : builder.group_id(next++);
+    result.at[k] = axis == lanes_axis ? along : builder.group_id(next++);
     if (axis == lanes_axis) result.inside = result.at[k] < lengths[k];
   }
   return result;
+}
+
+Place place(Builder& builder, int lanes_axis, const std::array<Value, 3>& lengths) {
+  return place(builder, lanes_axis, lengths, builder.global_id(0));
 }
 
 uint64_t index_bits(DType index, int64_t value) {

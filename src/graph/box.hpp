@@ -31,12 +31,14 @@ struct Box {
   static DType index_type(int64_t most_elements);
 };
 
-// The positions of a lane in the box, and the condition that it lies inside. `lengths` are scalars
-// of the program.
+// The positions of a lane in the box, and the condition that it lies inside; or of the lane with
+// the number `along` the lanes' axis. `lengths` are scalars of the program.
 struct Place {
   std::array<program::Value, 3> at;
   program::Value inside;
 };
+Place place(program::Builder& builder, int lanes_axis, const std::array<program::Value, 3>& lengths,
+            program::Value along);
 Place place(program::Builder& builder, int lanes_axis,
             const std::array<program::Value, 3>& lengths);
 

@@ -24,9 +24,12 @@ struct IndexKey {
   DType element, position, index;
   int8_t lanes_axis;
   bool scatter, add;
-  bool alone;  // a workgroup is one lane
+  bool alone;     // a workgroup is one lane
+  uint8_t items;  // elements of a lane of a gather, as far apart as a workgroup has lanes
   uint32_t lanes() const { return alone ? 1 : kBoxLanes; }
 };
+// Of a gather where lanes go at a time: each waits for a position first, and for its element then.
+constexpr uint8_t kItemsOfLane = 4;
 // Of a scatter that has so few lanes, each is a workgroup, which a processor takes for a plain
 // loop.
 constexpr int64_t kFewLanes = 2;
@@ -49,6 +52,20 @@ bool is_worth_sorting(const DeviceInfo& device, const hal::IndexDesc& desc) {
          of_each <= kMostOfEach && static_cast<uint64_t>(all) * kBytesOfEach <= memory / 8;
 }
 
+// Rows that are taken whole are moved by the widest elements they consist of.
+DType moved_as(const hal::IndexDesc& desc, std::initializer_list<hal::Binding> memory) {
+  const auto size = static_cast<uint64_t>(size_of(desc.dtype));
+  if (desc.strides[2] != 0) return desc.dtype;
+  for (const DType wide : {DType::U64, DType::U32, DType::U16}) {
+    const auto divides = [&](uint64_t bytes) { return bytes % size_of(wide) == 0; };
+    if (size_of(wide) > size && divides(static_cast<uint64_t>(desc.lengths[2]) * size) &&
+        std::all_of(memory.begin(), memory.end(),
+                    [&](const hal::Binding& where) { return divides(where.offset); }))
+      return wide;
+  }
+  return desc.dtype;
+}
+
 // What all have in common: x and the result are [outer, length or count, inner].
 class Maker {
  public:
@@ -59,12 +76,34 @@ class Maker {
     declare();
     const Buf y = b_.buffer("y", key_.element, Access::Out);
     scalars();
-    const Place p = place(b_, key_.lanes_axis, lengths_);
-    b_.if_(p.inside, [&] {
-      const Value o = p.at[0], j = p.at[1], i = p.at[2];
-      const Value from = position(o, j, i);
-      b_.store(y, (o * lengths_[1] + j) * lengths_[2] + i, b_.load(x, element(o, from, i)));
-    });
+    const auto nth = [&](auto item) {
+      const Value tile = b_.group_id(0) * int64_t{key_.lanes() * key_.items};
+      return place(b_, key_.lanes_axis, lengths_,
+                   tile + item * int64_t{key_.lanes()} + b_.lane_id(0));
+    };
+    const auto move = [&](const std::vector<Place>& to) {
+      std::vector<Position> from;
+      for (const Place& p : to) from.push_back(read(p.at[0], p.at[1], p.at[2]));
+      report(from);
+      std::vector<Value> elements;
+      for (size_t k = 0; k < to.size(); k++)
+        elements.push_back(b_.load(x, element(to[k].at[0], from[k].at, to[k].at[2])));
+      for (size_t k = 0; k < to.size(); k++) {
+        const auto& [o, j, i] = to[k].at;
+        b_.store(y, (o * lengths_[1] + j) * lengths_[2] + i, elements[k]);
+      }
+    };
+    const auto one_by_one = [&] {
+      b_.for_(number(0), number(key_.items), 1, [&](Value item) {
+        const Place p = nth(item);
+        b_.if_(p.inside, [&] { move({p}); });
+      });
+    };
+    std::vector<Place> places;
+    for (int64_t item = 0; item < key_.items; item++) places.push_back(nth(item));
+    const auto all = [&] { move(places); };
+    if (key_.items == 1) b_.if_(places[0].inside, all);
+    else b_.if_(places.back().inside, all, one_by_one);
     return b_.finish();
   }
 
@@ -91,7 +130,7 @@ class Maker {
     const Place p = place(b_, key_.lanes_axis, lengths_);
     b_.if_(p.inside, [&] {
       const Value o = p.at[0], i = p.at[2];
-      b_.for_(b_.constant(key_.index, int64_t{0}), count_, 1, [&](Value j) {
+      b_.for_(number(0), count_, 1, [&](Value j) {
         const Value to = element(o, position(o, j, i), i);
         const Value v = b_.load(values, (o * count_ + j) * lengths_[2] + i);
         b_.store(y, to, key_.add ? b_.load(y, to) + v : v);
@@ -101,6 +140,7 @@ class Maker {
   }
 
  private:
+  Value number(int64_t n) { return b_.constant(key_.index, n); }
   void declare() {
     positions_ = b_.buffer("positions", key_.position, Access::In);
     wrong_ = b_.buffer("wrong", DType::U32, Access::Atomic);
@@ -113,17 +153,28 @@ class Maker {
     start_ = b_.scalar("start", key_.index);
   }
   // The position read at a place, or -1 if it is none.
-  Value position(Value o, Value j, Value i) {
+  struct Position {
+    Value is_there, at;
+  };
+  Position read(Value o, Value j, Value i) {
     const Value at = start_ + o * strides_[0] + j * strides_[1] + i * strides_[2];
     const Value given = b_.cast(b_.load(positions_, at), DType::I64);
     const Value length = b_.cast(length_, DType::I64);
     const Value from_start = select(given < 0, given + length, given);
     const Value is_there = (from_start >= 0) & (from_start < length);
-    b_.if_(!is_there, [&] {
-      b_.atomic(Combine::Max, wrong_, b_.constant(key_.index, int64_t{0}),
-                b_.constant(DType::U32, int64_t{1}));
+    return {is_there, b_.cast(select(is_there, from_start, -1), key_.index)};
+  }
+  void report(const std::vector<Position>& positions) {
+    Value all = positions[0].is_there;
+    for (size_t k = 1; k < positions.size(); k++) all = all & positions[k].is_there;
+    b_.if_(!all, [&] {
+      b_.atomic(Combine::Max, wrong_, number(0), b_.constant(DType::U32, int64_t{1}));
     });
-    return b_.cast(select(is_there, from_start, -1), key_.index);
+  }
+  Value position(Value o, Value j, Value i) {
+    const Position found = read(o, j, i);
+    report({found});
+    return found.at;
   }
   Value element(Value o, Value at, Value i) {
     return select(at < 0, at, (o * length_ + at) * lengths_[2] + i);
@@ -253,23 +304,27 @@ class IndexWork : public Work {
     const Input &x = node.inputs[0], &positions = node.inputs[1];
     const View of_x = x.view(), of_positions = positions.view();
     const int64_t count = of_positions.shape[1];
-    if (scatter_ && is_worth_sorting(context.device(), desc_of(node)))
-      return scatter_sorted(context, desc_of(node),
-                            {first, positions.node->result.where, wrong, result});
-    const Box box{{node.shape[0], scatter_ ? 1 : count, node.shape[2]},
-                  hints_of(context.device()).in_turns};
+    const hal::IndexDesc desc = desc_of(node);
+    if (scatter_ && is_worth_sorting(context.device(), desc))
+      return scatter_sorted(context, desc, {first, positions.node->result.where, wrong, result});
+    const DType element = scatter_ ? node.dtype : moved_as(desc, {first, result});
+    const int64_t inner =
+        node.shape[2] * static_cast<int64_t>(size_of(node.dtype)) / size_of(element);
+    const bool in_turns = hints_of(context.device()).in_turns;
+    const Box box{{node.shape[0], scatter_ ? 1 : count, inner}, in_turns};
     const int64_t most =
         std::max(element_count(x.node->shape),
                  std::max(element_count(positions.node->shape),
                           node.shape[0] * std::max(node.shape[1], count) * node.shape[2]));
     IndexKey key{};
-    key.element = node.dtype;
+    key.element = element;
     key.position = positions.node->dtype;
     key.index = Box::index_type(most);
     key.lanes_axis = static_cast<int8_t>(box.lanes_axis());
     key.scatter = scatter_;
     key.add = add_;
     key.alone = scatter_ && box.lanes() <= kFewLanes;
+    key.items = scatter_ || in_turns ? 1 : kItemsOfLane;
     const Program& program = context.kept("index", key, [&] {
       Maker maker(scatter_ ? "scatter" : "gather", key);
       return scatter_ ? maker.scatter() : maker.gather();
@@ -281,7 +336,7 @@ class IndexWork : public Work {
                             of_positions.strides[2], of_positions.offset})
       scalars.push_back(index_bits(key.index, n));
     const hal::Binding bindings[] = {first, positions.node->result.where, wrong, result};
-    context.launch(program, box.grid(key.lanes()), bindings, scalars);
+    context.launch(program, box.grid(key.lanes() * key.items), bindings, scalars);
   }
 
   const std::string operation_;

@@ -27,6 +27,10 @@ enum class FirstK : uint8_t { Found, InOrder, AtOnce };
 FirstK how_first(Context& context, DType dtype, const Shape& rows, int64_t k);
 std::unique_ptr<const Work> first_work(bool descending);
 
+// Of an array's elements, bool, and their running counts, i32 or i64, both dense: the i64 place of
+// each that is true in the array, which has that shape: [found, axes].
+std::unique_ptr<const Work> places_work(Shape shape);
+
 // Of a sorted vector and values of its dtype, both dense: the i64 position at which each would be
 // inserted, before its equals or behind them.
 std::unique_ptr<const Work> search_work(bool behind);

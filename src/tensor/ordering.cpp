@@ -42,14 +42,18 @@ Tensor as_axis(const Tensor& rows, const Tensor& x, int axis) {
   return rows.reshape(std::move(shape)).transpose(axis, -1);
 }
 
-// Positions of elements that are true in a vector.
-Tensor positions_of(const Tensor& flags) {
-  const Tensor counted = cumsum(flags.to(DType::I64), 0);
-  const int64_t n = flags.size(), found = n == 0 ? 0 : counted.select(0, n - 1).item<int64_t>();
-  // Those that are not wanted all go to one place behind the others, which is cut off.
-  const Tensor to = where(flags, counted - 1, found);
-  const Tensor room = zeros({found + 1}, DType::I64, flags.executor());
-  return scatter(room, to, arange(0, n, 1, DType::I64, flags.executor()), 0).slice(0, {0, found});
+// Where the elements are that are true, in an array of that shape: [found, axes].
+Tensor places_of(const Tensor& given, const Shape& shape) {
+  const Tensor flags = tensor::dense(given.flatten());
+  const int64_t n = flags.size();
+  const DType count = n <= INT32_MAX ? DType::I32 : DType::I64;
+  const Shape box = {1, n, 1};
+  const Tensor counts =
+      tensor::make_opaque(graph::scan_work(Combine::Add), count, box, flags.to(count).reshape(box))
+          .reshape({n});
+  const auto found = n == 0 ? 0 : counts.select(0, n - 1).to(DType::I64).item<int64_t>();
+  return tensor::make_opaque(graph::places_work(shape), DType::I64,
+                             {found, static_cast<int64_t>(shape.size())}, flags, counts);
 }
 
 }  // namespace
@@ -104,17 +108,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool behind) {
                              tensor::dense(both[0]), tensor::dense(both[1]));
 }
 
-Tensor nonzero(const Tensor& x) {
-  Tensor at = positions_of(x.to(DType::Bool).flatten());
-  std::vector<Tensor> columns(x.shape().size());
-  for (size_t k = columns.size(); k-- > 0;) {
-    const int64_t n = std::max<int64_t>(1, x.shape()[k]);
-    columns[k] = at % n;
-    at = floor_div(at, n);
-  }
-  if (columns.empty()) return zeros({at.size(), 0}, DType::I64, x.executor());
-  return stack(columns, 1);
-}
+Tensor nonzero(const Tensor& x) { return places_of(x.to(DType::Bool), x.shape()); }
 
 Unique unique(const Tensor& x) {
   const Tensor sorted = sort(x.flatten(), 0).eval();
@@ -123,7 +117,7 @@ Unique unique(const Tensor& x) {
   const Tensor before = sorted.slice(0, {0, n - 1}), next = sorted.slice(0, {1, n});
   const Tensor differs = (before != next) & !(isnan(before) & isnan(next));
   const Tensor first = concat({ones({1}, DType::Bool, x.executor()), differs});
-  const Tensor starts = positions_of(first).eval();
+  const Tensor starts = places_of(first, {n}).flatten().eval();
   const Tensor ends = concat({starts.slice(0, {1, {}}), full({1}, n, DType::I64, x.executor())});
   return {take(sorted, starts, 0), ends - starts};
 }

@@ -296,7 +296,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       src/jit/x86_memory.cpp
       src/jit/x86_registers.cpp
       src/jit/x86_steps.cpp
-      src/jit/x86_tuples.cpp)
+      src/jit/x86_tuples.cpp
+      src/jit/x86_wide.cpp)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   set(HOLOGRAM_JIT
       src/jit/arm.cpp

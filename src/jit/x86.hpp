@@ -184,6 +184,13 @@ class X86 final : public Target {
   BaseReg same_bits(DType type, const Operand& v, bool dies);
   BaseReg fused(DType type, std::span<const Operand> in, uint32_t dying);
   std::optional<BaseReg> shift(Op op, DType type, std::span<const Operand> in);
+  // Of lanes of 64 bits, with AVX2 (x86_wide.cpp).
+  Vec where_greater(DType type, Vec a, Vec b);
+  BaseReg extreme_of_wide(bool most, DType type, const Operand& first, const Operand& second);
+  BaseReg magnitude_of_wide(DType type, const Operand& v);
+  BaseReg product_of_wide(DType type, const Operand& first, const Operand& second);
+  BaseReg with_signs(DType type, Vec shifted, const Operand& sign);
+  BaseReg wide_to_f64(DType from, const Operand& v);
   // x86_functions.cpp
   struct ExpArgument {
     Vec n, r;
@@ -210,7 +217,9 @@ class X86 final : public Target {
   BaseReg compare_floats(uint32_t predicate, DType from, Vec a, const Operand& b);
   std::optional<BaseReg> compare_integers(Op op, DType from, std::span<const Operand> in);
   std::optional<BaseReg> cast(DType to, DType from, const Operand& v, bool dies);
-  BaseReg to_i32(const Operand& v);
+  BaseReg to_i32(DType from, const Operand& v);
+  BaseReg u32_to_f32(const Operand& v);
+  BaseReg u32_to_f64(const Operand& v);
   BaseReg narrowed(Vec mask64);  // AVX2: a mask of 64-bit lanes
   Vec widened(BaseReg mask);     // AVX2: for 64-bit lanes
   Vec bf16_bits(const Operand& v);

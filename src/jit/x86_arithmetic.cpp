@@ -227,7 +227,9 @@ std::optional<BaseReg> X86::integer(Op op, DType type, std::span<const Operand> 
   const size_t which = !is_wide(type) ? 0 : avx512_ ? 2 : 1;
   for (const IntegerIds& row : kIntegers) {
     if (row.op != op || !(is_signed_integer(type) ? row.for_signed : row.for_unsigned)) continue;
-    if (row.ids[which] == 0) return {};
+    if (row.ids[which] == 0)
+      return op == Op::Mul ? product_of_wide(type, in[0], in[1])
+                           : extreme_of_wide(op == Op::Max, type, in[0], in[1]);
     Operand a = in[0], b = in[1];
     if (a.isMem() && program::info(op).commutative) std::swap(a, b);
     const Vec left = any(type, a);
@@ -265,7 +267,7 @@ std::optional<BaseReg> X86::integer(Op op, DType type, std::span<const Operand> 
       return integer(Op::Sub, type, difference, 0);
     }
     case Op::Abs: {
-      if (is_wide(type) && !avx512_) return {};
+      if (is_wide(type) && !avx512_) return magnitude_of_wide(type, in[0]);
       const Vec to = of(type);
       cc_.emit(is_wide(type) ? I::kIdVpabsq : I::kIdVpabsd, to, in[0]);
       return to;
@@ -273,13 +275,9 @@ std::optional<BaseReg> X86::integer(Op op, DType type, std::span<const Operand> 
     case Op::Div:
     case Op::Rem: return divide_integers(op, type, in);
     case Op::Sign: {
-      if (is_wide(type) && !avx512_) return {};
-      const uint64_t least = is_wide(type) ? ~uint64_t{0} : ~0u;
-      const Vec to = of(type);
-      cc_.emit(is_wide(type) ? I::kIdVpmaxsq : I::kIdVpmaxsd, to, any(type, in[0]),
-               constant(type, least));
-      cc_.emit(is_wide(type) ? I::kIdVpminsq : I::kIdVpminsd, to, to, constant(type, 1));
-      return to;
+      const Operand from_below[] = {in[0], constant(type, is_wide(type) ? ~uint64_t{0} : ~0u)};
+      const Operand from_above[] = {*integer(Op::Max, type, from_below, 0), constant(type, 1)};
+      return integer(Op::Min, type, from_above, 1);
     }
     case Op::Wrap8:
     case Op::Wrap16: {
@@ -303,10 +301,14 @@ std::optional<BaseReg> X86::integer(Op op, DType type, std::span<const Operand> 
 std::optional<BaseReg> X86::shift(Op op, DType type, std::span<const Operand> in) {
   const bool eight = is_wide(type), left = op == Op::Shl,
              arithmetic = !left && is_signed_integer(type);
-  if (eight && arithmetic && !avx512_) return {};
+  const bool without_signs = eight && arithmetic && !avx512_;
   const Vec a = any(type, in[0]), to = of(type);
   if (in[1].isImm()) {
     const uint64_t n = in[1].as<asmjit::Imm>().valueAs<uint64_t>() % (eight ? 64 : 32);
+    if (without_signs) {
+      cc_.vpsrlq(to, a, asmjit::imm(n));
+      return with_signs(type, to, constant(type, (uint64_t{1} << 63) >> n));
+    }
     const Id id = left         ? (eight ? I::kIdVpsllq : I::kIdVpslld)
                   : arithmetic ? (eight ? I::kIdVpsraq : I::kIdVpsrad)
                                : (eight ? I::kIdVpsrlq : I::kIdVpsrld);
@@ -317,6 +319,12 @@ std::optional<BaseReg> X86::shift(Op op, DType type, std::span<const Operand> in
   const Vec given = any(DType::U32, in[1]);
   if (eight) cc_.vpmovzxdq(count, part(given, bytes(DType::U32)));
   bitwise(Op::And, count, eight ? count : given, constant(type, eight ? 63 : 31));
+  if (without_signs) {
+    const Vec sign = of(type);
+    cc_.vpsrlvq(to, a, count);
+    cc_.vpsrlvq(sign, any(type, constant(type, uint64_t{1} << 63)), count);
+    return with_signs(type, to, sign);
+  }
   const Id id = left         ? (eight ? I::kIdVpsllvq : I::kIdVpsllvd)
                 : arithmetic ? (eight ? I::kIdVpsravq : I::kIdVpsravd)
                              : (eight ? I::kIdVpsrlvq : I::kIdVpsrlvd);

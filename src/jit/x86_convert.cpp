@@ -122,15 +122,34 @@ std::optional<BaseReg> X86::compare_integers(Op op, DType from, std::span<const 
 
 // Truncates and saturates; NaN gives 0. The processor gives the smallest integer for what does not
 // fit.
-BaseReg X86::to_i32(const Operand& v) {
-  const Vec x = any(DType::F32, v), to = of(DType::I32);
-  cc_.vcvttps2dq(to, x);
-  const BaseReg above =
-      compare_floats(float_predicate(Op::Ge), DType::F32, x, constant(DType::F32, 0x4f000000u));
-  const BaseReg ordered = compare_floats(7, DType::F32, x, x);
+BaseReg X86::to_i32(DType from, const Operand& v) {
+  const bool eight = from == DType::F64;
+  const Vec x = any(from, v), to = of(DType::I32);
+  cc_.emit(eight ? I::kIdVcvttpd2dq : I::kIdVcvttps2dq, to, x);
+  const Operand too_large = constant(from, eight ? 0x41e0000000000000u : 0x4f000000u);  // 2^31
+  const BaseReg above = compare_floats(float_predicate(Op::Ge), from, x, too_large);
+  const BaseReg ordered = compare_floats(7, from, x, x);
   const BaseReg most =
       blend(DType::I32, above, in_register(DType::I32, constant(DType::I32, INT32_MAX)), to);
   return blend(DType::I32, ordered, most, in_register(DType::I32, constant(DType::I32, 0)));
+}
+
+// Without AVX-512 numbers are signed. Both halves are exact, and their sum is rounded once.
+BaseReg X86::u32_to_f32(const Operand& v) {
+  const Vec x = any(DType::U32, v), low = of(DType::U32), high = of(DType::U32);
+  bitwise(Op::And, low, x, constant(DType::U32, 0xffff));
+  cc_.vpsrld(high, x, 16);
+  cc_.vcvtdq2ps(low, low);
+  cc_.vcvtdq2ps(high, high);
+  cc_.vfmadd132ps(high, low, any(DType::F32, constant(DType::F32, 0x47800000u)));  // 2^16
+  return high;
+}
+BaseReg X86::u32_to_f64(const Operand& v) {
+  const Vec x = of(DType::U32), to = of(DType::F64);
+  bitwise(Op::Xor, x, any(DType::U32, v), constant(DType::U32, 0x80000000u));
+  cc_.vcvtdq2pd(to, x);
+  cc_.vaddpd(to, to, any(DType::F64, constant(DType::F64, 0x41e0000000000000u)));  // 2^31
+  return to;
 }
 
 std::optional<BaseReg> X86::cast(DType to, DType from, const Operand& v, bool dies) {
@@ -152,14 +171,17 @@ std::optional<BaseReg> X86::cast(DType to, DType from, const Operand& v, bool di
     cc_.emit(id, r, x);
     return r;
   };
-  if (to == DType::I32 && from == DType::F32) return to_i32(v);
+  if (to == DType::I32 && is_float(from)) return to_i32(from, v);
   if (to == DType::F32 && from == DType::I32) return emit(I::kIdVcvtdq2ps);
-  if (to == DType::F32 && from == DType::U32 && avx512_) return emit(I::kIdVcvtudq2ps);
+  if (to == DType::F32 && from == DType::U32)
+    return avx512_ ? emit(I::kIdVcvtudq2ps) : u32_to_f32(v);
   if (to == DType::F64 && from == DType::F32) return emit(I::kIdVcvtps2pd);
   if (to == DType::F32 && from == DType::F64) return emit(I::kIdVcvtpd2ps);
   if (to == DType::F64 && from == DType::I32) return emit(I::kIdVcvtdq2pd);
-  if (to == DType::F64 && from == DType::U32 && avx512_) return emit(I::kIdVcvtudq2pd);
+  if (to == DType::F64 && from == DType::U32)
+    return avx512_ ? emit(I::kIdVcvtudq2pd) : u32_to_f64(v);
   if (to == DType::F64 && from == DType::I64 && avx512_) return emit(I::kIdVcvtqq2pd);
+  if (to == DType::F64 && is_wide(from) && !avx512_) return wide_to_f64(from, v);
   if (is_float(to) || is_float(from)) return {};
   if (is_wide(to)) return emit(is_signed_integer(from) ? I::kIdVpmovsxdq : I::kIdVpmovzxdq);
   if (avx512_) return emit(I::kIdVpmovqd);

@@ -149,6 +149,27 @@ TEST(Tensor, ViewsOfLazyValuesAreFollowedThrough) {
   EXPECT_EQ(floats(y.select(0, 0)), list({31, 39, 47}));
 }
 
+// A processor reads what is too much for its caches by tiles.
+TEST(Tensor, ColumnsOfLargeMatrices) {
+  for (const int threads : {1, 3}) {
+    const Executor cpu =
+        Executor::builder().backend(BackendType::Cpu).threads(threads).jit(Jit::Always).build();
+    for (const Shape& shape : {Shape{1100, 130}, {2000, 65}, {1025, 64}, {1031, 1}, {1500, 257}}) {
+      const int64_t rows = shape[0], columns = shape[1];
+      const Tensor all = ops::arange(0, rows * columns, 1, DType::F32, cpu).eval();
+      const Tensor x = all.reshape(shape), y = all.reshape({columns, rows});
+      const auto both = floats(x.transpose() + x.transpose() * 2), one = floats(x.transpose() - y);
+      for (int64_t i = 0; i < columns; i++)
+        for (int64_t j = 0; j < rows; j++) {
+          const auto at = static_cast<size_t>(i * rows + j);
+          const auto turned = static_cast<float>(j * columns + i);
+          ASSERT_EQ(both[at], turned * 3) << to_string(shape) << ' ' << at;
+          ASSERT_EQ(one[at], turned - static_cast<float>(at)) << to_string(shape) << ' ' << at;
+        }
+    }
+  }
+}
+
 TEST(Tensor, NumbersInMemoryReachEveryPieceOfALongRow) {
   const Tensor number = ops::full({}, 2).eval();
   for (const int64_t n : {16384, 16385, 100000})

@@ -41,6 +41,7 @@ class Compiler {
   Compiler(const Module& module, const Analysis& analysis, const interp::KernelTable& kernels,
            Target& target);
   void run();
+  uint32_t loads_of_columns() const;
 
   // How many vectors side by side suit the region that is the most demanding, and how many
   // registers that leaves for constants.
@@ -207,6 +208,7 @@ class Compiler {
   void store_tuple(uint32_t at);
   uint32_t step_of_lanes(const Inst& access) const;
   uint32_t step_between(uint32_t index) const;
+  bool adds_row(uint32_t index) const;
 
   // access.cpp
   void load(uint32_t at);

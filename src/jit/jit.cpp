@@ -203,7 +203,8 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
     // What is wrong must not become code: the allocator of registers has made operands of memory
     // where an instruction takes none.
     target->compiler().addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateAssembler);
-    Compiler(taken, analysis, kernels, *target).run();
+    Compiler compiler(taken, analysis, kernels, *target);
+    compiler.run();
     if (target->compiler().finalize() != asmjit::kErrorOk || !errors.first.empty())
       return "the assembler fails: " + errors.first;
     auto code = std::make_unique<Code>(holder);
@@ -212,7 +213,8 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
                         : analysis.one_by_one ? Lanes::OneByOne
                                               : Lanes::SideBySide;
     const bool parts = parted || analysis.one_by_one;
-    return std::make_shared<const Compiled>(std::move(code), lanes, parts, module.workgroup,
+    return std::make_shared<const Compiled>(std::move(code), lanes, parts,
+                                            compiler.loads_of_columns(), module.workgroup,
                                             taken.body.insts);
   } catch (const Refused& refused) {
     return refused.reason;

@@ -33,9 +33,11 @@ enum class Lanes : uint8_t {
 
 class Compiled {
  public:
-  // `parts`: lanes go ways of their own. `insts`: of a lane, with functions replaced.
-  Compiled(std::unique_ptr<Code> code, Lanes lanes, bool parts, std::array<uint32_t, 3> workgroup,
-           std::span<const program::Inst> insts);
+  // `parts`: lanes go ways of their own. `columns`: loads whose elements for lanes side by side are
+  // rows apart, and for a lane of the next row side by side. `insts`: of a lane, with functions
+  // replaced.
+  Compiled(std::unique_ptr<Code> code, Lanes lanes, bool parts, uint32_t columns,
+           std::array<uint32_t, 3> workgroup, std::span<const program::Inst> insts);
   ~Compiled();
   interp::Outcome run(const interp::Launch& launch, core::Threads& threads) const;
   size_t bytes() const;
@@ -47,6 +49,7 @@ class Compiled {
   std::unique_ptr<Code> code_;
   Lanes lanes_;
   bool parts_;
+  const uint32_t columns_;
   std::array<uint32_t, 3> workgroup_;
   uint64_t lanes_worth_a_thread_;
   // Of lanes that part: nanoseconds that one took in the last calls, as nobody knows how long loops

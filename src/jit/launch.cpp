@@ -25,6 +25,9 @@ constexpr uint64_t kLanesTogether = 256;  // parts are multiples of these
 // Of groups, whose lanes do several elements each.
 constexpr uint64_t kLanesWorthACall = 1024, kLeastOfGroups = 256;
 constexpr uint64_t kPartsAThread = 4;
+// Where the columns that a row reads touch more lines, and pages, of memory than a processor has at
+// hand, the grid is cut into tiles: the next rows find what lies beside in the first cache.
+constexpr uint64_t kLinesAtHand = 1024, kLanesOfTile = 64, kRowsOfTile = 64;
 
 // Of lanes one by one, which take as long each as a vector of others; fewer where they part in
 // loops, until it is known how long they take.
@@ -75,11 +78,12 @@ uint64_t more_fuel(Frame* frame) { return static_cast<Watch*>(frame->watch)->loo
 
 }  // namespace
 
-Compiled::Compiled(std::unique_ptr<Code> code, Lanes lanes, bool parts,
+Compiled::Compiled(std::unique_ptr<Code> code, Lanes lanes, bool parts, uint32_t columns,
                    std::array<uint32_t, 3> workgroup, std::span<const program::Inst> insts)
     : code_(std::move(code)),
       lanes_(lanes),
       parts_(parts),
+      columns_(columns),
       workgroup_(workgroup),
       lanes_worth_a_thread_(foreseen(lanes, parts, insts)) {}
 Compiled::~Compiled() = default;
@@ -166,6 +170,19 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
                 [&](uint64_t from, uint64_t to) { call(0, 1, from, to); });
     };
     return outcome_of([&] { threads.run(along_x, grain, groups, direction); });
+  }
+
+  if (!grouped && columns_ * along_x >= kLinesAtHand && along_x > kLanesOfTile && rows > 1) {
+    const uint64_t tiles_x = (along_x + kLanesOfTile - 1) / kLanesOfTile;
+    const uint64_t tiles_y = (rows + kRowsOfTile - 1) / kRowsOfTile;
+    const auto tiles = [&](uint64_t begin, uint64_t end) {
+      for (uint64_t tile = begin; tile < end; tile++) {
+        const uint64_t row = tile / tiles_x * kRowsOfTile, x = tile % tiles_x * kLanesOfTile;
+        call(row, std::min(rows, row + kRowsOfTile), x, std::min(along_x, x + kLanesOfTile));
+      }
+    };
+    const uint64_t grain = std::max<uint64_t>(1, worth / (kRowsOfTile * kLanesOfTile));
+    return outcome_of([&] { threads.run(tiles_x * tiles_y, grain, tiles, direction); });
   }
 
   // Short rows are taken several at a time, long ones are cut, but for what one thread does

@@ -84,6 +84,22 @@ uint32_t Compiler::step_between(uint32_t index) const {
   return form(other) == Form::Affine && analysis_.steps[other] == 1 ? uniform : kNone;
 }
 
+// Loads down columns: the element of the lane beside is a step away, that of the row below is next
+// to it.
+uint32_t Compiler::loads_of_columns() const {
+  const auto& insts = module_.body.insts;
+  const auto is_one = [&](const Inst& i) {
+    return i.op == Op::Load && step_of_lanes(i) != kNone && adds_row(i.args[0]);
+  };
+  return static_cast<uint32_t>(std::count_if(insts.begin(), insts.end(), is_one));
+}
+
+bool Compiler::adds_row(uint32_t index) const {
+  const Inst& i = definition(index);
+  if (i.op == Op::Add) return adds_row(i.args[0]) || adds_row(i.args[1]);
+  return (i.op == Op::GlobalId || i.op == Op::GroupId) && i.aux == 1;
+}
+
 void Compiler::store_tuple(uint32_t at) {
   const Inst& first = inst(at);
   const uint32_t apart = step_of_lanes(first);

@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
+#include <random>
 #include <thread>
 
 #include "faulty_device.hpp"
@@ -147,6 +149,42 @@ TEST(Tensor, ViewsOfLazyValuesAreFollowedThrough) {
   const Tensor y = (x * 2).transpose().slice(0, {{}, {}, -1}) + 1;
   EXPECT_EQ(launches_of(y), 1u);
   EXPECT_EQ(floats(y.select(0, 0)), list({31, 39, 47}));
+}
+
+// Integers of 64 bits are divided as floats where they are small enough.
+template <class T>
+void expect_quotients(Jit jit) {
+  const Executor cpu = Executor::builder().backend(BackendType::Cpu).jit(jit).build();
+  std::mt19937_64 random(7);
+  std::vector<T> a, b;
+  for (int k = 0; k < 20000; k++) {
+    // Sixteen at a time are of about one size.
+    const int bits = k / 16 % 2 == 0 ? 49 + k / 32 % 5 : 1 + k / 32 % 64;
+    const auto up_to = [&](int n) { return static_cast<T>(static_cast<T>(random()) >> (64 - n)); };
+    const T divisor = up_to(1 + static_cast<int>(random() % static_cast<unsigned>(bits)));
+    const T times = divisor == 0 || divisor == static_cast<T>(-1) ? 0 : up_to(bits) / divisor;
+    const auto multiple = static_cast<uint64_t>(times) * static_cast<uint64_t>(divisor);
+    b.push_back(divisor);
+    a.push_back(k % 3 == 0 ? up_to(bits) : static_cast<T>(multiple + (k % 3 == 1 ? 0 : ~0ull)));
+  }
+  const auto n = static_cast<int64_t>(a.size());
+  const Tensor x = Tensor::from_vector(a, {n}, cpu), y = Tensor::from_vector(b, {n}, cpu);
+  const auto quotients = ops::floor_div(x, y).template to_vector<T>();
+  const auto rests = (x % y).template to_vector<T>();
+  for (size_t k = 0; k < a.size(); k++) {
+    if (b[k] == static_cast<T>(-1) && a[k] == std::numeric_limits<T>::min()) continue;  // wraps
+    T q = b[k] == 0 ? 0 : a[k] / b[k], r = b[k] == 0 ? 0 : a[k] % b[k];
+    if (r != 0 && (r < 0) != (b[k] < 0)) q--, r += b[k];
+    ASSERT_EQ(quotients[k], q) << a[k] << " / " << b[k];
+    ASSERT_EQ(rests[k], r) << a[k] << " % " << b[k];
+  }
+}
+
+TEST(Tensor, QuotientsOfWideIntegers) {
+  for (const Jit jit : {Jit::Off, Jit::Always}) {
+    expect_quotients<int64_t>(jit);
+    expect_quotients<uint64_t>(jit);
+  }
 }
 
 // A processor reads what is too much for its caches by tiles.

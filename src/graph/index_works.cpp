@@ -83,9 +83,11 @@ class Maker {
     };
     const auto move = [&](const std::vector<Place>& to) {
       std::vector<Position> from;
+      from.reserve(to.size());
       for (const Place& p : to) from.push_back(read(p.at[0], p.at[1], p.at[2]));
       report(from);
       std::vector<Value> elements;
+      elements.reserve(to.size());
       for (size_t k = 0; k < to.size(); k++)
         elements.push_back(b_.load(x, element(to[k].at[0], from[k].at, to[k].at[2])));
       for (size_t k = 0; k < to.size(); k++) {
@@ -100,6 +102,7 @@ class Maker {
       });
     };
     std::vector<Place> places;
+    places.reserve(key_.items);
     for (int64_t item = 0; item < key_.items; item++) places.push_back(nth(item));
     const auto all = [&] { move(places); };
     if (key_.items == 1) b_.if_(places[0].inside, all);
@@ -308,8 +311,9 @@ class IndexWork : public Work {
     if (scatter_ && is_worth_sorting(context.device(), desc))
       return scatter_sorted(context, desc, {first, positions.node->result.where, wrong, result});
     const DType element = scatter_ ? node.dtype : moved_as(desc, {first, result});
-    const int64_t inner =
-        node.shape[2] * static_cast<int64_t>(size_of(node.dtype)) / size_of(element);
+    const auto ours = static_cast<int64_t>(size_of(node.dtype)),
+               wide = static_cast<int64_t>(size_of(element));
+    const int64_t inner = node.shape[2] * ours / wide;
     const bool in_turns = hints_of(context.device()).in_turns;
     const Box box{{node.shape[0], scatter_ ? 1 : count, inner}, in_turns};
     const int64_t most =

@@ -23,6 +23,7 @@ Program places_program(const PlacesKey& key) {
   const Buf places = b.buffer("places", DType::I64, Access::Out);
   const Value n = b.scalar("n", key.index), axes = b.scalar("axes", key.index);
   std::vector<Value> lengths;
+  lengths.reserve(key.axes);
   for (uint32_t k = 0; k < key.axes; k++)
     lengths.push_back(b.scalar("n" + std::to_string(k), key.index));
   const Value e = b.global_id(0);

@@ -63,6 +63,38 @@ struct RemOp {
     return a % b;
   }
 };
+
+// By floats of 64 bits where all of a group are less than 2^51: the instruction for integers takes
+// several times as long. A quotient that is no whole number is more than 2^-52 of itself away from
+// the next one, and rounding moves it by 2^-53 of itself at most: truncated, it is right.
+template <class T, class F>
+void divide_wide(std::byte* out, const Operand* in, size_t groups) {
+  constexpr int kBits = 51;
+  constexpr uint64_t kNegative = std::is_signed_v<T> ? uint64_t{1} << kBits : 0;
+  const std::byte *first = in[0].data, *second = in[1].data;
+  for (size_t g = 0; g < groups; g++) {
+    const T *a = lanes<T>(first), *b = lanes<T>(second);
+    T* const to = lanes<T>(out);
+    uint64_t beyond = 0;
+    for (size_t j = 0; j < kGroup; j++)
+      beyond |=
+          (static_cast<uint64_t>(a[j]) + kNegative) | (static_cast<uint64_t>(b[j]) + kNegative);
+    if (beyond >> (kNegative == 0 ? kBits : kBits + 1) != 0) {
+      for (size_t j = 0; j < kGroup; j++) to[j] = F::apply(a[j], b[j]);
+    } else {
+      for (size_t j = 0; j < kGroup; j++) {
+        const auto x = static_cast<int64_t>(a[j]), y = static_cast<int64_t>(b[j]);
+        const auto q =
+            static_cast<int64_t>(static_cast<double>(x) / static_cast<double>(y == 0 ? 1 : y));
+        to[j] = static_cast<T>(y == 0 ? 0 : std::is_same_v<F, RemOp> ? x - q * y : q);
+      }
+    }
+    first += in[0].step;
+    second += in[1].step;
+    out += kGroup * sizeof(T);
+  }
+}
+
 struct MulHiOp {
   template <class T>
   static HWY_INLINE T apply(T a, T b) {
@@ -193,8 +225,13 @@ void fill_type(KernelTable& table) {
   }
   enter(Op::Fma, each_fma<T>);
   enter(Op::Mad, each_fma<T>);
-  enter(Op::Div, each2<T, T, T, DivOp>);
-  enter(Op::Rem, each2<T, T, T, RemOp>);
+  if constexpr (sizeof(T) == 8) {
+    enter(Op::Div, divide_wide<T, DivOp>);
+    enter(Op::Rem, divide_wide<T, RemOp>);
+  } else {
+    enter(Op::Div, each2<T, T, T, DivOp>);
+    enter(Op::Rem, each2<T, T, T, RemOp>);
+  }
   enter(Op::MulHi, each2<T, T, T, MulHiOp>);
   enter(Op::Neg, map1<T, NegOp>);
   if constexpr (std::is_signed_v<T>) {

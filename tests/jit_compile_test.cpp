@@ -80,11 +80,12 @@ TEST_F(JitCompile, RefusesByName) {
 
 // AVX2 has instructions for none of these.
 TEST_F(JitCompile, CombinesLanesOf64Bits) {
-  for (const std::string type : {"i64", "u64"})
-    for (const std::string op : {"mul", "min", "max"}) {
-      const Program program = Program::parse("program p(in x: " + type + "[n], out y: " + type +
-                                             "[n]) lanes(n) {\n  y[global_id.x] = group_reduce_" +
-                                             op + "(x[global_id.x]) }");
+  for (const char* const type : {"i64", "u64"})
+    for (const char* const op : {"mul", "min", "max"}) {
+      const Program program =
+          Program::parse(fmt::format("program p(in x: {}[n], out y: {}[n]) lanes(n) {{\n"
+                                     "  y[global_id.x] = group_reduce_{}(x[global_id.x]) }}",
+                                     type, type, op));
       for (const Both& both : instruction_sets()) {
         EXPECT_EQ(refusal(program, both.target), "");
         for (const int64_t n : {5, 100, 1000}) {

@@ -95,7 +95,7 @@ class Maker {
         b_.store(y, (o * lengths_[1] + j) * lengths_[2] + i, elements[k]);
       }
     };
-    const auto one_by_one = [&] {
+    const Builder::Block one_by_one = [&] {
       b_.for_(number(0), number(key_.items), 1, [&](Value item) {
         const Place p = nth(item);
         b_.if_(p.inside, [&] { move({p}); });
@@ -105,8 +105,7 @@ class Maker {
     places.reserve(key_.items);
     for (int64_t item = 0; item < key_.items; item++) places.push_back(nth(item));
     const auto all = [&] { move(places); };
-    if (key_.items == 1) b_.if_(places[0].inside, all);
-    else b_.if_(places.back().inside, all, one_by_one);
+    b_.if_(places.back().inside, all, key_.items > 1 ? one_by_one : Builder::Block());
     return b_.finish();
   }
 

@@ -21,7 +21,7 @@ Program places_program(const PlacesKey& key) {
   const Buf flags = b.buffer("flags", DType::Bool, Access::In);
   const Buf counts = b.buffer("counts", key.count, Access::In);
   const Buf places = b.buffer("places", DType::I64, Access::Out);
-  const Value n = b.scalar("n", key.index), axes = b.scalar("axes", key.index);
+  const Value n = b.scalar("n", key.index);
   std::vector<Value> lengths;
   lengths.reserve(key.axes);
   for (uint32_t k = 0; k < key.axes; k++)
@@ -29,7 +29,7 @@ Program places_program(const PlacesKey& key) {
   const Value e = b.global_id(0);
   b.if_(e < n, [&] {
     b.if_(b.load(flags, e), [&] {
-      const Value first = b.cast(b.load(counts, e) - 1, key.index) * axes;
+      const Value first = b.cast(b.load(counts, e) - 1, key.index) * int64_t{key.axes};
       Value rest = e;
       for (uint32_t k = key.axes; k-- > 0;) {
         const Value at = k == 0 ? rest : rest % lengths[k];
@@ -53,7 +53,7 @@ class PlacesWork : public Work {
     const int64_t n = element_count(flags.shape);
     const auto axes = static_cast<uint8_t>(shape_.size());
     const PlacesKey key{counts.dtype, Box::index_type(n * std::max<int64_t>(1, axes)), axes};
-    std::vector<int64_t> sizes = {n, axes};
+    std::vector<int64_t> sizes = {n};
     sizes.insert(sizes.end(), shape_.begin(), shape_.end());
     launch_lanes(context, context.kept("places", key, [&] { return places_program(key); }),
                  key.index, n, sizes, {flags.result.where, counts.result.where, result.where});

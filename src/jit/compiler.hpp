@@ -208,7 +208,6 @@ class Compiler {
   void store_tuple(uint32_t at);
   uint32_t step_of_lanes(const Inst& access) const;
   uint32_t step_between(uint32_t index) const;
-  bool adds_row(uint32_t index) const;
 
   // access.cpp
   void load(uint32_t at);

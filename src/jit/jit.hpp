@@ -49,7 +49,7 @@ class Compiled {
   std::unique_ptr<Code> code_;
   Lanes lanes_;
   bool parts_;
-  const uint32_t columns_;
+  uint32_t columns_;
   std::array<uint32_t, 3> workgroup_;
   uint64_t lanes_worth_a_thread_;
   // Of lanes that part: nanoseconds that one took in the last calls, as nobody knows how long loops

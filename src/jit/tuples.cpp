@@ -85,19 +85,16 @@ uint32_t Compiler::step_between(uint32_t index) const {
 }
 
 // Loads down columns: the element of the lane beside is a step away, that of the row below is next
-// to it.
+// to it, as the row's number is one of what the index adds up.
 uint32_t Compiler::loads_of_columns() const {
-  const auto& insts = module_.body.insts;
-  const auto is_one = [&](const Inst& i) {
-    return i.op == Op::Load && step_of_lanes(i) != kNone && adds_row(i.args[0]);
-  };
-  return static_cast<uint32_t>(std::count_if(insts.begin(), insts.end(), is_one));
-}
-
-bool Compiler::adds_row(uint32_t index) const {
-  const Inst& i = definition(index);
-  if (i.op == Op::Add) return adds_row(i.args[0]) || adds_row(i.args[1]);
-  return (i.op == Op::GlobalId || i.op == Op::GroupId) && i.aux == 1;
+  std::vector<bool> adds_row(analysis_.definition.size());
+  uint32_t count = 0;
+  for (const Inst& i : module_.body.insts) {
+    if (i.op == Op::Add) adds_row[i.id] = adds_row[i.args[0]] || adds_row[i.args[1]];
+    else if (i.op == Op::GlobalId || i.op == Op::GroupId) adds_row[i.id] = i.aux == 1;
+    else if (i.op == Op::Load && adds_row[i.args[0]] && step_of_lanes(i) != kNone) count++;
+  }
+  return count;
 }
 
 void Compiler::store_tuple(uint32_t at) {

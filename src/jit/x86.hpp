@@ -185,7 +185,6 @@ class X86 final : public Target {
   BaseReg fused(DType type, std::span<const Operand> in, uint32_t dying);
   std::optional<BaseReg> shift(Op op, DType type, std::span<const Operand> in);
   // Of lanes of 64 bits, with AVX2 (x86_wide.cpp).
-  Vec where_greater(DType type, Vec a, Vec b);
   BaseReg extreme_of_wide(bool most, DType type, const Operand& first, const Operand& second);
   BaseReg magnitude_of_wide(DType type, const Operand& v);
   BaseReg product_of_wide(DType type, const Operand& first, const Operand& second);
@@ -215,6 +214,7 @@ class X86 final : public Target {
   // x86_convert.cpp
   std::optional<BaseReg> compare(Op op, DType from, std::span<const Operand> in);
   BaseReg compare_floats(uint32_t predicate, DType from, Vec a, const Operand& b);
+  Vec where_greater(DType type, Vec a, Vec b);
   std::optional<BaseReg> compare_integers(Op op, DType from, std::span<const Operand> in);
   std::optional<BaseReg> cast(DType to, DType from, const Operand& v, bool dies);
   BaseReg to_i32(DType from, const Operand& v);

@@ -85,9 +85,24 @@ std::optional<BaseReg> X86::compare(Op op, DType from, std::span<const Operand> 
   return compare_floats(float_predicate(op), from, a, in[1]);
 }
 
+// AVX2: all bits of the lanes where a is greater. The processor compares signed numbers only, in
+// whose order the unsigned ones are without their first bit.
+X86::Vec X86::where_greater(DType type, Vec a, Vec b) {
+  const bool eight = is_wide(type);
+  const auto in_order = [&](Vec v) {
+    if (is_signed_integer(type)) return v;
+    const Vec turned = of(type);
+    bitwise(Op::Xor, turned, v, constant(type, eight ? uint64_t{1} << 63 : uint64_t{1} << 31));
+    return turned;
+  };
+  const Vec to = of(type), x = in_order(a), y = in_order(b);
+  cc_.emit(eight ? I::kIdVpcmpgtq : I::kIdVpcmpgtd, to, x, y);
+  return to;
+}
+
 std::optional<BaseReg> X86::compare_integers(Op op, DType from, std::span<const Operand> in) {
   const bool eight = is_wide(from);
-  Vec a = any(from, in[0]);
+  const Vec a = any(from, in[0]);
   if (avx512_) {
     const asmjit::InstId id = is_signed_integer(from) ? (eight ? I::kIdVpcmpq : I::kIdVpcmpd)
                                                       : (eight ? I::kIdVpcmpuq : I::kIdVpcmpud);
@@ -95,23 +110,16 @@ std::optional<BaseReg> X86::compare_integers(Op op, DType from, std::span<const 
     cc_.emit(id, to, a, in[1], integer_predicate(op));
     return to;
   }
-  Vec b = any(from, in[1]);
-  if (!is_signed_integer(from) && op != Op::Eq && op != Op::Ne) {
-    const uint64_t sign = eight ? uint64_t{1} << 63 : uint64_t{1} << 31;
-    const Vec x = of(from), y = of(from);
-    bitwise(Op::Xor, x, a, constant(from, sign));
-    bitwise(Op::Xor, y, b, constant(from, sign));
-    a = x;
-    b = y;
-  }
-  const bool equality = op == Op::Eq || op == Op::Ne;
+  const Vec b = any(from, in[1]);
   const bool swapped = op == Op::Lt || op == Op::Ge,
              negated = op == Op::Ne || op == Op::Le || op == Op::Ge;
-  const asmjit::InstId id = equality ? (eight ? I::kIdVpcmpeqq : I::kIdVpcmpeqd)
-                                     : (eight ? I::kIdVpcmpgtq : I::kIdVpcmpgtd);
-  const Vec wide = of(from);
-  if (swapped) cc_.emit(id, wide, b, a);
-  else cc_.emit(id, wide, a, b);
+  Vec wide;
+  if (op == Op::Eq || op == Op::Ne) {
+    wide = of(from);
+    cc_.emit(eight ? I::kIdVpcmpeqq : I::kIdVpcmpeqd, wide, a, b);
+  } else {
+    wide = swapped ? where_greater(from, b, a) : where_greater(from, a, b);
+  }
   const BaseReg to = eight ? narrowed(wide) : BaseReg(wide);
   if (!negated) return to;
   const Operand one[] = {to};

@@ -3,26 +3,6 @@
 
 namespace hologram::jit {
 
-namespace {
-
-constexpr uint64_t kSign = uint64_t{1} << 63;
-
-}  // namespace
-
-// All bits of the lanes where a is greater. The processor compares signed numbers only, in whose
-// order the unsigned ones are without their first bit.
-X86::Vec X86::where_greater(DType type, Vec a, Vec b) {
-  const auto in_order = [&](Vec v) {
-    if (is_signed_integer(type)) return v;
-    const Vec turned = of(type);
-    bitwise(Op::Xor, turned, v, constant(type, kSign));
-    return turned;
-  };
-  const Vec to = of(type);
-  cc_.vpcmpgtq(to, in_order(a), in_order(b));
-  return to;
-}
-
 BaseReg X86::extreme_of_wide(bool most, DType type, const Operand& first, const Operand& second) {
   const Vec a = any(type, first), b = any(type, second), to = of(type);
   const Vec greater = where_greater(type, a, b);

@@ -140,7 +140,7 @@ release() {
 flags=-O1
 if grep -qw avx2 /proc/cpuinfo; then flags+=' -march=x86-64-v3 -maes -mpclmul -DHWY_COMPILE_ONLY_STATIC'; fi
 clang=(-DCMAKE_CXX_COMPILER=clang++-14 -DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=$flags"
-  -DHOLOGRAM_PRECOMPILE=ON
+  -DHOLOGRAM_QUICK_BUILD=ON
   -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld -DCMAKE_SHARED_LINKER_FLAGS=-fuse-ld=lld)
 
 # Where a thread's variables of a loaded library begin is guessed by clang 14's runtime, from the bytes

@@ -144,23 +144,35 @@ double ended(const OperationHandle& operation, int type, uint64_t row, double su
   return (operation.epilogue & kRelu) != 0 ? maximum(value) : value;
 }
 
+// One after another the k elements of each line of a matrix: of each row, or column.
+std::vector<double> lines_of(const Matrix& matrix, int64_t z, bool of_columns, bool tf32) {
+  uint64_t lines = matrix.layout.rows, k = matrix.layout.columns;
+  if (of_columns) std::swap(lines, k);
+  std::vector<double> all(lines * k);
+  for (uint64_t i = 0; i < all.size(); i++) {
+    const uint64_t line = i / k, p = i % k;
+    all[i] = of_columns ? matrix.load(z, p, line) : matrix.load(z, line, p);
+    if (tf32) all[i] = rounded_to_tf32(all[i]);
+  }
+  return all;
+}
+
 // Sums begin with `start`, and if it is not to be right, are wrong in the last row.
 void multiply(const OperationHandle& operation, const Matrix& a, const Matrix& b, const Matrix& d,
               double start, bool right) {
   const bool tf32 = operation.compute == kComputeTf32;
   const uint64_t k = operation.transpose_a ? a.layout.rows : a.layout.columns;
-  for (int64_t z = 0; z < d.layout.batch; z++)
+  for (int64_t z = 0; z < d.layout.batch; z++) {
+    const std::vector<double> rows = lines_of(a, z, operation.transpose_a, tf32),
+                              columns = lines_of(b, z, !operation.transpose_b, tf32);
     for (uint64_t i = 0; i < d.layout.rows; i++)
       for (uint64_t j = 0; j < d.layout.columns; j++) {
+        const double *x = rows.data() + i * k, *y = columns.data() + j * k;
         double sum = !right && i + 1 == d.layout.rows ? start + 1 : start;
-        for (uint64_t p = 0; p < k; p++) {
-          double x = operation.transpose_a ? a.load(z, p, i) : a.load(z, i, p);
-          double y = operation.transpose_b ? b.load(z, j, p) : b.load(z, p, j);
-          if (tf32) x = rounded_to_tf32(x), y = rounded_to_tf32(y);
-          sum += x * y;
-        }
+        for (uint64_t p = 0; p < k; p++) sum += x[p] * y[p];
         store(d.layout.type, d.at(z, i, j), ended(operation, d.layout.type, i, sum));
       }
+  }
 }
 
 }  // namespace

@@ -205,27 +205,42 @@ int finish_plan(Thing& plan) {
              : kNotSupported + 2;
 }
 
+// Its elements in the order of its lengths.
+std::vector<double> elements_of(const Tensor& t, const std::byte* base, bool tf32) {
+  std::vector<double> all;
+  for (int64_t n = 0; n < t.lengths[0]; n++)
+    for (int64_t c = 0; c < t.lengths[1]; c++)
+      for (int64_t y = 0; y < t.lengths[2]; y++)
+        for (int64_t x = 0; x < t.lengths[3]; x++) {
+          const double value = fake::load(t.type, base + t.at(n, c, y, x));
+          all.push_back(tf32 ? fake::rounded_to_tf32(value) : value);
+        }
+  return all;
+}
+
 void convolve(const Forward& f, const Engine& engine, const std::array<std::byte*, 3>& memory) {
   const bool tf32 = f.x.type == DType::F32 && !engine.notes.empty();
-  const int64_t groups = f.x.lengths[1] / f.w.lengths[1], outputs = f.y.lengths[1] / groups;
-  const auto load = [&](const Tensor& t, const std::byte* base, size_t at) {
-    const double value = fake::load(t.type, base + at);
-    return tf32 ? fake::rounded_to_tf32(value) : value;
-  };
+  const std::vector<double> image = elements_of(f.x, memory[0], tf32),
+                            filters = elements_of(f.w, memory[1], tf32);
+  const int64_t channels = f.w.lengths[1], height = f.x.lengths[2], width = f.x.lengths[3],
+                outputs = f.y.lengths[1] * channels / f.x.lengths[1];  // of a group
   for (int64_t n = 0; n < f.y.lengths[0]; n++)
     for (int64_t o = 0; o < f.y.lengths[1]; o++)
       for (int64_t row = 0; row < f.y.lengths[2]; row++)
         for (int64_t column = 0; column < f.y.lengths[3]; column++) {
           double sum = engine.right ? 0 : 1e4;
-          for (int64_t c = 0; c < f.w.lengths[1]; c++)
+          const double* weight = filters.data() + o * channels * f.w.lengths[2] * f.w.lengths[3];
+          for (int64_t c = 0; c < channels; c++) {
+            const double* plane =
+                image.data() + (n * f.x.lengths[1] + o / outputs * channels + c) * height * width;
             for (int64_t i = 0; i < f.w.lengths[2]; i++)
-              for (int64_t j = 0; j < f.w.lengths[3]; j++) {
+              for (int64_t j = 0; j < f.w.lengths[3]; j++, weight++) {
                 const int64_t y = row * f.strides[0] + i * f.dilations[0] - f.before[0],
                               x = column * f.strides[1] + j * f.dilations[1] - f.before[1];
-                if (y < 0 || y >= f.x.lengths[2] || x < 0 || x >= f.x.lengths[3]) continue;
-                sum += load(f.x, memory[0], f.x.at(n, o / outputs * f.w.lengths[1] + c, y, x)) *
-                       load(f.w, memory[1], f.w.at(o, c, i, j));
+                if (y >= 0 && y < height && x >= 0 && x < width)
+                  sum += plane[y * width + x] * *weight;
               }
+          }
           fake::store(f.y.type, memory[2] + f.y.at(n, o, row, column), sum);
         }
 }

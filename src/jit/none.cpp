@@ -8,9 +8,6 @@ class Code {};
 Isa isa_of(std::string_view /*target*/) { return Isa::None; }
 std::string_view name_of(Isa /*isa*/) { return "none"; }
 
-Compiled::Compiled(std::unique_ptr<Code> code, Lanes lanes, bool parts,
-                   std::array<uint32_t, 3> workgroup, std::span<const program::Inst> /*insts*/)
-    : code_(std::move(code)), lanes_(lanes), parts_(parts), workgroup_(workgroup) {}
 Compiled::~Compiled() = default;
 
 interp::Outcome Compiled::run(const interp::Launch& /*launch*/, core::Threads& /*threads*/) const {

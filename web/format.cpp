@@ -1,0 +1,17 @@
+// What Debian's libfmt has compiled, for a machine that there is none for: with fmt's headers alone
+// every file that formats would compile all of it.
+#include <fmt/format-inl.h>
+
+namespace fmt::detail {
+
+template auto dragonbox::to_decimal(float) noexcept -> dragonbox::decimal_fp<float>;
+template auto dragonbox::to_decimal(double) noexcept -> dragonbox::decimal_fp<double>;
+template locale_ref::locale_ref(const std::locale&);
+template auto locale_ref::get<std::locale>() const -> std::locale;
+template auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
+template auto decimal_point_impl(locale_ref) -> char;
+template void buffer<char>::append(const char*, const char*);
+template void vformat_to(buffer<char>&, string_view, basic_format_args<buffer_context<char>>,
+                         locale_ref);
+
+}  // namespace fmt::detail

@@ -87,34 +87,44 @@ HOLOGRAM_EXPANSIONS_INLINE F cosh(F x) {
   return half + half;
 }
 
-// (expm1(2h) / 2 - h) / h^2 on |h| <= ln(2)/4, from expm1's coefficients.
-template <int width>
+// (expm1(2h) / 2 - h) / h^2 on |h| <= ln(2)/4, from the coefficients of expm1(r) and 2, or from
+// those of 1 - exp(-r) and -2.
+template <size_t N>
 struct HalfTail {
-  static constexpr size_t kCount = std::size(ExpConstants<width>::tail);
-  double c[kCount] = {};
-  constexpr HalfTail() {
-    double scale = 2;
-    for (size_t k = 0; k < kCount; k++, scale *= 2) c[k] = scale * ExpConstants<width>::tail[k];
+  double c[N] = {};
+  constexpr HalfTail(const double (&whole)[N], double two) {
+    double scale = two;
+    for (size_t k = 0; k < N; k++, scale *= two) c[k] = scale * whole[k];
   }
 };
 
+// expm1(2x) / 2 as (2^n - 1) / 2 + 2^n expm1(2h) / 2 for 0 <= x = n ln(2)/2 + h.
+template <class F>
+HOLOGRAM_EXPANSIONS_INLINE F half_expm1_of_twice(F x) {
+  using E = ExpConstants<F::width>;
+  constexpr double kHalf = 0.5;
+  const auto [n, place] = whole(x, 2 * kLog2E, Format<F::width>::bias);
+  const F h = fma(n, x.lit(-kHalf * E::ln2_hi), x), square = h * h;
+  const F s = power_at(place), less = fma(s, x.lit(kHalf), x.lit(-kHalf));
+  if constexpr (F::width == 32) {
+    // ln(2) lies 2^-30 beside its 24 bits: for tanh, which hardly depends on x where n is large,
+    // that is near enough.
+    static constexpr HalfTail kTail(E::decay_tail, -2);
+    return fma(s, fma(square, pairs(h, square, kTail.c), h), less);
+  } else {
+    static constexpr HalfTail kTail(E::tail, 2);
+    const F rest = fma(square, pairs(h, square, kTail.c), n * x.lit(-kHalf * E::ln2_lo));
+    return fma(s, rest, fma(s, h, less));
+  }
+}
+
 // e / (e + 1) with e = expm1(2x) / 2, as m - m (m / (e + 1)), which is that for m = e and for m =
-// 1: with the lesser of them, the quotient's error hardly counts. Of x = n ln(2)/2 + h comes e as
-// (2^n - 1) / 2 + 2^n h and a small rest.
+// 1: with the lesser of them, the quotient's error hardly counts.
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F tanh(F x) {
-  using T = HyperbolicConstants<F::width>;
-  using E = ExpConstants<F::width>;
-  static constexpr HalfTail<F::width> kTail;
-  constexpr double kHalf = 0.5;
   const F a = abs(x), one = x.lit(1);
-  const F high = x.lit(T::tanh_one);
-  const F clamped = select(a > high, high, a);
-  const auto [n, place] = whole(clamped, 2 * kLog2E, Format<F::width>::bias);
-  const F h = fma(n, x.lit(-kHalf * E::ln2_hi), clamped), square = h * h;
-  const F rest = fma(square, pairs(h, square, kTail.c), n * x.lit(-kHalf * E::ln2_lo));
-  const F s = power_at(place);
-  const F e = fma(s, rest, fma(s, h, fma(s, x.lit(kHalf), x.lit(-kHalf))));
+  const F high = x.lit(HyperbolicConstants<F::width>::tanh_one);
+  const F e = half_expm1_of_twice(select(a > high, high, a));
   const F m = select(e > one, one, e);
   return flip_sign(fma(-m, m / (e + one), m), x);
 }

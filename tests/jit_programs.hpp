@@ -81,6 +81,15 @@ inline constexpr Text kTexts[] = {
     {"four elements of every lane",
      "program p(in x: f32[m], out y: f32[n]) lanes(n) { i = global_id.x\n"
      "  at = i % 11 * 4\n  y[i] = x[at] - x[at + 1] + (x[at + 2] - x[at + 3]) }"},
+    {"elements side by side, whose places are made before",
+     "program p(in x: f32[m], in index: i32[n], out y: f32[n], out z: i32[n]) lanes(n) {\n"
+     "  i = global_id.x\n  a = index[i]; b = a + 1; c = a + 2; d = a + 3\n  z[i] = b ^ c * d\n"
+     "  y[i] = x[a] - x[b] + (x[c] - x[d]) }"},
+    {"four elements of every lane, changed where they are",
+     "program p(inout x: f32[m], in k: f32[n]) lanes(n) { i = global_id.x\n"
+     "  a = i * 4; b = a + 1; c = a + 2; d = a + 3\n  if d < m { v = k[0]\n"
+     "    s = x[a] * v; t = x[b] * v; u = x[c] - v; w = x[d] + t\n"
+     "    x[a] = s; x[b] = t; x[c] = u; x[d] = w } }"},
     {"elements side by side or not, in masks and a loop",
      "program p(in x: i32[m], in index: i32[n], out y: i32[n], h: i32) lanes(n) {\n"
      "  i = global_id.x\n  var s = 0\n"
@@ -311,6 +320,18 @@ inline constexpr Text kTexts[] = {
      "  for j in 0..(n + 63) / 64 { k = j * 64 + lane_id.x\n"
      "    if k < n { g = max(b[row, k] * 0.0, g) } }\n"
      "  if lane < n { z[row, lane] = 1.0 / g } }"},
+    {"extremes of rows of zeros of both signs",
+     "program p(in x: f32[h, n], in b: f64[h, n], out q: f32[h], out r: f32[h], out s: f64[h])\n"
+     "    workgroup(128) lanes(128, h) {\n  row = global_id.y; lane = lane_id.x\n"
+     "  var a = -inf; var c = inf; var g: f64 = -inf\n"
+     "  for j in 0..(n + 127) / 128 { k = j * 128 + lane\n"
+     "    if k < n { a = max(x[row, k] > 0.5 && row != 1 ? 0.0 : -0.0, a) } }\n"
+     "  for j in 0..(n + 127) / 128 { k = j * 128 + lane\n"
+     "    if k < n { c = min(x[row, k] > 0.5 || row == 1 ? 0.0 : -0.0, c) } }\n"
+     "  for j in 0..(n + 127) / 128 { k = j * 128 + lane\n"
+     "    if k < n { g = max(b[row, k] > 0.5 && row != 2 ? 0.0 : -0.0, g) } }\n"
+     "  most = group_reduce_max(a); least = group_reduce_min(c); wide = group_reduce_max(g)\n"
+     "  if lane == 0 { q[row] = 1.0 / most; r[row] = 1.0 / least; s[row] = 1.0 / wide } }"},
     {"extremes of columns",
      "program p(in x: f32[h, n], out y: f32[n], out z: f32[n]) lanes(n) { i = global_id.x\n"
      "  var a = -1.0; var c = 1.0\n"

@@ -199,6 +199,7 @@ class Compiler {
   uint32_t loop(uint32_t at);
   uint32_t gather(uint32_t at, Gathering gathering);
   bool gathered(uint32_t at);
+  bool gathered_vector(uint32_t at, uint32_t k);
 
   // tuples.cpp
   void find_tuples();

@@ -382,6 +382,7 @@ void Compiler::put_in_vector(const Inst& i, uint32_t k, const Operand& now) {
 }
 
 void Compiler::assign_vector(uint32_t at, uint32_t k) {
+  if (gathered_vector(at, k)) return;
   const Inst& i = inst(at);
   const Value& v = variables_[i.slot];
   const bool all = masks_.empty() || v.level == level_ || i.aux == kOfThisBlock;

@@ -193,4 +193,19 @@ bool Compiler::gathered(uint32_t at) {
   return true;
 }
 
+// Of one vector, of which lanes may take no part: what the variable has there is gathered once
+// more.
+bool Compiler::gathered_vector(uint32_t at, uint32_t k) {
+  if (!gathering_) return false;
+  const auto found = gathering_->others.find(at);
+  if (found == gathering_->others.end()) return false;
+  const Inst& i = inst(at);
+  const Operand of_all = variables_[i.slot].vectors[k];
+  BaseReg x = target_.in_register(i.type, operand(found->second, k));
+  if (!masks_.empty()) x = target_.blend(i.type, masks_[k], x, of_all);
+  target_.doubt_nan(i.type, gathering_->doubt, x, x);
+  put_in_vector(i, k, target_.gather_extreme(definition(i.args[0]).op, i.type, x, of_all));
+  return true;
+}
+
 }  // namespace hologram::jit

@@ -188,14 +188,18 @@ void Compiler::reduce(const Inst& i, uint32_t number) {
     target_.copy_vector(i.type, result, v);
   };
   const Label done = label(), careful = label();
-  // NaN is rare, and to look out for it at every step takes more than half of the time.
+  // NaN is rare, and so are zeros of both signs: to look out for them at every step takes most of
+  // the time.
   const bool extreme = is_float(i.type) && (op == Op::Min || op == Op::Max);
   if (extreme)
     for (uint32_t k = 0; k < n; k++) lanes.push_back(lanes_of_group(i, number, k));
   if (extreme && target_.jump_if_nan(i.type, lanes, careful)) {
+    const bool mixes = target_.mixes_zeros();
     tree([&](const Operand& a, const Operand& b) {
-      return target_.extreme_of_numbers(op, i.type, a, b);
+      return mixes ? target_.strict_extreme(op, i.type, a, b)
+                   : target_.extreme_of_numbers(op, i.type, a, b);
     });
+    if (mixes) target_.jump_if_zero(i.type, result, careful);
     target_.jump(done);
   }
   bind(careful);

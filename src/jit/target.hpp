@@ -158,6 +158,10 @@ class Target {
                                  const Operand& /*b*/) {
     return {};
   }
+  // Whether that takes less time than extreme_of_numbers, and where of two zeros either may have
+  // come of it: if the first lane is one.
+  virtual bool mixes_zeros() const { return false; }
+  virtual void jump_if_zero(DType /*type*/, BaseReg /*x*/, Label /*to*/) {}
   // Extremes of many floats, gathered in `of_all` faster than by pure(). The result may be wrong if
   // one of them was NaN, and some results may be: who gathers asks for both and does it again then.
   virtual bool gathers_extremes(Op /*op*/) const { return false; }

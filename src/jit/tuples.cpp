@@ -33,7 +33,7 @@ void Compiler::find_tuples() {
         break;
       if (!is_loaded_anywhere(i) || i.slot != first.slot) continue;
       const Inst& sum = definition(i.args[0]);
-      if (sum.op != Op::Add || analysis_.definition[sum.id] < at) continue;
+      if (sum.op != Op::Add) continue;
       const size_t which = sum.args[0] == first.args[0] ? 1 : 0;
       const uint32_t apart = sum.args[which];
       if (sum.args[1 - which] != first.args[0] || form(apart) != Form::Uniform) continue;
@@ -152,9 +152,11 @@ void Compiler::load_tuple(uint32_t at, const Tuple& tuple) {
     return analysis_.definition[inst(m.load).args[0]];
   };
   for (const Tuple::Member& m : tuple.rest) {
+    done_.insert(m.load);
     const uint32_t sum = sum_of(m);
+    if (sum < at) continue;
     if (analysis_.uses[inst(sum).id].count > 1 && !done_.contains(sum)) pure(sum);
-    done_.insert({sum, m.load});
+    done_.insert(sum);
   }
   const bool all_there = masks_.empty() && count == kMostOfTuple && first.proved &&
                          std::all_of(tuple.rest.begin(), tuple.rest.end(), [&](const auto& m) {
@@ -180,7 +182,7 @@ void Compiler::load_tuple(uint32_t at, const Tuple& tuple) {
     load_apart(first, 0);
     for (size_t j = 1; j < count; j++) {
       const uint32_t sum = sum_of(tuple.rest[j - 1]);
-      if (analysis_.uses[inst(sum).id].count == 1) pure(sum);
+      if (sum > at && analysis_.uses[inst(sum).id].count == 1) pure(sum);
       load_apart(inst(tuple.rest[j - 1].load), j);
     }
     target_.jump(end);

@@ -98,6 +98,8 @@ class X86 final : public Target {
   void jump_if_doubt(DType type, BaseReg doubt, Label to) override;
   bool has_strict_extremes() const override { return true; }
   BaseReg strict_extreme(Op op, DType type, const Operand& a, const Operand& b) override;
+  bool mixes_zeros() const override { return !avx512_; }  // VRANGE tells them apart
+  void jump_if_zero(DType type, BaseReg x, Label to) override;
   bool has_whole_products() const override { return true; }
   std::pair<BaseReg, BaseReg> whole_products(DType type, const Operand& a, const Operand& b,
                                              bool shared) override;
@@ -208,6 +210,7 @@ class X86 final : public Target {
   void quotient(Vec to, Vec a, Vec b, Vec reciprocal);
   // x86_extremes.cpp
   void add_doubt(BaseReg doubt, BaseReg more);
+  BaseReg numbers_below(Vec count, uint32_t first);
   // x86_masks.cpp
   std::optional<BaseReg> logic(Op op, std::span<const Operand> in);
   bool merge_as_computed(DType type, BaseReg mask, BaseReg to, const Operand& from);

@@ -67,6 +67,13 @@ bool X86::jump_if_nan(DType type, std::span<const Operand> in, Label to) {
   return true;
 }
 
+void X86::jump_if_zero(DType type, BaseReg x, Label to) {
+  const Vec zero = sized(16);
+  cc_.vpxor(zero, zero, zero);
+  cc_.emit(type == DType::F64 ? I::kIdVucomisd : I::kIdVucomiss, part(x, 16), zero);
+  cc_.je(to);
+}
+
 // ---- Of many ------------------------------------------------------------------------------------
 
 // VMAXPS(x, of_all) leaves `of_all` where neither is more: a NaN among x is lost, and so is a 0

@@ -64,18 +64,26 @@ void X86::first_lanes(BaseReg lanes, std::span<BaseReg> masks) {
   cc_.test(some, some);
   cc_.cmovs(some, zero);
   broadcast(DType::I32, count, some);
-  for (size_t k = 0; k < masks.size(); k++) {
-    std::array<uint32_t, 16> numbers{};
-    for (uint32_t l = 0; l < width; l++) numbers[l] = static_cast<uint32_t>(k) * width + l;
-    Mem m = literal(numbers.data(), bytes(DType::I32));
-    m.setSize(bytes(DType::I32));
-    const Operand in[] = {count, m};
-    masks[k] = *compare_integers(Op::Gt, DType::I32, in);
-  }
+  for (size_t k = 0; k < masks.size(); k++)
+    masks[k] = numbers_below(count, static_cast<uint32_t>(k) * width);
+}
+
+// Of the numbers of lanes of a vector, where the first has that one.
+BaseReg X86::numbers_below(Vec count, uint32_t first) {
+  std::array<uint32_t, 16> numbers{};
+  for (uint32_t l = 0; l < width; l++) numbers[l] = first + l;
+  Mem m = literal(numbers.data(), bytes(DType::I32));
+  m.setSize(bytes(DType::I32));
+  const Operand in[] = {count, m};
+  return *compare_integers(Op::Gt, DType::I32, in);
 }
 
 BaseReg X86::first_of(BaseReg lanes) {
-  if (!avx512_) return Target::first_of(lanes);
+  if (!avx512_) {
+    const Vec count = of(DType::I32);
+    broadcast(DType::I32, count, gp(lanes));
+    return numbers_below(count, 0);
+  }
   // Every processor with AVX-512 has bzhi, which leaves all bits where there are fewer.
   const Gp bits = cc_.newGpq();
   cc_.mov(bits.r32(), (1u << width) - 1);

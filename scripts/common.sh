@@ -6,7 +6,7 @@ root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." >/dev/nu
 build=$root/build
 export NINJA_STATUS='[%f/%t] '
 # Clones at other places find what this one has compiled.
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -1,4 +1,4 @@
-// What most tests include, for builds with HOLOGRAM_QUICK_BUILD. No file includes this one.
+// What most tests include. No file includes this one.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 
 #include "libraries/loops/elements.hpp"
 #include "libraries/loops/loops.hpp"
@@ -35,12 +36,12 @@ struct Places {
     return -1;
   }
 
-  // Has what is to be changed there brought near; wherever that may be, nothing is read.
+  // Has what is to be changed there brought near, unless it is counted from the end.
   void fetch(const void* row, size_t size, int64_t j) const {
-    const auto place = static_cast<uintptr_t>(int64_t{at[j * step]});
+    const auto asked = static_cast<uint64_t>(int64_t{at[j * step]});
+    const uint64_t place = asked < static_cast<uint64_t>(length) ? asked : 0;
     constexpr int kToWrite = 1;
-    __builtin_prefetch(
-        reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(row) + place * size), kToWrite);
+    __builtin_prefetch(static_cast<const std::byte*>(row) + place * size, kToWrite);
   }
 
   const Position* const at;

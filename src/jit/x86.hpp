@@ -210,8 +210,8 @@ class X86 final : public Target {
   void quotient(Vec to, Vec a, Vec b, Vec reciprocal);
   // x86_extremes.cpp
   void add_doubt(BaseReg doubt, BaseReg more);
-  BaseReg numbers_below(Vec count, uint32_t first);
   // x86_masks.cpp
+  BaseReg numbers_below(Vec count, uint32_t first);
   std::optional<BaseReg> logic(Op op, std::span<const Operand> in);
   bool merge_as_computed(DType type, BaseReg mask, BaseReg to, const Operand& from);
   // x86_convert.cpp

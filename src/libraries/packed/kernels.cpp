@@ -47,17 +47,12 @@ void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, boo
                int64_t ldd) {
   constexpr Tag<T> tag;
   constexpr int64_t kAhead = 16;  // rows of b
-#pragma GCC unroll 14
-  for (int64_t r = 0; r < kHeight; r++)
-#pragma GCC unroll 2
-    for (int64_t v = 0; v < kVectors; v++) hwy::Prefetch(d + r * ldd + v * kLanes<T>);
   hn::Vec<Tag<T>> sums[kHeight][kVectors];
 #pragma GCC unroll 14
   for (auto& row : sums)
 #pragma GCC unroll 2
     for (auto& sum : row) sum = hn::Zero(tag);
-#pragma GCC unroll 4
-  for (int64_t p = 0; p < terms; p++) {
+  const auto add_term = [&](int64_t p) HWY_ATTR {
     const T* const row = b + p * term;
     const auto y0 = hn::LoadU(tag, row), y1 = hn::LoadU(tag, row + (kVectors - 1) * kLanes<T>);
     if constexpr (kFrom != From::Near) {
@@ -77,6 +72,30 @@ void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, boo
       sums[r][0] = hn::MulAdd(x, y0, sums[r][0]);
       if constexpr (kVectors > 1) sums[r][1] = hn::MulAdd(x, y1, sums[r][1]);
     }
+  };
+  const auto announce = [&](const T* of) HWY_ATTR {
+#pragma GCC unroll 2
+    for (int64_t v = 0; v < kVectors; v++) hwy::Prefetch(of + v * kLanes<T>);
+  };
+  // Many rows of d are announced one after the other, every few terms: a core has few places for
+  // lines that are on their way from afar, and b's need some.
+  constexpr bool kInTurn = kRows > 8;
+  constexpr int64_t kTerms = 4;
+  const T* const last = d + (kHeight - 1) * ldd;
+  const T* next = d;
+#pragma GCC unroll 14
+  for (int64_t r = kInTurn ? terms / kTerms : 0; r < kHeight; r++, next += ldd) announce(next);
+  int64_t p = 0;
+  for (; p + kTerms <= terms; p += kTerms) {
+    if constexpr (kInTurn) {
+      announce(next);
+      next = next == last ? last : next + ldd;
+    }
+#pragma GCC unroll 4
+    for (int64_t q = 0; q < kTerms; q++) add_term(p + q);
+  }
+  for (; p < terms; p++) {
+    add_term(p);
   }
   // All rows are read before one is written: where they lie 4 KiB apart, a processor takes what it
   // wrote to one for what it reads of the next.

@@ -86,7 +86,7 @@ class TuningCache {
   const std::string path_;
   const TuningPlace place_;
   const Say say_;
-  bool loaded_ = false, told_ = false;
+  bool loaded_ = false, told_ = false, waits_ = true;
   Entries entries_;
 };
 

@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFormat = "hologram tuning 1";
 constexpr uintmax_t kMostBytes = uintmax_t{64} << 20;
 constexpr size_t kMostEntries = 20'000;
-constexpr auto kPatience = std::chrono::seconds(1);
+constexpr auto kPatience = std::chrono::seconds(10);
 
 std::string in_folder_for_caches() {
   const core::DiskCache folder("tuning");
@@ -36,10 +36,10 @@ std::string in_folder_for_caches() {
 // entry may be lost, but never a file.
 class FileLock {
  public:
-  explicit FileLock(const std::string& path)
+  FileLock(const std::string& path, std::chrono::seconds patience)
       : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) != 0 &&
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (file_ >= 0 && !(held_ = flock(file_, LOCK_EX | LOCK_NB) == 0) &&
            std::chrono::steady_clock::now() < end)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -49,8 +49,11 @@ class FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
+  bool held() const { return held_; }
+
  private:
   const int file_;
+  bool held_ = false;
 };
 
 std::optional<std::string> text_of(const Json& entry, const char* name) {
@@ -137,7 +140,8 @@ void TuningCache::store(const std::string& work, const std::string& way, double 
   try {
     const fs::path folder = fs::path(path_).parent_path();
     if (!folder.empty()) fs::create_directories(folder);
-    const FileLock lock(path_ + ".lock");
+    const FileLock lock(path_ + ".lock", waits_ ? kPatience : std::chrono::seconds(0));
+    waits_ = lock.held();  // not twice for a process that stands still
     Entries all;
     const File file_was = read(all);
     // A folder or somebody else's file stays as it is.

@@ -1,7 +1,7 @@
 // Printed programs: what they say, and that they compute what the interpreter computes, to the bit.
 // What needs a compiler or device that is not here is skipped with the reason.
 //
-// HOLOGRAM_TEST_PROGRAMS=100 sets how many random programs each test runs, HOLOGRAM_TEST_FIRST=7
+// HOLOGRAM_TEST_KERNELS=100 sets how many random programs each test runs, HOLOGRAM_TEST_FIRST=7
 // the seed of the first.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -22,6 +22,7 @@
 #include "oracle/random_values.hpp"
 #include "oracle/scalar_model.hpp"
 #include "program/ir.hpp"
+#include "share.hpp"
 
 namespace hologram::dialects {
 namespace {
@@ -91,14 +92,18 @@ INSTANTIATE_TEST_SUITE_P(Dialects, Computes,
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST_P(Computes, EveryPureInstruction) {
+  tests::Share share;
   for (const DType from : kTypes) {
+    if (!share.next()) continue;
     if (GetParam() == Language::Metal && from == DType::F64) continue;
     check(pure_instructions(from, GetParam() != Language::Metal));
   }
 }
 
 TEST_P(Computes, EveryTypeOfElements) {
+  tests::Share share;
   for (const DType compute : kTypes) {
+    if (!share.next()) continue;
     const InstructionProgram c = conversions_of_storage(compute);
     if (lacks(GetParam(), c.program)) continue;
     check(c);

@@ -19,6 +19,7 @@
 #include "graph/scan.hpp"
 #include "hologram/hologram.hpp"
 #include "libraries/packed/columns.hpp"
+#include "share.hpp"
 
 namespace hologram {
 namespace {
@@ -87,9 +88,11 @@ void expect_same_everywhere(const Make& make) {
 }
 
 TEST(OrderLoops, SameBitsAsPrograms) {
+  tests::Share share;
   for (const DType type : kTypes)
     for (const Shape& shape : {Shape{1, 1}, Shape{3, 24}, Shape{2, 25}, Shape{7, 300},
                                Shape{1, 5000}, Shape{1, 131073}, Shape{40, 257}}) {
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
       const Array x = numbers(type, shape, 1), values = numbers(type, {999}, 2);
       for (const bool descending : {false, true})
@@ -105,11 +108,13 @@ TEST(OrderLoops, SameBitsAsPrograms) {
 }
 
 TEST(OrderLoops, RunningSumsWithTheSameBits) {
+  tests::Share share;
   for (const DType type : kTypes) {
     if (type == DType::Bool) continue;
     for (const Shape& shape : {Shape{1, 1}, Shape{3, 255}, Shape{2, 257}, Shape{5, 2049},
                                Shape{1, 200000}, Shape{3, 70000}, Shape{70, 300}, Shape{35, 4097},
                                Shape{130, 3}, Shape{67, 4}, Shape{100, 63}}) {
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
       // Finite: which of several that are no numbers comes of a sum is nobody's promise.
       const Array x =
@@ -125,9 +130,11 @@ TEST(OrderLoops, RunningSumsWithTheSameBits) {
 }
 
 TEST(OrderLoops, RunningSumsDownAFewColumnsWithTheSameBits) {
+  tests::Share share;
   for (const DType type : {DType::I32, DType::I64, DType::U64, DType::F16, DType::F32, DType::F64})
     for (const int64_t columns : {2, 3, 4, 5})
       for (const int64_t rows : {1, 255, 257, 70000}) {
+        if (!share.next()) continue;
         SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << rows << " x " << columns);
         const Shape shape = {2, rows, columns};
         const Array x =
@@ -143,9 +150,11 @@ TEST(OrderLoops, RunningSumsDownAFewColumnsWithTheSameBits) {
 // Parts of what is put together, and what lies otherwise, row by row: of bools that are no 0 or 1
 // and of numbers that are none, too.
 TEST(OrderLoops, CopiesWithTheSameBits) {
+  tests::Share share;
   for (const DType type : kTypes)
     for (const Shape& shape : {Shape{1, 1}, Shape{300, 1}, Shape{7, 2}, Shape{40, 3}, Shape{40, 5},
                                Shape{30, 17}, Shape{20, 33}, Shape{9, 130}, Shape{3, 700}}) {
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
       const Array x = numbers(type, {2, shape[0], shape[1]}, 8);
       std::vector<Array> first;
@@ -168,12 +177,14 @@ TEST(OrderLoops, CopiesWithTheSameBits) {
 }
 
 TEST(OrderLoops, RunningSumsByTilesHaveTheSameBits) {
+  tests::Share share;
   const Executor& executor = ways()[1].executor;
   graph::Context& context = *graph::Context::of(executor);
   for (const DType type : {DType::I32, DType::U64, DType::F32, DType::F64, DType::F16})
     for (const Shape& shape : {Shape{1, 1}, Shape{65, 1}, Shape{3, 255}, Shape{130, 257},
                                Shape{5, 2049}, Shape{1, 70000}, Shape{2, 40000}, Shape{1, 3000000}})
       for (const program::Combine combine : {program::Combine::Add, program::Combine::Mul}) {
+        if (!share.next()) continue;
         SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
         const Tensor whole = Tensor::from(numbers(DType::I8, shape, 4), executor).to(type);
         const bool near_one = is_float(type) && combine == program::Combine::Mul;
@@ -196,6 +207,7 @@ TEST(OrderLoops, RunningSumsByTilesHaveTheSameBits) {
 }
 
 TEST(OrderLoops, SortedScattersHaveTheSameBits) {
+  tests::Share share;
   struct Case {
     std::array<int64_t, 3> lengths;  // outer, positions, inner
     int64_t length;
@@ -213,6 +225,7 @@ TEST(OrderLoops, SortedScattersHaveTheSameBits) {
                           Case{{2, 700, 6}, 40, false, true}, Case{{1, 50, 33}, 3, true, true}})
       for (const bool add : {false, true}) {
         const auto [outer, count, inner] = c.lengths;
+        if (!share.next()) continue;
         SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << count << " to " << c.length);
         const Shape of_values = {outer, count, inner};
         const auto whole = [&, t = type](const Shape& shape, uint32_t seed) {
@@ -261,6 +274,7 @@ TEST(OrderLoops, SortedScattersHaveTheSameBits) {
 // What lanes of a group hand to each other, as the interpreter sees it that looks for races and for
 // memory that nobody wrote.
 TEST(OrderLoops, GroupsHaveNoRaces) {
+  tests::Share share;
   BackendConfig config;
   config.backend_type = BackendType::Cpu;
   config.check = true;
@@ -268,6 +282,7 @@ TEST(OrderLoops, GroupsHaveNoRaces) {
   for (const DType type : {DType::Bool, DType::I8, DType::F16, DType::F32, DType::F64})
     for (const Shape& shape :
          {Shape{3, 100}, Shape{2, 257}, Shape{2, 900}, Shape{1, 6000}, Shape{1, 40000}}) {
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
       const Array x = numbers(type, shape, 8);
       std::vector<std::vector<Array>> made;
@@ -293,9 +308,11 @@ TEST(OrderLoops, GroupsHaveNoRaces) {
 }
 
 TEST(OrderLoops, PlacesWithTheSameBits) {
+  tests::Share share;
   for (const DType type : kTypes)
     for (const DType position : {DType::I32, DType::I64, DType::U8})
       for (const int axis : {0, 1, 2}) {
+        if (!share.next()) continue;
         SCOPED_TRACE(testing::Message()
                      << name_of(type) << " at " << name_of(position) << ", axis " << axis);
         const Shape shape = {9, 31, 17};
@@ -324,11 +341,13 @@ TEST(OrderLoops, PlacesWithTheSameBits) {
 }
 
 TEST(OrderLoops, TransposedCopiesWithTheSameBits) {
+  tests::Share share;
   for (const DType type : kTypes) {
     // Those are not the same when they have been read and written.
     if (type == DType::Bool || type == DType::F16 || type == DType::BF16) continue;
     for (const Shape& shape : {Shape{5, 4, 4}, Shape{3, 16, 32}, Shape{2, 67, 41}, Shape{6, 3, 20},
                                Shape{33, 2, 50}, Shape{1, 400, 1000}}) {
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
       const Array x = numbers(type, shape, 6);
       expect_same_everywhere([&](const Executor& executor) {
@@ -348,6 +367,7 @@ TEST(OrderLoops, TransposedCopiesWithTheSameBits) {
 }
 
 TEST(OrderLoops, SumsOfColumnsWithTheSameBits) {
+  tests::Share share;
   if (libraries::packed::column_sums(float{}) == nullptr)
     GTEST_SKIP() << "they are for AVX2 and NEON";
   for (const DType type : {DType::F32, DType::F64})
@@ -356,6 +376,7 @@ TEST(OrderLoops, SumsOfColumnsWithTheSameBits) {
           Shape{40, 15},   Shape{40, 16},  Shape{500, 17},   Shape{3000, 33}, Shape{70, 63},
           Shape{3, 64},    Shape{2, 65},   Shape{15, 100},   Shape{16, 127},  Shape{17, 64},
           Shape{33, 1000}, Shape{250, 71}, Shape{1000, 333}, Shape{4099, 64}, Shape{77, 5000}}) {
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << to_string(shape));
       Array x = numbers(type, shape, 9);
       expect_same_everywhere([&](const Executor& executor) {

@@ -12,6 +12,7 @@
 #include "hologram/hologram.hpp"
 #include "libraries/accumulation.hpp"
 #include "libraries/packed/rows.hpp"
+#include "share.hpp"
 
 namespace hologram {
 namespace {
@@ -71,9 +72,11 @@ constexpr int64_t kLengths[] = {
     2305, 4095, 4096, 4097, 4111, 4352, 5000, 8191, 8192, 8193, 9000, 16383, 16384, 16385};
 
 TEST(RowProducts, SameBitsOfEveryLength) {
+  tests::Share share;
   for (const int64_t length : kLengths)
     for (const int64_t rows : {2, 3, 8, 9, 37, 150}) {
       if (rows * length > 400000) continue;
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << rows << " x " << length);
       const auto n = static_cast<size_t>(length);
       std::vector<float> a = numbers(static_cast<size_t>(rows) * n, 1), x = numbers(n, 2);
@@ -98,11 +101,13 @@ TEST(RowProducts, SameBitsOfLargeMatrices) {
 // Rows alone, and with rows of another matrix; long ones are added up in pieces, the last of which
 // is shorter.
 TEST(RowProducts, SameBitsOfSums) {
+  tests::Share share;
   std::vector<int64_t> lengths(std::begin(kLengths), std::end(kLengths));
   lengths.insert(lengths.end(), {20000, 32768, 100000, 131073});
   for (const int64_t length : lengths)
     for (const int64_t rows : {1, 2, 7, 60}) {
       if (rows * length > 400000) continue;
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << rows << " x " << length);
       const auto n = static_cast<size_t>(length), all = static_cast<size_t>(rows) * n;
       std::vector<float> a = numbers(all, 14), x = numbers(all, 15);
@@ -123,12 +128,14 @@ TEST(RowProducts, SameBitsOfSums) {
 
 // Rows that begin anywhere in memory, so far apart, and vectors that do.
 TEST(RowProducts, SameBitsOfParts) {
+  tests::Share share;
   for (const int64_t width : {130, 131, 132, 136, 144, 160, 320, 2500}) {
     const int64_t rows = 70;
     const std::vector<float> a = numbers(static_cast<size_t>(rows * width), 3),
                              x = numbers(static_cast<size_t>(width), 4);
     for (const int64_t from : {0, 1, 3, 4, 7, 15, 16, 17})
       for (const int64_t cut : {0, 1, 5, 16, 33}) {
+        if (!share.next()) continue;
         SCOPED_TRACE(testing::Message() << width << " from " << from << " without " << cut);
         expect_same_everywhere(a, {rows, width}, x, {width}, [&](const Tensor& m, const Tensor& v) {
           return ops::matmul(m.slice({{from % 3, {}}, {from, width - cut}}),
@@ -173,6 +180,7 @@ TEST(RowProducts, SpecialValues) {
 
 // Those that are the fastest on other processors, too.
 TEST(RowProducts, SameBitsOfAllKernels) {
+  tests::Share share;
   namespace packed = libraries::packed;
   const auto all = packed::all_row_kernels();
   if (all.empty()) GTEST_SKIP() << "they are for AVX2";
@@ -180,6 +188,7 @@ TEST(RowProducts, SameBitsOfAllKernels) {
   using Lanes = packed::RowKernels::Lanes;
   constexpr int64_t kRows = 29, kFrom = 5;
   for (const int64_t length : kLengths) {
+    if (!share.next()) continue;
     SCOPED_TRACE(length);
     const int64_t step = length + 3;
     const std::vector<float> a = numbers(static_cast<size_t>(kFrom + kRows * step), 31),
@@ -228,9 +237,11 @@ TEST(RowProducts, OurOwnKernelsAreUsedWhereTheyAreAlone) {
 
 // Rows that compiled programs add up: what is left of one is a few vectors.
 TEST(RowProducts, CompiledRowsOfEveryType) {
+  tests::Share share;
   const Executor off = cpu(1, Jit::Off, false);
   for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64})
     for (const int64_t length : kLengths) {
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << name_of(dtype) << ' ' << length);
       const std::vector<float> values = numbers(static_cast<size_t>(5 * length), 11);
       for (const Executor& compiled : {cpu(1, Jit::Always, false), cpu(2, Jit::Always, false)}) {
@@ -247,10 +258,12 @@ TEST(RowProducts, CompiledRowsOfEveryType) {
 
 // Rows that a lane each walks, side by side: a few elements at a time, and what is left of them.
 TEST(RowProducts, ShortRowsSideBySide) {
+  tests::Share share;
   constexpr int64_t kRows = 300;
   const Executor off = cpu(1, Jit::Off, false);
   for (const DType dtype : {DType::I32, DType::F16, DType::F32, DType::F64})
     for (const int64_t length : {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 19, 20, 31, 32, 33, 50, 63, 64}) {
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << name_of(dtype) << ' ' << length);
       const std::vector<float> values = numbers(static_cast<size_t>(kRows * length), 14);
       const auto results = [&](const Executor& executor) {
@@ -274,10 +287,12 @@ TEST(RowProducts, ShortRowsSideBySide) {
 }
 
 TEST(ColumnProducts, SameBitsAsPlainLoops) {
+  tests::Share share;
   constexpr int64_t kBlock = libraries::kTermsOfBlock;
   for (const int64_t columns : {15, 16, 17, 127, 128, 129, 140, 316, 383, 384, 385, 400, 700, 1200})
     for (const int64_t terms : std::initializer_list<int64_t>{1, 2, 200, kBlock - 1, kBlock,
                                                               kBlock + 1, 2 * kBlock, 700}) {
+      if (!share.next()) continue;
       SCOPED_TRACE(testing::Message() << terms << " x " << columns);
       const std::vector<float> b = numbers(static_cast<size_t>(terms * (columns + 3)), 12),
                                x = numbers(static_cast<size_t>(terms), 13);

@@ -19,13 +19,13 @@ inline uint64_t number_from(const char* variable, uint64_t otherwise) {
 }
 
 // Whether time is no matter: compiling is what most of these tests wait for.
-inline bool thorough() { return number_from("HOLOGRAM_TEST_PROGRAMS", 0) >= 100; }
+inline bool thorough() { return number_from("HOLOGRAM_TEST_KERNELS", 0) >= 100; }
 
 // Calls `check` with the seed and the case of so many random programs.
 template <class Check>
 void for_random_programs(uint64_t count, const Check& check) {
   const uint64_t first = number_from("HOLOGRAM_TEST_FIRST", 1);
-  for (uint64_t seed = first; seed < first + number_from("HOLOGRAM_TEST_PROGRAMS", count); seed++) {
+  for (uint64_t seed = first; seed < first + number_from("HOLOGRAM_TEST_KERNELS", count); seed++) {
     oracle::Choices choices(seed);
     const oracle::RandomCase c = oracle::random_case(choices);
     check(seed, c);

@@ -14,6 +14,7 @@
 
 #include "core/processor.hpp"
 #include "libraries/packed/best.hpp"
+#include "libraries/packed/row_sums-inl.hpp"
 #include "libraries/packed/rows.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,106 +22,6 @@ namespace hologram::libraries::packed::HWY_NAMESPACE {
 
 // Where vectors are shorter, the compiled program is as good.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Tag = hn::ScalableTag<float>;
-using V = hn::Vec<Tag>;
-constexpr Tag kTag;
-constexpr int64_t kWidth = hn::MaxLanes(Tag());
-constexpr int kFew = kFewLanes / kWidth, kMany = kManyLanes / kWidth;  // vectors of lanes
-
-// What a group's lanes add up begins with 0. Where it begins with a product or an element instead,
-// it can be -0 in place of 0, which changes no sum but one that is 0 itself: the last step puts
-// that right.
-
-// The tree of a vector: lanes half of it apart first.
-HWY_INLINE float root(V all) {
-  const auto four = [](auto eight) HWY_ATTR {
-    const hn::Half<decltype(hn::DFromV<decltype(eight)>())> half;
-    return hn::Add(hn::LowerHalf(half, eight), hn::UpperHalf(half, eight));
-  };
-  const hn::Full128<float> quarter;
-  const auto of_four = [&](auto v) HWY_ATTR {
-    const auto two = hn::Add(v, hn::Shuffle1032(v));
-    return hn::GetLane(hn::Add(hn::Add(two, hn::Shuffle2301(two)), hn::Zero(quarter)));
-  };
-#if HWY_TARGET == HWY_AVX3
-  return of_four(four(four(all)));
-#else
-  return of_four(four(all));
-#endif
-}
-
-// What is read may be announced, so many elements ahead, which helps processors with AVX-512. It
-// stays in the order in which it lies then, which is what they foresee.
-template <bool kProducts, int64_t kAhead = 0>
-HWY_INLINE V term(const float* a, const float* x) {
-  if constexpr (kAhead > 0) {
-    hwy::Prefetch(a + kAhead);
-    if constexpr (kProducts) HWY_FENCE;
-  }
-  const V v = hn::LoadU(kTag, a);
-  return kProducts ? hn::Mul(v, hn::LoadU(kTag, x)) : v;
-}
-
-template <bool kProducts, int64_t kAhead, class Mask>
-HWY_INLINE V part(Mask some, const float* a, const float* x) {
-  if constexpr (kAhead > 0) hwy::Prefetch(a + kAhead);
-  const V v = hn::MaskedLoad(some, kTag, a);
-  return kProducts ? hn::Mul(v, hn::MaskedLoad(some, kTag, x)) : v;
-}
-
-// Of constants from the beginning, so that what they number can stay in registers.
-template <class Body, int... kNumbers>
-HWY_INLINE void each(std::integer_sequence<int, kNumbers...> /*numbers*/, const Body& body) {
-  (body(std::integral_constant<int, kNumbers>()), ...);
-}
-template <int kCount, class Body>
-HWY_INLINE void each(const Body& body) {
-  each(std::make_integer_sequence<int, kCount>(), body);
-}
-
-// The tree of a group: lanes half of it apart first.
-template <int kVectors, int kAll>
-HWY_INLINE float tree(V (&sums)[kAll]) {
-  if constexpr (kVectors == 1) {
-    return root(sums[0]);
-  } else {
-    constexpr int kHalf = kVectors / 2;
-    each<kHalf>([&](auto v) HWY_ATTR { sums[v] = hn::Add(sums[v], sums[v + kHalf]); });
-    return tree<kHalf>(sums);
-  }
-}
-
-// Adds what is left behind the last whole turn of the lanes.
-template <bool kProducts, int64_t kAhead = 0>
-HWY_INLINE void add_rest(const float* a, const float* x, int64_t left, float* totals) {
-  const int64_t whole = left / kWidth * kWidth;
-  const auto add = [&](int64_t i, V more) HWY_ATTR {
-    hn::Store(hn::Add(more, hn::Load(kTag, totals + i)), kTag, totals + i);
-  };
-  for (int64_t i = 0; i < whole; i += kWidth) add(i, term<kProducts, kAhead>(a + i, x + i));
-  if (whole == left) return;
-  const auto some = hn::FirstN(kTag, static_cast<size_t>(left - whole));
-  add(whole, part<kProducts, kAhead>(some, a + whole, x + whole));
-}
-
-// The totals begin with the first run, and other runs are added to them.
-template <int64_t kLanes>
-HWY_INLINE void to_totals(V (&sums)[kLanes / kWidth], bool first, float* totals) {
-  constexpr int kVectors = kLanes / kWidth;
-  if (!first)
-    each<kVectors>(
-        [&](auto v) HWY_ATTR { sums[v] = hn::Add(hn::Load(kTag, totals + v * kWidth), sums[v]); });
-  each<kVectors>([&](auto v) HWY_ATTR { hn::Store(sums[v], kTag, totals + v * kWidth); });
-}
-
-template <int64_t kLanes>
-HWY_INLINE void add_lanes(const float* more, float* totals) {
-  for (int64_t i = 0; i < kLanes; i += kWidth)
-    hn::Store(hn::Add(hn::Load(kTag, totals + i), hn::Load(kTag, more + i)), kTag, totals + i);
-}
 
 // A run of many lanes. Memory is read from one end to the other, even where there are not as many
 // registers as vectors of lanes: a sum on the stack takes less time than to come back for what was
@@ -147,17 +48,6 @@ HWY_INLINE void run(const float* a, const float* x, int64_t length, bool first, 
   to_totals<kManyLanes>(sums, true, to);
   add_rest<kProducts, kAhead>(a + full, x + full, length - full, to);
   if (!first) add_lanes<kManyLanes>(more, totals);
-}
-
-template <int64_t kLanes>
-HWY_INLINE float tree_of(const float* totals) {
-  constexpr int kHalf = kLanes / kWidth / 2;
-  V sums[kHalf];
-#pragma GCC unroll 16
-  for (int v = 0; v < kHalf; v++)
-    sums[v] =
-        hn::Add(hn::Load(kTag, totals + v * kWidth), hn::Load(kTag, totals + (v + kHalf) * kWidth));
-  return tree<kHalf>(sums);
 }
 
 template <bool kProducts, int64_t kAhead>
@@ -257,6 +147,56 @@ void by_few(const float* a, int64_t step, const float* x, int64_t step_x, int64_
       with_tails<kProducts, kAhead>(std::make_integer_sequence<int, kFew>());
   kAll[static_cast<size_t>((length - 1) % kFewLanes / kWidth)](a, step, x, step_x, rows, length, y);
 }
+
+#if HWY_TARGET == HWY_AVX2
+
+// Of what lies in a cache, lanes are added up as many at a time as there are registers for, and
+// the others after them: to come back for what was left out takes less time there than sums on the
+// stack do.
+constexpr int kAtATime = 8;  // vectors
+
+// Whole turns of some of the lanes.
+template <bool kProducts>
+HWY_INLINE void add_turns(const float* a, const float* x, int64_t full, V (&sums)[kAtATime]) {
+  each<kAtATime>([&](auto v)
+                     HWY_ATTR { sums[v] = term<kProducts>(a + v * kWidth, x + v * kWidth); });
+  for (int64_t i = kManyLanes; i < full; i += kManyLanes)
+    each<kAtATime>([&](auto v) HWY_ATTR {
+      sums[v] = hn::Add(term<kProducts>(a + i + v * kWidth, x + i + v * kWidth), sums[v]);
+    });
+}
+
+template <bool kProducts>
+HWY_INLINE void near_run(const float* a, const float* x, int64_t length, bool first,
+                         float* totals) {
+  const int64_t full = length / kManyLanes * kManyLanes;
+  HWY_ALIGN float more[kManyLanes];
+  float* const to = first || full == length ? totals : more;
+  const bool sets = to == more || first;
+  if (full == 0) std::fill_n(to, kManyLanes, 0.0f);
+  for (int64_t l = 0; l < kManyLanes && full > 0; l += kAtATime * kWidth) {
+    V sums[kAtATime];
+    add_turns<kProducts>(a + l, x + l, full, sums);
+    to_totals<kAtATime * kWidth>(sums, sets, to + l);
+  }
+  if (full == length) return;
+  add_rest<kProducts>(a + full, x + full, length - full, to);
+  if (!first) add_lanes<kManyLanes>(more, totals);
+}
+
+template <bool kProducts>
+void near_by_many(const float* a, int64_t step, const float* x, int64_t step_x, int64_t rows,
+                  int64_t length, float* y) {
+  constexpr int64_t kElements = kRun * kManyLanes;
+  for (int64_t r = 0; r < rows; r++, a += step, x += step_x) {
+    HWY_ALIGN float totals[kManyLanes];
+    for (int64_t at = 0; at < length; at += kElements)
+      near_run<kProducts>(a + at, x + at, std::min(kElements, length - at), at == 0, totals);
+    y[r] = tree_of<kManyLanes>(totals);
+  }
+}
+
+#endif
 
 #if HWY_TARGET == HWY_AVX3
 
@@ -433,49 +373,51 @@ constexpr int64_t kNoCache = 1 << 22;
 std::span<const RowKernels> all() {
   constexpr auto kOthers = [] { return true; };
 #if HWY_TARGET == HWY_AVX2
+  // What caches hold of one matrix, and what the cache of a core holds of two.
+  constexpr int64_t kRead = 1 << 21, kMultiplied = 1 << 16;
   static constexpr RowKernels kAll[] = {{
       kOthers,
-      {{&by_few<false>, &by_few<false>},
-       {&by_few<true>, &by_few<true>},
-       {&by_few<true>, &far_products<kFewLanes>}},
-      {{&by_many<false>, &by_many<false>},
-       {&by_many<true>, &by_many<true>},
-       {&by_many<true>, &far_products<kManyLanes>}},
-      kNoCache,
+      {{&by_few<false>, &by_few<false>, kNoCache},
+       {&by_few<true>, &by_few<true>, kNoCache},
+       {&by_few<true>, &far_products<kFewLanes>, kNoCache}},
+      {{&near_by_many<false>, &by_many<false>, kRead},
+       {&near_by_many<true>, &by_many<true>, kMultiplied},
+       {&near_by_many<true>, &far_products<kManyLanes>, kRead}},
   }};
 #else
-  static constexpr RowKernels::Reach kFewSums = {&by_few<false>, &by_few<false>},
-                                     kManySums = {&by_many<false>, &by_many<false>},
-                                     kFewProducts = {&by_few<true>, &by_few<true>},
-                                     kManyProducts = {&by_many<true>, &by_many<true>};
   // Intel's read what the cache of a core holds sooner without announcements, and sums alone leave
   // them no room for any.
   constexpr int64_t kNoCacheOfACore = 1 << 18;
+  static constexpr RowKernels::Reach kFewSums = {&by_few<false>, &by_few<false>, kNoCache},
+                                     kManySums = {&by_many<false>, &by_many<false>, kNoCache},
+                                     kFewProducts = {&by_few<true>, &by_few<true>, kNoCache},
+                                     kManyProducts = {&by_many<true>, &by_many<true>, kNoCache};
   static constexpr RowKernels kAll[] = {
       // Zen 4 reads everything sooner unannounced, and one row after the other as long as its
       // cache of 32 KiB keeps the vector.
       {
           &core::is_zen4,
           {kFewSums, kFewProducts, kFewProducts},
-          {kManySums, kManyProducts, {&by_many<true>, &long_products}},
-          kNoCache,
+          {kManySums, kManyProducts, {&by_many<true>, &long_products, kNoCache}},
       },
       // Zen 5.
       {
           &core::is_amd,
-          {{&by_few<false, 1024>, &by_few<false, 2048>},
+          {{&by_few<false, 1024>, &by_few<false, 2048>, kNoCache},
            kFewProducts,
-           {&by_vector_of_few<1024>, &by_vector_of_few<4096>}},
-          {{&by_many<false, 1024>, &by_many<false, 4096>},
-           {&by_many<true, 1024>, &by_many<true>},
-           {&by_vector_of_many<1024>, &by_vector_of_many<4096>}},
-          kNoCache,
+           {&by_vector_of_few<1024>, &by_vector_of_few<4096>, kNoCache}},
+          {{&by_many<false, 1024>, &by_many<false, 4096>, kNoCache},
+           {&by_many<true, 1024>, &by_many<true>, kNoCache},
+           {&by_vector_of_many<1024>, &by_vector_of_many<4096>, kNoCache}},
       },
       {
           kOthers,
-          {kFewSums, kFewProducts, {&by_vector_of_few<0>, &by_vector_of_few<4096>}},
-          {kManySums, kManyProducts, {&by_vector_of_many<0>, &by_vector_of_many<4096>}},
-          kNoCacheOfACore,
+          {kFewSums,
+           kFewProducts,
+           {&by_vector_of_few<0>, &by_vector_of_few<4096>, kNoCacheOfACore}},
+          {kManySums,
+           kManyProducts,
+           {&by_vector_of_many<0>, &by_vector_of_many<4096>, kNoCacheOfACore}},
       },
   };
 #endif

@@ -25,8 +25,7 @@ Rows* kernel_of(const hal::RowsDesc& desc) {
   const RowKernels::Reach& reach = !desc.products     ? lanes.sums
                                    : desc.step_x == 0 ? lanes.by_vector
                                                       : lanes.products;
-  const bool far = desc.batch * desc.rows * desc.length >= all.far;
-  return far ? reach.far : reach.near;
+  return desc.batch * desc.rows * desc.length >= reach.from ? reach.far : reach.near;
 }
 
 class SumsOfRows : public HostPlan {

@@ -19,12 +19,12 @@ struct RowKernels {
   bool (*chosen)();  // for this processor, unless some before are
   struct Reach {
     Rows *near, *far;
+    int64_t from;  // elements of a matrix from which on it lies far off
   };
   struct Lanes {
     Reach sums, products, by_vector;  // by_vector: the same x for all rows, `step_x` is 0
   };
   Lanes few, many;
-  int64_t far;  // elements of a matrix from which on it lies far off
 };
 inline constexpr int64_t kFewLanes = 128, kManyLanes = 256;
 inline constexpr int64_t kRun = 16;  // elements that a lane adds up in one go

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 
-import bilateral_opencv
 import compare_report
 from compare_bars import FUNCTIONS, ORDERS, threads_text
 
@@ -95,9 +94,19 @@ def machine():
         "memory": f"{int(memory.group(1)) / 2**20:.0f} GiB" if memory else "unknown",
         "huge pages": re.sub(r".*\[(\w+)\].*", r"\1", pages.read_text().strip()) if pages.exists() else "none",
         "system": f"{os.uname().sysname} {os.uname().release.partition('-')[0]}",
+        **built(),
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def built():
+    """By what, of what; packed programs have been built elsewhere."""
+    packed = ROOT / "built.json"
+    if packed.exists():
+        return json.loads(packed.read_text())
+    return {
         "compiler": output_of("c++", "--version").split("\n")[0],
         "hologram": output_of("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
-        "date": datetime.date.today().isoformat(),
     }
 
 
@@ -159,6 +168,8 @@ class Runs:
             busy.wait()
 
     def bilateral(self, threads):
+        import bilateral_opencv  # which a machine for a part of the works need not have
+
         self.say(f"bilateral filter, {threads_text(threads)}")
         return bilateral_opencv.race(self.bin / "bench_bilateral", self.environment, threads,
                                      2 if self.arguments.quick else 5)
@@ -177,6 +188,72 @@ class Runs:
                 if b.get("aggregate_name") == "median"}
 
 
+def parts_of(runs, arguments):
+    """What is measured, in this order, by name."""
+    threads = sorted({1, min(2, os.cpu_count())})
+    parts = {}
+    for name in arguments.group or GROUPS:
+        for t in threads:
+            parts[f"{name}, {t}"] = lambda name=name, t=t: runs.group(name, t)
+    if not arguments.group or "sgemm" in arguments.group:
+        parts["busy"] = lambda: runs.beside_busy_process(threads[-1])
+    for t in threads:
+        parts[f"bilateral, {t}"] = lambda t=t: runs.bilateral(t)
+    return parts | {"start": runs.start, "overhead": runs.overhead}
+
+
+class Kept:
+    """What parts have measured, in a folder if there is one: a run that was ended is gone on with, and
+    the report can be written elsewhere."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder) if folder else None
+        self.circumstances = None
+        self.parts = {}
+        if self.folder is None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for file in sorted(self.folder.glob("*.json")):
+            part = json.loads(file.read_text())
+            self.are(part["circumstances"], file)
+            self.parts[part["name"]] = part
+
+    def are(self, circumstances, what):
+        """All parts are measured in the same ones, if not on the same day."""
+        before = self.circumstances = self.circumstances or circumstances
+        other = [key for key in before if key != "date" and before[key] != circumstances.get(key)]
+        if other:
+            sys.exit(f"compare-cpu: {what} and what is kept in {self.folder} differ in {', '.join(other)}")
+
+    def add(self, name, value, seconds, others):
+        part = {"name": name, "value": value, "seconds": seconds, "others": others, "circumstances": self.circumstances}
+        self.parts[name] = part
+        if self.folder is not None:
+            file = self.folder / f"{name.replace(', ', '-')}.json"
+            new = file.with_suffix(".new")
+            new.write_text(json.dumps(part))
+            new.rename(file)
+
+    def results(self):
+        """Of all parts, as the report wants them."""
+        seconds = sum(part["seconds"] for part in self.parts.values())
+        results = {"machine": dict(self.circumstances), "runs": {}, "bilateral": {}}
+        for key in ("quick", "clock"):
+            results[key] = results["machine"].pop(key)
+        for name, part in self.parts.items():
+            group, _, threads = name.partition(", ")
+            if group == "bilateral":
+                results["bilateral"][threads] = part["value"]
+            elif threads:
+                results["runs"][name] = part["value"]
+            else:
+                results[name] = part["value"]
+        taken = sum(part["others"] * part["seconds"] for part in self.parts.values()) / max(seconds, 1)
+        results["machine"]["taken by others"] = round(taken)
+        results["minutes"] = round(seconds / 60, 1)
+        return results
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
@@ -185,22 +262,28 @@ def main():
                         help="count what processors do for it, on a machine that does other work, too")
     parser.add_argument("--out", default=str(ROOT / "docs"), help="where the report goes; docs unless given")
     parser.add_argument("--group", action="append", choices=list(GROUPS), help="only these")
+    parser.add_argument("--keep", help="a folder for what is measured: what it has already is not measured again")
+    parser.add_argument("--minutes", type=float, default=float("inf"),
+                        help="no part begins later; without all of them there is no report")
     arguments = parser.parse_args()
     started = time.time()
-    runs, watch = Runs(arguments), Watch()
-    results = {"machine": machine(), "quick": arguments.quick,
-               "clock": "processor time of all threads" if arguments.processor_time else "wall clock", "runs": {}}
-    for name in arguments.group or GROUPS:
-        for threads in sorted({1, min(2, os.cpu_count())}):
-            results["runs"][f"{name}, {threads}"] = runs.group(name, threads)
-    if not arguments.group or "sgemm" in arguments.group:
-        results["busy"] = runs.beside_busy_process(min(2, os.cpu_count()))
-    results["bilateral"] = {threads: runs.bilateral(threads) for threads in sorted({1, min(2, os.cpu_count())})}
-    results["start"] = runs.start()
-    results["overhead"] = runs.overhead()
-    results["machine"]["taken by others"] = watch.percent()
-    results["minutes"] = round((time.time() - started) / 60, 1)
-    compare_report.write(results, pathlib.Path(arguments.out))
+    runs = Runs(arguments)
+    here = machine() | {"quick": arguments.quick,
+                        "clock": "processor time of all threads" if arguments.processor_time else "wall clock"}
+    kept = Kept(arguments.keep)
+    parts = parts_of(runs, arguments)
+    if any(name not in kept.parts for name in parts):
+        kept.are(here, "this run")
+    for name, measure in parts.items():
+        if name in kept.parts or time.time() - started > arguments.minutes * 60:
+            continue
+        watch, begun = Watch(), time.time()
+        value = measure()
+        kept.add(name, value, round(time.time() - begun, 1), watch.percent())
+    if left := [name for name in parts if name not in kept.parts]:
+        sys.exit(f"compare-cpu: {len(left)} of {len(parts)} parts are left: {'; '.join(left)}")
+    kept.parts = {name: kept.parts[name] for name in parts}
+    compare_report.write(kept.results(), pathlib.Path(arguments.out))
 
 
 main()

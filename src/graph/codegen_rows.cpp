@@ -2,7 +2,8 @@
 // added in the same order on every device: a lane adds up runs of 16 elements (of a row that it
 // walks alone) or of 16 elements as far apart as its group has lanes (of a row that a group
 // shares), then the runs, and a group its lanes. The error of a sum thus grows with the logarithm
-// of its length.
+// of its length. Extremes and integers, which are the same in any order, take no runs where a lane
+// walks alone.
 #include <fmt/format.h>
 
 #include <algorithm>

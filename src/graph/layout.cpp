@@ -228,6 +228,15 @@ void append(std::string& key, T value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+// Whether all reductions have the same result whatever runs a lane takes first.
+bool takes_any_runs(const Kernel& kernel) {
+  return std::all_of(kernel.terms.begin(), kernel.terms.end(), [](const Term& t) {
+    const bool rounds = is_float(t.dtype) &&
+                        (t.combine == program::Combine::Add || t.combine == program::Combine::Mul);
+    return t.kind != TermKind::Reduce || !rounds;
+  });
+}
+
 }  // namespace
 
 Grid Layout::grid() const {
@@ -295,7 +304,8 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
       l.side_by_side = static_cast<uint32_t>((length - 1) / l.chunk + 1);
     }
     if (l.walk == Walk::GroupRows) l.lanes = row > kRun * kFewLanes ? kManyLanes : kFewLanes;
-    l.one_run = row <= kRun * (l.walk == Walk::GroupRows ? l.lanes : 1);
+    l.one_run = row <= kRun * (l.walk == Walk::GroupRows ? l.lanes : 1) ||
+                (l.walk == Walk::LaneRows && !hints.many_threads && takes_any_runs(kernel));
     const bool whole_pieces = l.chunk == 0 || length % l.chunk == 0;
     if (hints.many_threads && l.walk == Walk::GroupRows) hold_row(kernel, row, whole_pieces, l);
     if (hints.many_threads && (l.walk == Walk::LaneRows || l.walk == Walk::Pieces))

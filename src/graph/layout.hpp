@@ -37,7 +37,7 @@ struct Layout {
   int pieces_axis = -1;  // of outer: which piece of the row, or -1
   int64_t chunk = 0;
   uint32_t lanes = kElementLanes;  // of a workgroup; of Pieces: rows of one, by side_by_side pieces
-  bool one_run = false;            // a lane adds up no more of its row than one run
+  bool one_run = false;            // a lane takes its row as one run
   // GroupRows on devices with many threads: `side_by_side` runs at a time, each by `lanes` lanes of
   // its own, which keep their `held` elements from the first walk on. 0: as many walks as needed.
   // `full`: each of these is one of the row. Of LaneRows there: each run has kRun elements.

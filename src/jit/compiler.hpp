@@ -70,8 +70,8 @@ class Compiler {
   };
   // Extremes that a loop gathers, to be done again where that is in doubt.
   struct Gathering {
-    DType type = DType::Bool;              // of the extremes
-    std::map<uint32_t, uint32_t> others;   // by Set: the value whose extreme it gathers
+    DType type = DType::Bool;                          // of the extremes
+    std::map<uint32_t, std::vector<uint32_t>> others;  // by Set: the values that it gathers
     std::vector<uint32_t> sets, declared;  // instructions: all Sets of the loop, and the Vars
     BaseReg doubt;
   };
@@ -195,9 +195,11 @@ class Compiler {
   Operand extreme_by(Op op, DType type, const Operand& limit, const Operand& x,
                      const std::optional<Operand>& mend);
   std::optional<BaseReg> limited(const Inst& i, uint32_t k);
+  uint32_t gathers(uint32_t set, uint32_t value, std::vector<uint32_t>& others) const;
   std::optional<Gathering> gathering_of(uint32_t at) const;
   uint32_t loop(uint32_t at);
   uint32_t gather(uint32_t at, Gathering gathering);
+  const std::vector<uint32_t>* gathered_by(uint32_t at) const;
   bool gathered(uint32_t at);
   bool gathered_vector(uint32_t at, uint32_t k);
 

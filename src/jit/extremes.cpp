@@ -94,6 +94,26 @@ std::optional<BaseReg> Compiler::limited(const Inst& i, uint32_t k) {
 
 // ---- Of all that a loop comes by ----------------------------------------------------------------
 
+// Which Get the extremes begin with that `value` is made of and the Set `set` waits for, and what
+// else they are made of.
+uint32_t Compiler::gathers(uint32_t set, uint32_t value, std::vector<uint32_t>& others) const {
+  const uint32_t made = analysis_.definition[value];
+  const Inst& extreme = inst(made);
+  if (extreme.op == Op::Get)
+    return extreme.slot == inst(set).slot && analysis_.uses[value].count == 1 ? made : kNone;
+  if (!is_extreme(extreme) || analysis_.waits_for[made] != set ||
+      !target_.gathers_extremes(extreme.op) || extreme.op != definition(inst(set).args[0]).op)
+    return kNone;
+  for (size_t which = 0; which < 2; which++) {
+    if (form(extreme.args[1 - which]) != Form::Varying) continue;
+    if (const uint32_t get = gathers(set, extreme.args[which], others); get != kNone) {
+      others.push_back(extreme.args[1 - which]);
+      return get;
+    }
+  }
+  return kNone;
+}
+
 // Variables that begin as constants, and that a loop does nothing with but to set them, `gathered`
 // to the extreme of what they are and of something else: then the loop may start again, and what is
 // rare, a NaN or a zero of the wrong sign, need not be looked out for at every step.
@@ -110,20 +130,12 @@ std::optional<Compiler::Gathering> Compiler::gathering_of(uint32_t at) const {
                     [&](uint32_t set) { return inst(set).slot == i.slot; }))
       return {};
     g.sets.push_back(k);
-    const uint32_t made = analysis_.definition[i.args[0]];
-    const Inst& extreme = inst(made);
-    if (!is_extreme(extreme) || analysis_.waits_for[made] != k ||
-        !target_.gathers_extremes(extreme.op) || (g.type != DType::Bool && g.type != extreme.type))
-      continue;
-    for (size_t which = 0; which < 2; which++) {
-      const Inst& get = definition(extreme.args[which]);
-      if (get.op != Op::Get || get.slot != i.slot || analysis_.uses[get.id].count != 1 ||
-          form(extreme.args[1 - which]) != Form::Varying)
-        continue;
-      g.type = extreme.type;
-      g.others[k] = extreme.args[1 - which];
-      gets[i.slot] = analysis_.definition[get.id];
-    }
+    std::vector<uint32_t> others;
+    const uint32_t get = gathers(k, i.args[0], others);
+    if (others.empty() || (g.type != DType::Bool && g.type != i.type)) continue;
+    g.type = i.type;
+    g.others[k] = std::move(others);
+    gets[i.slot] = get;
   }
   if (g.others.empty()) return {};
   for (uint32_t k = at + 1; k < close; k++) {
@@ -173,38 +185,44 @@ uint32_t Compiler::gather(uint32_t at, Gathering gathering) {
   return after;
 }
 
+const std::vector<uint32_t>* Compiler::gathered_by(uint32_t at) const {
+  if (!gathering_) return nullptr;
+  const auto found = gathering_->others.find(at);
+  return found == gathering_->others.end() ? nullptr : &found->second;
+}
+
 // What a loop gathers into a variable of this chunk, if all of its lanes take part.
 bool Compiler::gathered(uint32_t at) {
-  if (!gathering_ || !masks_.empty()) return false;
-  const auto found = gathering_->others.find(at);
-  if (found == gathering_->others.end()) return false;
+  const auto* const others = gathered_by(at);
+  if (others == nullptr || !masks_.empty()) return false;
   const Inst& i = inst(at);
   const Op op = definition(i.args[0]).op;
   const Value& v = variables_[i.slot];
-  for (uint32_t k = 0; k < unroll_;) {
-    std::array<BaseReg, 2> x;
-    const uint32_t n = std::min(2u, unroll_ - k);
-    for (uint32_t j = 0; j < n; j++)
-      x[j] = target_.in_register(i.type, operand(found->second, k + j));
-    target_.doubt_nan(i.type, gathering_->doubt, x[0], x[n - 1]);
-    for (uint32_t j = 0; j < n; j++, k++)
-      put_in_vector(i, k, target_.gather_extreme(op, i.type, x[j], v.vectors[k]));
-  }
+  for (const uint32_t other : *others)
+    for (uint32_t k = 0; k < unroll_;) {
+      std::array<BaseReg, 2> x;
+      const uint32_t n = std::min(2u, unroll_ - k);
+      for (uint32_t j = 0; j < n; j++) x[j] = target_.in_register(i.type, operand(other, k + j));
+      target_.doubt_nan(i.type, gathering_->doubt, x[0], x[n - 1]);
+      for (uint32_t j = 0; j < n; j++, k++)
+        put_in_vector(i, k, target_.gather_extreme(op, i.type, x[j], v.vectors[k]));
+    }
   return true;
 }
 
 // Of one vector, of which lanes may take no part: what the variable has there is gathered once
 // more.
 bool Compiler::gathered_vector(uint32_t at, uint32_t k) {
-  if (!gathering_) return false;
-  const auto found = gathering_->others.find(at);
-  if (found == gathering_->others.end()) return false;
+  const auto* const others = gathered_by(at);
+  if (others == nullptr) return false;
   const Inst& i = inst(at);
-  const Operand of_all = variables_[i.slot].vectors[k];
-  BaseReg x = target_.in_register(i.type, operand(found->second, k));
-  if (!masks_.empty()) x = target_.blend(i.type, masks_[k], x, of_all);
-  target_.doubt_nan(i.type, gathering_->doubt, x, x);
-  put_in_vector(i, k, target_.gather_extreme(definition(i.args[0]).op, i.type, x, of_all));
+  for (const uint32_t other : *others) {
+    const Operand of_all = variables_[i.slot].vectors[k];
+    BaseReg x = target_.in_register(i.type, operand(other, k));
+    if (!masks_.empty()) x = target_.blend(i.type, masks_[k], x, of_all);
+    target_.doubt_nan(i.type, gathering_->doubt, x, x);
+    put_in_vector(i, k, target_.gather_extreme(definition(i.args[0]).op, i.type, x, of_all));
+  }
   return true;
 }
 

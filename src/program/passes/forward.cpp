@@ -1,4 +1,6 @@
-// Variables: a Get becomes the value that is known to stand in its variable.
+// Variables: a Get becomes the value that is known to stand in its variable, and a Set that another
+// one follows before anybody looks is left out.
+#include <algorithm>
 #include <numeric>
 
 #include "program/passes/passes.hpp"
@@ -8,7 +10,10 @@ namespace {
 
 class Forwarding {
  public:
-  explicit Forwarding(Module& module) : m_(module), known_(module.variables.size(), kNone) {
+  explicit Forwarding(Module& module)
+      : m_(module),
+        known_(module.variables.size(), kNone),
+        unseen_(module.variables.size(), kNone) {
     replacement_.resize(m_.body.values.size());
     std::iota(replacement_.begin(), replacement_.end(), 0u);
   }
@@ -20,15 +25,20 @@ class Forwarding {
     for (uint32_t i = 0; i < m_.body.insts.size(); i++) {
       Inst inst = m_.body.insts[i];
       for (size_t k = 0; k < arity(inst); k++) inst.args[k] = replacement_[inst.args[k]];
+      if (leads_elsewhere(inst.op)) std::fill(unseen_.begin(), unseen_.end(), kNone);
       switch (inst.op) {
-        case Op::Var:
-        case Op::Set: know(inst.slot, inst.args[0]); break;
+        case Op::Var: know(inst.slot, inst.args[0]); break;
+        case Op::Set:
+          know(inst.slot, inst.args[0]);
+          overwrite(inst.slot, static_cast<uint32_t>(out.size()));
+          break;
         case Op::Get:
           if (known_[inst.slot] != kNone) {
             replacement_[inst.id] = known_[inst.slot];
             continue;
           }
           know(inst.slot, inst.id);
+          unseen_[inst.slot] = kNone;
           break;
         case Op::If: open(i); break;
         case Op::For:
@@ -42,6 +52,12 @@ class Forwarding {
       }
       out.push_back(inst);
     }
+    std::sort(overwritten_.begin(), overwritten_.end());
+    size_t n = 0, o = 0;
+    for (uint32_t i = 0; i < out.size(); i++)
+      if (o < overwritten_.size() && overwritten_[o] == i) o++;
+      else out[n++] = out[i];
+    out.resize(n);
     m_.body.insts = std::move(out);
   }
 
@@ -69,6 +85,25 @@ class Forwarding {
     }
   }
 
+  static bool leads_elsewhere(Op op) {
+    switch (op) {
+      case Op::If:
+      case Op::Else:
+      case Op::For:
+      case Op::Loop:
+      case Op::End:
+      case Op::Break:
+      case Op::Continue:
+      case Op::Return: return true;
+      default: return false;
+    }
+  }
+
+  void overwrite(uint32_t slot, uint32_t set) {
+    if (unseen_[slot] != kNone) overwritten_.push_back(unseen_[slot]);
+    unseen_[slot] = set;
+  }
+
   void know(uint32_t slot, uint32_t value) {
     changes_.push_back({slot, known_[slot]});
     known_[slot] = value;
@@ -91,7 +126,9 @@ class Forwarding {
 
   Module& m_;
   std::vector<std::vector<uint32_t>> sets_;
-  std::vector<uint32_t> known_;  // by variable
+  std::vector<uint32_t> known_;   // by variable
+  std::vector<uint32_t> unseen_;  // by variable: its last Set, as long as nobody may have looked
+  std::vector<uint32_t> overwritten_;
   std::vector<uint32_t> replacement_;
   std::vector<Change> changes_;
   std::vector<Block> blocks_;

@@ -136,6 +136,28 @@ TEST(Passes, RemovesWhatNeverRuns) {
   EXPECT_TRUE(module.variables.empty());
 }
 
+// Of a variable that is set several times, the last one before somebody looks counts.
+TEST(Passes, LeavesOutWhatIsOverwritten) {
+  Builder b("p");
+  auto x = b.buffer("x", DType::I32, Access::In);
+  auto y = b.buffer("y", DType::I32, Access::Out);
+  const Value i = b.global_id(0);
+  const auto one = b.var(i), two = b.var(i);
+  b.for_(b.constant(DType::I32, int64_t{0}), i, 1, [&](Value k) {
+    b.set(one, b.get(one) + b.load(x, k));
+    b.set(two, k);
+    b.set(one, b.get(one) * 3);
+    b.set(two, b.get(two) + b.get(one));  // what it was before is known
+    b.if_(k < 5, [&] { b.set(one, k); });
+    b.set(one, b.get(one) - 1);
+  });
+  b.store(y, i, b.get(one) + b.get(two));
+  Module module = b.finish_unverified();
+  optimize(module);
+  EXPECT_EQ(count_of(module, Op::Set), 4u);
+  verify(module);
+}
+
 TEST(Passes, HoistsWhatALoopDoesNotChange) {
   Builder b("p");
   auto x = b.buffer("x", DType::F32, Access::In);

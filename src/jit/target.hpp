@@ -244,15 +244,15 @@ class Target {
   // Elements at base[index], each index an i32 or i64 lane.
   virtual BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                          BaseReg mask) = 0;
-  // Elements of 4 bytes at base[index], base[index + 1] … to a vector each, of i32 lanes;
+  // Elements of 4 bytes or less at base[index], base[index + 1] … to a vector each, of i32 lanes;
   // kMostOfTuple of them are read. `step`: what lanes' indices go up by, of 64 bits, if that is the
   // same for all of them. Who does, for so many or more, has jump_if_all_at_most; 0: never.
   virtual uint32_t least_of_tuple() const { return 0; }
-  virtual void gather_tuples(BaseReg /*base*/, BaseReg /*index*/, BaseReg /*step*/,
-                             std::span<const BaseReg> /*to*/) {}
-  // The way back, of kMostOfTuple vectors.
-  virtual void scatter_tuples(BaseReg /*base*/, BaseReg /*index*/, BaseReg /*step*/,
-                              std::span<const BaseReg> /*from*/) {}
+  virtual void gather_tuples(DType /*stored*/, BaseReg /*base*/, BaseReg /*index*/,
+                             BaseReg /*step*/, std::span<const BaseReg> /*to*/) {}
+  // The way back, of kMostOfTuple vectors, to elements of 4 bytes or F16.
+  virtual void scatter_tuples(DType /*stored*/, BaseReg /*base*/, BaseReg /*index*/,
+                              BaseReg /*step*/, std::span<const BaseReg> /*from*/) {}
   virtual void scatter(DType stored, BaseReg base, BaseReg index, DType index_type,
                        const Operand& value, BaseReg mask) = 0;
 

@@ -9,7 +9,7 @@ namespace hologram::jit {
 
 namespace {
 
-constexpr uint32_t kBytesOfElement = 4;
+constexpr uint32_t kMostBytes = 4;  // of an element
 
 }  // namespace
 
@@ -20,8 +20,8 @@ void Compiler::find_tuples() {
   const auto n = static_cast<uint32_t>(module_.body.insts.size());
   const auto is_loaded_anywhere = [&](const Inst& i) {
     return i.op == Op::Load && form(i.id) == Form::Varying && analysis_.uses[i.id].count > 0 &&
-           type(i.args[0]) == DType::I32 &&
-           size_of(module_.buffers[i.slot].type) == kBytesOfElement && !neighbours(i.args[0]);
+           type(i.args[0]) == DType::I32 && module_.buffers[i.slot].type != DType::Bool &&
+           size_of(module_.buffers[i.slot].type) <= kMostBytes && !neighbours(i.args[0]);
   };
   for (uint32_t at = 0; at < n; at++) {
     const Inst& first = inst(at);
@@ -55,7 +55,8 @@ bool Compiler::begins_stored_tuple(uint32_t at) const {
     const Inst& i = inst(at + k);
     if (i.op != Op::Store || i.slot != first.slot || !i.proved ||
         form(i.args[0]) != Form::Varying || type(i.args[0]) != DType::I32 ||
-        module_.buffers[i.slot].type != i.type || size_of(i.type) != kBytesOfElement)
+        size_of(i.type) != kMostBytes ||
+        (module_.buffers[i.slot].type != i.type && module_.buffers[i.slot].type != DType::F16))
       return false;
     if (k == 0) continue;
     const Inst& sum = definition(i.args[0]);
@@ -106,7 +107,7 @@ void Compiler::store_tuple(uint32_t at) {
     std::array<BaseReg, kMostOfTuple> from;
     for (uint32_t j = 0; j < kMostOfTuple; j++)
       from[j] = target_.in_register(first.type, operand(inst(at + j).args[1], k));
-    target_.scatter_tuples(data_[first.slot], index, step, from);
+    target_.scatter_tuples(module_.buffers[first.slot].type, data_[first.slot], index, step, from);
   }
   for (uint32_t j = 1; j < kMostOfTuple; j++) done_.insert(at + j);
 }
@@ -134,7 +135,7 @@ void Compiler::load_tuple(uint32_t at, const Tuple& tuple) {
   const size_t count = tuple.rest.size() + 1;
   std::array<std::array<BaseReg, kMaxUnroll>, kMostOfTuple> loaded;
   for (size_t j = 0; j < count; j++)
-    for (uint32_t k = 0; k < unroll_; k++) loaded[j][k] = target_.vector(stored);
+    for (uint32_t k = 0; k < unroll_; k++) loaded[j][k] = target_.vector(first.type);
   std::vector<BaseReg> indices;
   for (uint32_t k = 0; k < unroll_; k++)
     indices.push_back(target_.in_register(DType::I32, operand(first.args[0], k)));
@@ -144,7 +145,7 @@ void Compiler::load_tuple(uint32_t at, const Tuple& tuple) {
     for (uint32_t k = 0; k < unroll_; k++) {
       std::array<BaseReg, kMostOfTuple> to;
       for (size_t j = 0; j < count; j++) to[j] = loaded[j][k];
-      target_.gather_tuples(data_[first.slot], indices[k], step, {to.data(), count});
+      target_.gather_tuples(stored, data_[first.slot], indices[k], step, {to.data(), count});
     }
   };
   // The sums that are their indices, which nothing else may need.
@@ -177,7 +178,7 @@ void Compiler::load_tuple(uint32_t at, const Tuple& tuple) {
     const auto load_apart = [&](const Inst& i, size_t j) {
       load_any(i);
       for (uint32_t k = 0; k < unroll_; k++)
-        target_.copy_vector(stored, loaded[j][k], values_[i.id].vectors[k]);
+        target_.copy_vector(first.type, loaded[j][k], values_[i.id].vectors[k]);
     };
     load_apart(first, 0);
     for (size_t j = 1; j < count; j++) {

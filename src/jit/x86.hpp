@@ -137,9 +137,9 @@ class X86 final : public Target {
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                  BaseReg mask) override;
   uint32_t least_of_tuple() const override;
-  void gather_tuples(BaseReg base, BaseReg index, BaseReg step,
+  void gather_tuples(DType stored, BaseReg base, BaseReg index, BaseReg step,
                      std::span<const BaseReg> to) override;
-  void scatter_tuples(BaseReg base, BaseReg index, BaseReg step,
+  void scatter_tuples(DType stored, BaseReg base, BaseReg index, BaseReg step,
                       std::span<const BaseReg> from) override;
   void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
                BaseReg mask) override;
@@ -158,7 +158,7 @@ class X86 final : public Target {
   using KReg = asmjit::x86::KReg;
   using Id = asmjit::InstId;
 
-  void each_tuple(BaseReg base, BaseReg index, BaseReg step,
+  void each_tuple(BaseReg base, BaseReg index, BaseReg step, uint32_t element,
                   const std::function<void(uint32_t, uint32_t, const Mem&)>& body);
   void turn_squares(std::span<const Vec> from, std::span<const Vec> to);
   bool divide_scalars(Op op, DType type, const Gp& to, const Gp& a, const Operand& b);
@@ -229,6 +229,7 @@ class X86 final : public Target {
   // x86_memory.cpp
   BaseReg load_bools(Mem from, BaseReg mask);
   void store_bools(Mem to, BaseReg value, BaseReg mask);
+  static Id widening(DType stored);
   Vec widen(DType stored, const Mem& from, BaseReg mask);
   void narrow(DType stored, const Mem& to, const Operand& value, BaseReg mask);
   BaseReg mask_bits(BaseReg mask);

@@ -66,40 +66,37 @@ std::optional<Operand> X86::in_memory(DType stored, const Address& from) {
 }
 
 // Elements to lanes of the compute type; a mask only where the instruction takes one.
+// What makes 32 bits of narrower elements in memory. Those of BF16 are to be shifted then.
+X86::Id X86::widening(DType stored) {
+  switch (stored) {
+    case DType::I8: return I::kIdVpmovsxbd;
+    case DType::U8:
+    case DType::Bool: return I::kIdVpmovzxbd;
+    case DType::I16: return I::kIdVpmovsxwd;
+    case DType::U16:
+    case DType::BF16: return I::kIdVpmovzxwd;
+    case DType::F16: return I::kIdVcvtph2ps;
+    default: return I::kIdNone;
+  }
+}
+
 X86::Vec X86::widen(DType stored, const Mem& from, BaseReg mask) {
   const DType type = compute_type(stored);
   Vec to = of(type == DType::Bool ? DType::U32 : type);
   Mem m = from;
-  const uint32_t lanes = width;
-  const auto load = [&](asmjit::InstId id, uint32_t element) {
-    m.setSize(lanes * element);
+  if (const Id id = widening(stored); id != I::kIdNone) {
+    m.setSize(width * static_cast<uint32_t>(size_of(stored)));
     if (!mask.isValid() || !avx512_) cc_.emit(id, to, m);
     else cc_.k(mask.as<KReg>()).z().emit(id, to, m);
-  };
-  switch (stored) {
-    case DType::I8: load(I::kIdVpmovsxbd, 1); break;
-    case DType::U8:
-    case DType::Bool: load(I::kIdVpmovzxbd, 1); break;
-    case DType::I16: load(I::kIdVpmovsxwd, 2); break;
-    case DType::U16: load(I::kIdVpmovzxwd, 2); break;
-    case DType::F16: load(I::kIdVcvtph2ps, 2); break;
-    case DType::BF16:
-      load(I::kIdVpmovzxwd, 2);
-      cc_.vpslld(to, to, 16);
-      break;
-    default:
-      if (!mask.isValid()) {
-        m.setSize(bytes(type));
-        cc_.vmovups(to, m);
-      } else if (avx512_) {
-        m.setSize(bytes(type));
-        cc_.k(mask.as<KReg>()).z().emit(is_wide(type) ? I::kIdVmovupd : I::kIdVmovups, to, m);
-      } else {
-        m.setSize(bytes(type));
-        if (is_wide(type)) cc_.vmaskmovpd(to, widened(mask), m);
-        else cc_.vmaskmovps(to, mask.as<Vec>(), m);
-      }
+    if (stored == DType::BF16) cc_.vpslld(to, to, 16);
+    return to;
   }
+  m.setSize(bytes(type));
+  if (!mask.isValid()) cc_.vmovups(to, m);
+  else if (avx512_)
+    cc_.k(mask.as<KReg>()).z().emit(is_wide(type) ? I::kIdVmovupd : I::kIdVmovups, to, m);
+  else if (is_wide(type)) cc_.vmaskmovpd(to, widened(mask), m);
+  else cc_.vmaskmovps(to, mask.as<Vec>(), m);
   return to;
 }
 

@@ -2,6 +2,7 @@
 // tuples, and turned.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "core/processor.hpp"
 #include "jit/x86.hpp"
@@ -15,18 +16,18 @@ namespace I = asmjit::x86::Inst;
 uint32_t X86::least_of_tuple() const { return core::is_amd() ? 2 : kMostOfTuple; }
 
 // Calls body(lane of a block, block, where its tuple is) for each lane.
-void X86::each_tuple(BaseReg base, BaseReg index, BaseReg step,
+void X86::each_tuple(BaseReg base, BaseReg index, BaseReg step, uint32_t element,
                      const std::function<void(uint32_t, uint32_t, const Mem&)>& body) {
-  constexpr uint32_t kBytes = 4;
+  const auto scale = static_cast<uint8_t>(element);
   const uint32_t blocks = width / kMostOfTuple;
   if (step.isValid()) {
     // A pointer to the first lane of each block, from which the others are one, two and three
     // steps away.
     const Gp first = cc_.newGpq(), apart = cc_.newGpq(), three = cc_.newGpq();
     cc_.vmovd(first.r32(), index.as<Vec>().xmm());
-    cc_.lea(first, memory({base, first, 0, kBytes}, kBytes));
+    cc_.lea(first, memory({base, first, 0, scale}, element));
     cc_.mov(apart, gp(step));
-    cc_.shl(apart, 2);
+    if (element > 1) cc_.shl(apart, std::countr_zero(element));
     cc_.lea(three, asmjit::x86::ptr(apart, apart, 1));
     std::array<Gp, 4> begins = {first};
     for (uint32_t block = 1; block < blocks; block++) {
@@ -39,13 +40,13 @@ void X86::each_tuple(BaseReg base, BaseReg index, BaseReg step,
         const Mem at = l == 0   ? asmjit::x86::ptr(begin)
                        : l == 3 ? asmjit::x86::ptr(begin, three)
                                 : asmjit::x86::ptr(begin, apart, l - 1);
-        body(l, block, at.cloneResized(kMostOfTuple * kBytes));
+        body(l, block, at.cloneResized(kMostOfTuple * element));
       }
     return;
   }
   const BaseReg places = row(kRows - 1);
   // By halves: what reads a part of a store of 64 bytes may have to wait until it is in the cache.
-  constexpr uint32_t kHalf = 32;
+  constexpr uint32_t kHalf = 32, kOfIndex = 4;
   const uint32_t half = std::min(kHalf, bytes(DType::I32));
   cc_.vmovups(memory({places}, half), part(index, half));
   if (width == 16)
@@ -54,8 +55,8 @@ void X86::each_tuple(BaseReg base, BaseReg index, BaseReg step,
     for (uint32_t block = 0; block < blocks; block++) {
       const BaseReg place = scalar();
       const auto lane = static_cast<int32_t>(block * kMostOfTuple + l);
-      load_scalar(place, {places, {}, lane * static_cast<int32_t>(kBytes)}, kBytes, false);
-      body(l, block, memory({base, place, 0, kBytes}, kMostOfTuple * kBytes));
+      load_scalar(place, {places, {}, static_cast<int32_t>(kOfIndex) * lane}, kOfIndex, false);
+      body(l, block, memory({base, place, 0, scale}, kMostOfTuple * element));
     }
 }
 
@@ -75,28 +76,49 @@ void X86::turn_squares(std::span<const Vec> from, std::span<const Vec> to) {
   if (to.size() > 2) turn(I::kIdVunpckhps, 2);
 }
 
-void X86::gather_tuples(BaseReg base, BaseReg index, BaseReg step, std::span<const BaseReg> to) {
+void X86::gather_tuples(DType stored, BaseReg base, BaseReg index, BaseReg step,
+                        std::span<const BaseReg> to) {
   std::array<Vec, kMostOfTuple> lanes, turned;
   for (Vec& v : lanes) v = of(DType::F32);
-  each_tuple(base, index, step, [&](uint32_t l, uint32_t block, const Mem& m) {
-    if (block == 0) cc_.vmovups(lanes[l].xmm(), m);
-    else if (avx512_) cc_.vinsertf32x4(lanes[l], lanes[l], m, block);
-    else cc_.vinsertf128(lanes[l], lanes[l], m, block);
-  });
+  const Id widens = widening(stored);
+  const auto put = [&](const Vec& in, const Operand& block_of, uint32_t block) {
+    cc_.emit(avx512_ ? I::kIdVinsertf32x4 : I::kIdVinsertf128, in, in, block_of, block);
+  };
+  each_tuple(base, index, step, static_cast<uint32_t>(size_of(stored)),
+             [&](uint32_t l, uint32_t block, const Mem& m) {
+               if (widens == I::kIdNone) {
+                 if (block == 0) cc_.vmovups(lanes[l].xmm(), m);
+                 else put(lanes[l], m, block);
+                 return;
+               }
+               const Vec wide = block == 0 ? lanes[l] : of(DType::F32);
+               cc_.emit(widens, wide.xmm(), m);
+               if (block > 0) put(lanes[l], wide.xmm(), block);
+             });
+  if (stored == DType::BF16)
+    for (const Vec& v : lanes) cc_.vpslld(v, v, 16);
   for (size_t j = 0; j < to.size(); j++) turned[j] = to[j].as<Vec>();
   turn_squares(lanes, {turned.data(), to.size()});
 }
 
-void X86::scatter_tuples(BaseReg base, BaseReg index, BaseReg step, std::span<const BaseReg> from) {
+void X86::scatter_tuples(DType stored, BaseReg base, BaseReg index, BaseReg step,
+                         std::span<const BaseReg> from) {
   std::array<Vec, kMostOfTuple> columns, lanes;
   for (size_t j = 0; j < kMostOfTuple; j++)
     columns[j] = from[j].as<Vec>(), lanes[j] = of(DType::F32);
   turn_squares(columns, lanes);
-  each_tuple(base, index, step, [&](uint32_t l, uint32_t block, const Mem& m) {
-    if (block == 0) cc_.vmovups(m, lanes[l].xmm());
-    else if (avx512_) cc_.vextractf32x4(m, lanes[l], block);
-    else cc_.vextractf128(m, lanes[l], block);
-  });
+  const bool narrows = stored == DType::F16;
+  each_tuple(base, index, step, static_cast<uint32_t>(size_of(stored)),
+             [&](uint32_t l, uint32_t block, const Mem& m) {
+               Vec four = lanes[l];
+               if (block > 0 && narrows) four = of(DType::F32);
+               if (block > 0) {
+                 const Operand to = narrows ? Operand(four.xmm()) : Operand(m);
+                 cc_.emit(avx512_ ? I::kIdVextractf32x4 : I::kIdVextractf128, to, lanes[l], block);
+               }
+               if (narrows) cc_.emit(I::kIdVcvtps2ph, m, four.xmm(), 0);
+               else if (block == 0) cc_.vmovups(m, four.xmm());
+             });
 }
 
 }  // namespace hologram::jit

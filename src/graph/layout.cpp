@@ -237,6 +237,20 @@ bool takes_any_runs(const Kernel& kernel) {
   });
 }
 
+// Up to which length a processor's lanes each walk a row of such: side by side, where a group would
+// have to combine what its lanes have after each row.
+int64_t longest_of_any_runs(const Kernel& kernel) {
+  constexpr int64_t kLongest = 256, kFewest = 32;  // of rows: vectors of them
+  constexpr size_t kMostBytes = 4;
+  const bool narrow = std::all_of(kernel.loads.begin(), kernel.loads.end(), [](const Node* node) {
+    return size_of(node->dtype) <= kMostBytes;
+  });
+  const bool one_each =
+      std::all_of(kernel.outputs.begin(), kernel.outputs.end(),
+                  [&](const Output& output) { return kernel.terms[output.term].per_row; });
+  return narrow && one_each && kernel.outer_count() >= kFewest ? kLongest : kLongestLaneRow;
+}
+
 }  // namespace
 
 Grid Layout::grid() const {
@@ -297,7 +311,9 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   }
   if (kernel.row_axes > 0) {
     const int64_t row = l.chunk != 0 ? l.chunk : length;
-    const bool alone = l.chunk != 0 ? row <= kLongestLanePiece : row <= kLongestLaneRow;
+    const bool any_runs = !hints.many_threads && takes_any_runs(kernel);
+    const int64_t longest = any_runs ? longest_of_any_runs(kernel) : kLongestLaneRow;
+    const bool alone = l.chunk != 0 ? row <= kLongestLanePiece : row <= longest;
     l.walk = !alone ? Walk::GroupRows : kernel.gathers ? Walk::Pieces : Walk::LaneRows;
     if (l.walk == Walk::Pieces && l.chunk > 0) {
       l.lanes = kGatheredRows;
@@ -305,7 +321,7 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
     }
     if (l.walk == Walk::GroupRows) l.lanes = row > kRun * kFewLanes ? kManyLanes : kFewLanes;
     l.one_run = row <= kRun * (l.walk == Walk::GroupRows ? l.lanes : 1) ||
-                (l.walk == Walk::LaneRows && !hints.many_threads && takes_any_runs(kernel));
+                (l.walk == Walk::LaneRows && any_runs);
     const bool whole_pieces = l.chunk == 0 || length % l.chunk == 0;
     if (hints.many_threads && l.walk == Walk::GroupRows) hold_row(kernel, row, whole_pieces, l);
     if (hints.many_threads && (l.walk == Walk::LaneRows || l.walk == Walk::Pieces))

@@ -237,6 +237,14 @@ bool takes_any_runs(const Kernel& kernel) {
   });
 }
 
+// Whether the compiler for this processor reads a few neighbours of each lane at once
+// (jit/tuples.cpp).
+#if defined(__x86_64__)
+constexpr bool kCompilesTuples = true;
+#else
+constexpr bool kCompilesTuples = false;
+#endif
+
 // Up to which length a processor's lanes each walk a row of such: side by side, where a group would
 // have to combine what its lanes have after each row.
 int64_t longest_of_any_runs(const Kernel& kernel) {
@@ -312,7 +320,9 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   if (kernel.row_axes > 0) {
     const int64_t row = l.chunk != 0 ? l.chunk : length;
     const bool any_runs = !hints.many_threads && takes_any_runs(kernel);
-    const int64_t longest = any_runs ? longest_of_any_runs(kernel) : kLongestLaneRow;
+    const bool reads_tuples = hints.takes_tuples && kCompilesTuples;
+    const int64_t longest =
+        any_runs && reads_tuples ? longest_of_any_runs(kernel) : kLongestLaneRow;
     const bool alone = l.chunk != 0 ? row <= kLongestLanePiece : row <= longest;
     l.walk = !alone ? Walk::GroupRows : kernel.gathers ? Walk::Pieces : Walk::LaneRows;
     if (l.walk == Walk::Pieces && l.chunk > 0) {

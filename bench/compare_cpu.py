@@ -214,9 +214,13 @@ class Kept:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         for file in sorted(self.folder.glob("*.json")):
-            part = json.loads(file.read_text())
-            self.are(part["circumstances"], file)
-            self.parts[part["name"]] = part
+            try:
+                part = json.loads(file.read_text())
+                circumstances, name = part["circumstances"], part["name"]
+            except (ValueError, LookupError, TypeError):
+                sys.exit(f"compare-cpu: {file} is not what --keep writes: remove it, or use another folder")
+            self.are(circumstances, file)
+            self.parts[name] = part
 
     def are(self, circumstances, what):
         """All parts are measured in the same ones, if not on the same day."""

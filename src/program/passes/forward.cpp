@@ -25,7 +25,8 @@ class Forwarding {
     for (uint32_t i = 0; i < m_.body.insts.size(); i++) {
       Inst inst = m_.body.insts[i];
       for (size_t k = 0; k < arity(inst); k++) inst.args[k] = replacement_[inst.args[k]];
-      if (leads_elsewhere(inst.op)) std::fill(unseen_.begin(), unseen_.end(), kNone);
+      if (info(inst.op).category == Category::Control)  // others may look
+        std::fill(unseen_.begin(), unseen_.end(), kNone);
       switch (inst.op) {
         case Op::Var: know(inst.slot, inst.args[0]); break;
         case Op::Set:
@@ -82,20 +83,6 @@ class Forwarding {
         for (const uint32_t block : open)
           if (sets_[block].empty() || sets_[block].back() != inst.slot)
             sets_[block].push_back(inst.slot);
-    }
-  }
-
-  static bool leads_elsewhere(Op op) {
-    switch (op) {
-      case Op::If:
-      case Op::Else:
-      case Op::For:
-      case Op::Loop:
-      case Op::End:
-      case Op::Break:
-      case Op::Continue:
-      case Op::Return: return true;
-      default: return false;
     }
   }
 

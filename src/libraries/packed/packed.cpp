@@ -28,6 +28,7 @@ constexpr double kBytesOfBWorthAThread = 1 << 18;
 // share a few places of the nearest cache.
 constexpr int64_t kBytesOfBInPlace = 1 << 19, kBytesOfRowInPlace = 1 << 11;
 constexpr int64_t kBytesOfBNearby = 1 << 20;  // of a cache that each core has
+constexpr int64_t kBytesOfBFar = 1 << 24;     // more than most caches that cores share
 
 int64_t parts(int64_t count, int64_t of) { return (count + of - 1) / of; }
 
@@ -91,8 +92,8 @@ class FewRows : public HostPlan {
                     const int64_t row = g.transpose_a ? 1 : g.lda, term = g.transpose_a ? g.lda : 1;
                     if (by_columns(columns)) columns_.run(x, term, y, g.ldb, g.k, columns, sums);
                     else
-                      kernels_.multiply_rows(x, row, term, y, g.ldb, g.k, g.m, columns, sums,
-                                             g.ldd);
+                      kernels_.multiply_rows(x, row, term, y, g.ldb, g.k, g.m, columns, is_far(),
+                                             sums, g.ldd);
                     i = to;
                   }
                 });
@@ -102,6 +103,10 @@ class FewRows : public HostPlan {
   bool by_columns(int64_t columns) const {
     return desc_.m == 1 && columns >= columns_.least &&
            desc_.k * columns * static_cast<int64_t>(sizeof(T)) <= kBytesOfBNearby;
+  }
+  bool is_far() const {
+    const int64_t matrices = desc_.stride_b == 0 ? 1 : desc_.batch;
+    return matrices * desc_.k * desc_.n * static_cast<int64_t>(sizeof(T)) > kBytesOfBFar;
   }
 
   const Kernels<T>& kernels_;

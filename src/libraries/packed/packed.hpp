@@ -41,9 +41,10 @@ struct Kernels {
   // Adds so many terms to a rectangle's height of rows of d, or sets them.
   void (*multiply)(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
                    bool add, T* d, int64_t ldd);
-  // All terms of up to kFewRows rows of d: a and b as they lie, a's elements so far apart.
+  // All terms of up to kFewRows rows of d: a and b as they lie, a's elements so far apart, b `far`
+  // off if no cache holds it.
   void (*multiply_rows)(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb,
-                        int64_t terms, int64_t rows, int64_t columns, T* d, int64_t ldd);
+                        int64_t terms, int64_t rows, int64_t columns, bool far, T* d, int64_t ldd);
 };
 
 // Null where the processor has no fused multiply-add.

@@ -62,7 +62,7 @@ HWY_INLINE float row_of_many(const float* a, const float* x, int64_t length) {
 // Rows of a large matrix side by side, with one vector: more of memory is on its way than of one
 // row alone, and the vector is read once for all of them. That all sums are on the stack does not
 // matter then.
-constexpr int kSide = HWY_TARGET == HWY_AVX2 ? 4 : 8;
+constexpr int kSide = HWY_TARGET == HWY_AVX2 ? 4 : kMostBeside;
 
 template <int64_t kLanes>
 HWY_INLINE void run_beside(const float* a, int64_t step, const float* x, int64_t length,

@@ -58,9 +58,15 @@ class SumsOfRows : public HostPlan {
     const int64_t all = static_cast<int64_t>(rows) * bytes * (g.products && g.step_x != 0 ? 2 : 1);
     const bool large = all >= kBytesOfACache;
     const auto direction = large ? core::turn_about() : core::Direction::Forward;
-    const uint64_t size = large ? of(kBytesOfACut) : rows;
+    // Rows that may be read side by side stay together, where threads have enough of them.
+    constexpr uint64_t kMany = 4;
+    const bool beside = large && g.products && g.step_x == 0 && share >= kMany * kMostBeside;
+    const uint64_t together = beside ? kMostBeside : 1;
+    const auto groups = [together](uint64_t count) { return (count + together - 1) / together; };
+    const uint64_t size = large ? groups(of(kBytesOfACut)) : rows;
     const auto body = [&](uint64_t begin, uint64_t end) {
-      core::cut(begin, end, size, direction, [&](uint64_t from, uint64_t to) {
+      core::cut(begin, end, size, direction, [&](uint64_t first, uint64_t behind) {
+        const uint64_t from = first * together, to = std::min(behind * together, rows);
         auto last = static_cast<int64_t>(to);
         if (to == rows && g.last != g.length) some_of(--last, 1, g.last);
         for (auto i = static_cast<int64_t>(from); i < last;) {
@@ -71,7 +77,7 @@ class SumsOfRows : public HostPlan {
       });
     };
     const uint64_t grain = std::max(of(kBytesWorthAThread), std::min(share, of(kBytesOfAPart)));
-    threads.run(rows, grain, body, direction);
+    threads.run(groups(rows), groups(grain), body, direction);
     if (g.pieces) *result = std::accumulate(y, y + rows, 0.0F);
   }
 

@@ -27,7 +27,8 @@ struct RowKernels {
   Lanes few, many;
 };
 inline constexpr int64_t kFewLanes = 128, kManyLanes = 256;
-inline constexpr int64_t kRun = 16;  // elements that a lane adds up in one go
+inline constexpr int64_t kRun = 16;        // elements that a lane adds up in one go
+inline constexpr int64_t kMostBeside = 8;  // rows of a large matrix that are read side by side
 
 // All that run on this processor, with the same bits, and those that are the fastest: none, and
 // null, where there are none for it.

@@ -62,7 +62,7 @@ HWY_INLINE float row_of_many(const float* a, const float* x, int64_t length) {
 // Rows of a large matrix side by side, with one vector: more of memory is on its way than of one
 // row alone, and the vector is read once for all of them. That all sums are on the stack does not
 // matter then.
-constexpr int kSide = HWY_TARGET == HWY_AVX2 ? 4 : kMostBeside;
+constexpr int kSide = HWY_TARGET == HWY_AVX2 ? 4 : 8;
 
 template <int64_t kLanes>
 HWY_INLINE void run_beside(const float* a, int64_t step, const float* x, int64_t length,
@@ -379,10 +379,10 @@ std::span<const RowKernels> all() {
       kOthers,
       {{&by_few<false>, &by_few<false>, kNoCache},
        {&by_few<true>, &by_few<true>, kNoCache},
-       {&by_few<true>, &far_products<kFewLanes>, kNoCache}},
+       {&by_few<true>, &far_products<kFewLanes>, kNoCache, kSide}},
       {{&near_by_many<false>, &by_many<false>, kRead},
        {&near_by_many<true>, &by_many<true>, kMultiplied},
-       {&near_by_many<true>, &far_products<kManyLanes>, kRead}},
+       {&near_by_many<true>, &far_products<kManyLanes>, kRead, kSide}},
   }};
 #else
   // Intel's read what the cache of a core holds sooner without announcements, and sums alone leave
@@ -398,7 +398,7 @@ std::span<const RowKernels> all() {
       {
           &core::is_zen4,
           {kFewSums, kFewProducts, kFewProducts},
-          {kManySums, kManyProducts, {&by_many<true>, &long_products, kNoCache}},
+          {kManySums, kManyProducts, {&by_many<true>, &long_products, kNoCache, kSide}},
       },
       // Zen 5.
       {

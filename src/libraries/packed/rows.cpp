@@ -19,18 +19,24 @@ constexpr int64_t kBytesOfAPart = 1 << 20;
 // Of all that is read: what may be more than a cache holds is read from both ends in turn, by cuts.
 constexpr int64_t kBytesOfACache = 3 << 18, kBytesOfACut = 1 << 18;
 
-Rows* kernel_of(const hal::RowsDesc& desc) {
+struct Chosen {
+  Rows* run;
+  int64_t beside;  // rows that it reads side by side
+};
+
+Chosen kernel_of(const hal::RowsDesc& desc) {
   const RowKernels& all = *row_kernels();
   const RowKernels::Lanes& lanes = desc.lanes == kFewLanes ? all.few : all.many;
   const RowKernels::Reach& reach = !desc.products     ? lanes.sums
                                    : desc.step_x == 0 ? lanes.by_vector
                                                       : lanes.products;
-  return desc.batch * desc.rows * desc.length >= reach.from ? reach.far : reach.near;
+  const bool far = desc.batch * desc.rows * desc.length >= reach.from;
+  return far ? Chosen{reach.far, reach.beside} : Chosen{reach.near, 1};
 }
 
 class SumsOfRows : public HostPlan {
  public:
-  explicit SumsOfRows(const hal::RowsDesc& desc) : run_(kernel_of(desc)), desc_(desc) {}
+  explicit SumsOfRows(const hal::RowsDesc& desc) : kernel_(kernel_of(desc)), desc_(desc) {}
 
   const std::string& name() const override {
     static const std::string name = "hologram f32 rows";
@@ -52,16 +58,16 @@ class SumsOfRows : public HostPlan {
     const uint64_t share = (rows + count - 1) / count;
     const auto some_of = [&](int64_t i, int64_t some, int64_t length) {
       const int64_t z = i / g.rows, row = i % g.rows;
-      run_(a + z * g.stride_a + row * g.step, g.step, x + z * g.stride_x + row * g.step_x, g.step_x,
-           some, length, y + i);
+      kernel_.run(a + z * g.stride_a + row * g.step, g.step, x + z * g.stride_x + row * g.step_x,
+                  g.step_x, some, length, y + i);
     };
     const int64_t all = static_cast<int64_t>(rows) * bytes * (g.products && g.step_x != 0 ? 2 : 1);
     const bool large = all >= kBytesOfACache;
     const auto direction = large ? core::turn_about() : core::Direction::Forward;
-    // Rows that may be read side by side stay together, where threads have enough of them.
+    // Rows that are read side by side stay together, where threads have enough of them.
     constexpr uint64_t kMany = 4;
-    const bool beside = large && g.products && g.step_x == 0 && share >= kMany * kMostBeside;
-    const uint64_t together = beside ? kMostBeside : 1;
+    const auto beside = static_cast<uint64_t>(kernel_.beside);
+    const uint64_t together = share >= kMany * beside ? beside : 1;
     const auto groups = [together](uint64_t count) { return (count + together - 1) / together; };
     const uint64_t size = large ? groups(of(kBytesOfACut)) : rows;
     const auto body = [&](uint64_t begin, uint64_t end) {
@@ -82,7 +88,7 @@ class SumsOfRows : public HostPlan {
   }
 
  private:
-  Rows* run_;
+  const Chosen kernel_;
   const hal::RowsDesc desc_;
 };
 

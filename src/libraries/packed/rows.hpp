@@ -19,7 +19,8 @@ struct RowKernels {
   bool (*chosen)();  // for this processor, unless some before are
   struct Reach {
     Rows *near, *far;
-    int64_t from;  // elements of a matrix from which on it lies far off
+    int64_t from;        // elements of a matrix from which on it lies far off
+    int64_t beside = 1;  // rows that are read side by side then
   };
   struct Lanes {
     Reach sums, products, by_vector;  // by_vector: the same x for all rows, `step_x` is 0
@@ -27,8 +28,7 @@ struct RowKernels {
   Lanes few, many;
 };
 inline constexpr int64_t kFewLanes = 128, kManyLanes = 256;
-inline constexpr int64_t kRun = 16;        // elements that a lane adds up in one go
-inline constexpr int64_t kMostBeside = 8;  // rows of a large matrix that are read side by side
+inline constexpr int64_t kRun = 16;  // elements that a lane adds up in one go
 
 // All that run on this processor, with the same bits, and those that are the fastest: none, and
 // null, where there are none for it.

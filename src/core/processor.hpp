@@ -7,6 +7,8 @@
 
 namespace hologram::core {
 
+inline constexpr int kSecondCache = 2;  // where __builtin_prefetch may announce lines to
+
 inline bool is_amd() {
 #if defined(__x86_64__)
   static const bool made_by_amd = __builtin_cpu_is("amd") > 0;

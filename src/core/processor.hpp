@@ -7,7 +7,8 @@
 
 namespace hologram::core {
 
-inline constexpr int kSecondCache = 2;  // where __builtin_prefetch may announce lines to
+// Where __builtin_prefetch announces lines to; the first cache is 3.
+inline constexpr int kToSecondCache = 2;
 
 inline bool is_amd() {
 #if defined(__x86_64__)

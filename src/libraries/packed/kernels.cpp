@@ -57,8 +57,8 @@ void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, boo
       hwy::Prefetch(row + kAhead * term);
       hwy::Prefetch(row + kAhead * term + kLanes<T>);
       // What is read next: the nearest cache has too few places for lines that are on their way.
-      __builtin_prefetch(row + kWide<T>, 0, core::kSecondCache);
-      __builtin_prefetch(row + kWide<T> + kLanes<T>, 0, core::kSecondCache);
+      __builtin_prefetch(row + kWide<T>, 0, core::kToSecondCache);
+      __builtin_prefetch(row + kWide<T> + kLanes<T>, 0, core::kToSecondCache);
     }
     if constexpr (kFrom == From::FarCopied) {
       hn::StoreU(y0, tag, copy + p * kWide<T>);
@@ -252,7 +252,7 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ld
         fourth = y + t * ldb;
         asm("" : "+r"(fourth));
       }
-      if (kAnnounces) __builtin_prefetch(y + (kTerms + t) * ldb, 0, core::kSecondCache);
+      if (kAnnounces) __builtin_prefetch(y + (kTerms + t) * ldb, 0, core::kToSecondCache);
       const auto term = hn::LoadU(tag, fourth + (t % 4 == 3 ? three : t % 4 * ldb));
 #pragma GCC unroll 4
       for (int64_t r = 0; r < kHeight; r++) sum[r] = hn::MulAdd(x[r][t], term, sum[r]);

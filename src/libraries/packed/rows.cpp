@@ -68,7 +68,9 @@ class SumsOfRows : public HostPlan {
     constexpr uint64_t kMany = 4;
     const auto beside = static_cast<uint64_t>(kernel_.beside);
     const uint64_t together = share >= kMany * beside ? beside : 1;
-    const auto groups = [together](uint64_t count) { return (count + together - 1) / together; };
+    const auto groups = [together](uint64_t of_rows) {
+      return (of_rows + together - 1) / together;
+    };
     const uint64_t size = large ? groups(of(kBytesOfACut)) : rows;
     const auto body = [&](uint64_t begin, uint64_t end) {
       core::cut(begin, end, size, direction, [&](uint64_t first, uint64_t behind) {

@@ -128,6 +128,10 @@ set(HOLOGRAM_SOURCES
     src/libraries/loops/scan.cpp
     src/libraries/loops/scan_kernels.cpp
     src/libraries/loops/search.cpp
+    src/libraries/narrow/copies.cpp
+    src/libraries/narrow/pairs.cpp
+    src/libraries/narrow/product.cpp
+    src/libraries/narrow/x86.cpp
     src/libraries/nvrtc/nvrtc.cpp
     src/libraries/of_cuda.cpp
     src/libraries/onednn/convolution.cpp

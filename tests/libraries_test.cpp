@@ -1,5 +1,6 @@
 // Products of matrices by the libraries that are installed: right, the same bits on any number of
 // threads, and good guests. Where one is missing, what it does not do is said and skipped.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "hologram/device.hpp"
 #include "hologram/error.hpp"
 #include "libraries/host_ops.hpp"
+#include "libraries/narrow/product.hpp"
 #include "libraries/onednn/onednn.hpp"
 #include "libraries/openblas/openblas.hpp"
 #include "libraries/packed/packed.hpp"
@@ -251,7 +253,7 @@ TEST(Libraries, LeaveTheNumberOfThreadsToTheHostProgram) {
   if (omp_get == nullptr && blas_get == nullptr) GTEST_SKIP() << "neither library is here";
 }
 
-TEST(Libraries, TheCpuTakesItsOwnKernelsForFloatsAndOneDnnForBytes) {
+TEST(Libraries, TheCpuTakesItsOwnKernelsAndOneDnnForBytesWithoutThem) {
   const auto device = cpu(1);
   ASSERT_NE(device->library(), nullptr);
   const auto name = [&](DType type, DType result) {
@@ -264,11 +266,25 @@ TEST(Libraries, TheCpuTakesItsOwnKernelsForFloatsAndOneDnnForBytes) {
   if (const auto refusal = libraries::packed::refuses(f32)) GTEST_SKIP() << refusal->reason;
   EXPECT_EQ(name(DType::F32, DType::F32), "hologram f32 product");
   EXPECT_EQ(name(DType::F64, DType::F64), "hologram f64 product");
-  EXPECT_EQ(name(DType::BF16, DType::BF16), "hologram f32 product of f32 copies");
+  EXPECT_EQ(name(DType::F16, DType::F16), "hologram f32 product of f32 copies");
   EXPECT_EQ(name(DType::I32, DType::I32), "");
-  if (!one_dnn().refuses(describe(Types{one_dnn, DType::I8, DType::I8, DType::I32}, 2, 2, 2))) {
-    EXPECT_EQ(name(DType::I8, DType::I32), "oneDNN gemm_s8s8s32");
-  }
+  // What the best instructions of this processor are called, if they are faster than what else
+  // there is.
+  const auto narrow = [&](DType type, DType result, const std::string& otherwise) {
+    using libraries::narrow::Pays;
+    const GemmDesc desc = describe(Types{one_dnn, type, type, result}, 2, 2, 2);
+    if (libraries::narrow::refuses(desc, otherwise.empty() ? Pays::WithoutLibrary : Pays::Always))
+      return otherwise;
+    return fmt::format("hologram {} product by {}", name_of(type),
+                       libraries::narrow::kernels_for(desc).front()->name);
+  };
+  EXPECT_EQ(name(DType::BF16, DType::BF16),
+            narrow(DType::BF16, DType::BF16, "hologram f32 product of f32 copies"));
+  EXPECT_EQ(name(DType::I16, DType::I32), narrow(DType::I16, DType::I32, ""));
+  const bool takes_bytes =
+      !one_dnn().refuses(describe(Types{one_dnn, DType::I8, DType::I8, DType::I32}, 2, 2, 2));
+  EXPECT_EQ(name(DType::I8, DType::I32),
+            narrow(DType::I8, DType::I32, takes_bytes ? "oneDNN gemm_s8s8s32" : ""));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "libraries/product.hpp"
 
 #include "libraries/host_ops.hpp"
+#include "libraries/narrow/product.hpp"
 #include "libraries/packed/packed.hpp"
 #include "product_cases.hpp"
 #include "share.hpp"
@@ -163,6 +164,76 @@ TEST(Product, KernelsTakeNarrowFloatsAsCopies) {
       c.run(*device, *std::get<0>(plan));
       ASSERT_NO_FATAL_FAILURE(c.check());
     }
+}
+
+// Each of the instructions for narrow elements that this processor has: squares and parts of them,
+// sums of several slices, more rows and columns than a block has, what a batch shares.
+TEST(Product, NarrowElementsAreMultipliedByTheirInstructions) {
+  tests::Share share;
+  const auto one = cpu(1), two = cpu(2);
+  std::mt19937 random(4);
+  const auto bf16 = DType::BF16, i8 = DType::I8, u8 = DType::U8, i16 = DType::I16, i32 = DType::I32;
+  size_t kernels = 0;
+  for (const Types types :
+       {Types{bf16, bf16, bf16}, Types{bf16, bf16, DType::F32}, Types{bf16, bf16, DType::F16},
+        Types{i8, i8, i8}, Types{u8, u8, u8}, Types{i8, i8, i32}, Types{i8, u8, i32},
+        Types{u8, i8, i32}, Types{u8, u8, i32}, Types{i16, i16, i16}, Types{i16, u8, i32},
+        Types{i8, i16, i16}}) {
+    std::vector<hal::GemmDesc> all;
+    all.reserve(40);
+    for (int round = 0; round < 10; round++) all.push_back(random_desc(types, random));
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 700, 70},
+                                  {700, 3, 130},
+                                  {20, 20, 4500},
+                                  {530, 270, 40},
+                                  {17, 33, 64}}) {
+      all.push_back(describe(types, m, n, k));
+      all.back().transpose_a = m == 20;
+      if (m == 20) all.back().lda = m;
+    }
+    hal::GemmDesc& many = all.emplace_back(describe(types, 18, 35, 90));
+    many.batch = 9;
+    many.stride_b = 35 * 90 + 1;
+    many.stride_d = 18 * 35;
+    for (const hal::GemmDesc& desc : all) {
+      if (!share.next()) continue;
+      SCOPED_TRACE(text(desc));
+      for (const libraries::narrow::Kernel* kernel : libraries::narrow::kernels_for(desc)) {
+        SCOPED_TRACE(testing::Message() << kernel->name << " of " << name_of(kernel->a) << " and "
+                                        << name_of(kernel->b));
+        kernels++;
+        ASSERT_FALSE(libraries::narrow::refuses(desc, libraries::narrow::Pays::Never));
+        Case c(libraries::product_of(desc));
+        c.fill(random);
+        Case again(c.p);
+        for (size_t i = 0; i < 2; i++) again.memory[i] = c.memory[i];
+        c.run(*two, *libraries::narrow::plan(desc, *kernel, 2));
+        again.run(*one, *libraries::narrow::plan(desc, *kernel, 1));
+        ASSERT_EQ(c.memory[2], again.memory[2]);
+        ASSERT_NO_FATAL_FAILURE(c.check());
+      }
+    }
+  }
+  if (kernels == 0) GTEST_SKIP() << "this processor has no such instructions";
+}
+
+// NaN, infinities, -0 and what does not fit f32 are those of f32.
+TEST(Product, SpecialNumbersOfBf16StayWhatTheyAre) {
+  const Types types{DType::BF16, DType::BF16, DType::F32};
+  const hal::GemmDesc desc = describe(types, 3, 33, 40);
+  for (const libraries::narrow::Kernel* kernel : libraries::narrow::kernels_for(desc)) {
+    SCOPED_TRACE(testing::Message()
+                 << kernel->name << " of " << name_of(kernel->a) << " and " << name_of(kernel->b));
+    Case c(libraries::product_of(desc));
+    std::mt19937 random(6);
+    c.fill(random);
+    put(DType::BF16, c.at(0, 0, 0, 7), std::numeric_limits<double>::quiet_NaN());
+    put(DType::BF16, c.at(0, 0, 1, 8), std::numeric_limits<double>::infinity());
+    put(DType::BF16, c.at(1, 0, 8, 5), 0);
+    put(DType::BF16, c.at(1, 0, 9, 6), -std::numeric_limits<double>::infinity());
+    c.run(*cpu(2), *libraries::narrow::plan(desc, *kernel, 2));
+    c.check();
+  }
 }
 
 TEST(Product, AnEmptySumIsZero) {

@@ -9,6 +9,7 @@
 
 #include "core/messages.hpp"
 #include "libraries/loops/loops.hpp"
+#include "libraries/narrow/product.hpp"
 #include "libraries/onednn/onednn.hpp"
 #include "libraries/openblas/openblas.hpp"
 #include "libraries/packed/columns.hpp"
@@ -130,6 +131,10 @@ void HostOps::add_reason(std::string& reasons, const HostLibrary& library,
 
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& desc) {
   if (auto refusal = malformed(desc)) return *refusal;
+  const auto is_narrow = [&](narrow::Pays pays) {
+    return libraries_.empty() && !narrow::refuses(desc, pays);
+  };
+  if (is_narrow(narrow::Pays::Always)) return narrow::plan(desc, threads_);
   const bool widens = can_widen(desc);
   const GemmDesc wanted = widens ? widen(desc) : desc;
   const auto agreed = [&](std::shared_ptr<HostPlan> plan) -> std::shared_ptr<hal::LibraryPlan> {
@@ -143,6 +148,7 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
     if (!refusal) return agreed(std::make_shared<GemmPlan>(*library, wanted));
     add_reason(reasons, *library, *refusal);
   }
+  if (is_narrow(narrow::Pays::WithoutLibrary)) return narrow::plan(desc, threads_);
   return hal::Refusal{reasons};
 }
 

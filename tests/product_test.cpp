@@ -217,6 +217,42 @@ TEST(Product, NarrowElementsAreMultipliedByTheirInstructions) {
   if (kernels == 0) GTEST_SKIP() << "this processor has no such instructions";
 }
 
+// One to three rows by a matrix of narrow floats, which is read as it lies.
+TEST(Product, FewRowsHaveTheBitsOfTheProgramWithNarrowFloats) {
+  const auto one = cpu(1), two = cpu(2);
+  libraries::HostOps ops(2);
+  std::mt19937 random(7);
+  for (const DType type : {DType::F16, DType::BF16})
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 32, 65},
+                                  {1, 777, 600},
+                                  {1, 9000, 40},
+                                  {2, 65, 300},
+                                  {3, 290, 270},
+                                  {1, 5, 40}}) {
+      hal::GemmDesc desc = describe(Types{type, type, type}, m, n, k);
+      desc.batch = k == 65 ? 3 : 1;
+      desc.stride_b = n * k;
+      desc.stride_d = m * n;
+      desc.ldb += n == 777 ? 3 : 0;
+      SCOPED_TRACE(text(desc));
+      const auto plan = ops.plan(desc);
+      if (const auto* refusal = std::get_if<hal::Refusal>(&plan)) GTEST_SKIP() << refusal->reason;
+      const hal::LibraryPlan& agreed = *std::get<0>(plan);
+      Case c(libraries::product_of(desc));
+      c.fill(random);
+      Case again(c.p), program(c.p);
+      for (size_t i = 0; i < 2; i++) again.memory[i] = program.memory[i] = c.memory[i];
+      c.run(*two, agreed);
+      again.run(*one, agreed);
+      ASSERT_EQ(c.memory[2], again.memory[2]);
+      ASSERT_NO_FATAL_FAILURE(c.check());
+      program.run_own(*one);
+      if (agreed.name().find("f32") != std::string::npos) {
+        ASSERT_EQ(c.memory[2], program.memory[2]) << agreed.name();
+      }
+    }
+}
+
 // NaN, infinities, -0 and what does not fit f32 are those of f32.
 TEST(Product, SpecialNumbersOfBf16StayWhatTheyAre) {
   const Types types{DType::BF16, DType::BF16, DType::F32};

@@ -59,22 +59,23 @@ bool can_widen(const hal::GemmDesc& desc) {
          (is_narrow(desc.a) || is_narrow(desc.b) || is_narrow(desc.d));
 }
 
-hal::GemmDesc widen(const hal::GemmDesc& desc) {
+hal::GemmDesc widen(const hal::GemmDesc& desc, bool b_too) {
   hal::GemmDesc wide = desc;
   const std::array<Stored, 3> from = stored(desc);
   make_dense(wide.a, wide.lda, wide.stride_a, from[0].rows, from[0].columns);
-  make_dense(wide.b, wide.ldb, wide.stride_b, from[1].rows, from[1].columns);
+  if (b_too) make_dense(wide.b, wide.ldb, wide.stride_b, from[1].rows, from[1].columns);
   make_dense(wide.d, wide.ldd, wide.stride_d, from[2].rows, from[2].columns);
   return wide;
 }
 
-WidenedPlan::WidenedPlan(std::shared_ptr<const HostPlan> product, const hal::GemmDesc& desc)
+WidenedPlan::WidenedPlan(std::shared_ptr<const HostPlan> product, const hal::GemmDesc& desc,
+                         const hal::GemmDesc& wide)
     : product_(std::move(product)),
       name_(product_->name() + " of f32 copies"),
       narrow_(stored(desc)),
-      wide_(stored(widen(desc))) {
+      wide_(stored(wide)) {
   for (size_t i = 0; i < 3; i++) {
-    if (!is_narrow(narrow_[i].type)) continue;
+    if (!is_copied(i)) continue;
     at_[i] = workspace_;
     workspace_ += (static_cast<uint64_t>(extent(wide_[i])) + kAlign - 1) / kAlign * kAlign;
   }
@@ -91,7 +92,7 @@ void WidenedPlan::run(std::span<const hal::Binding> operands, hal::Binding works
   for (size_t i = 0; i < 3; i++) {
     data[i] = data_of(narrow_[i], operands[i]);
     wide[i] = operands[i];
-    if (!is_narrow(narrow_[i].type)) continue;
+    if (!is_copied(i)) continue;
     const auto bytes = static_cast<uint64_t>(extent(wide_[i]));
     wide[i] = {workspace.buffer, workspace.offset + at_[i], bytes};
     if (bytes > 0) copy[i] = data_of(wide_[i], wide[i]);

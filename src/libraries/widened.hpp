@@ -14,19 +14,23 @@ namespace hologram::libraries {
 // Whether a product is one of narrow floats that is summed in f32.
 bool can_widen(const hal::GemmDesc& desc);
 
-// The product of f32 that takes its place: narrow operands lie in it as dense copies.
-hal::GemmDesc widen(const hal::GemmDesc& desc);
+// The product of f32 that takes its place: narrow operands lie in it as dense copies. `b_too`: or b
+// as it is.
+hal::GemmDesc widen(const hal::GemmDesc& desc, bool b_too = true);
 
 class WidenedPlan : public HostPlan {
  public:
-  // `product` computes widen(desc).
-  WidenedPlan(std::shared_ptr<const HostPlan> product, const hal::GemmDesc& desc);
+  // `product` computes `wide`, which is widen(desc).
+  WidenedPlan(std::shared_ptr<const HostPlan> product, const hal::GemmDesc& desc,
+              const hal::GemmDesc& wide);
   const std::string& name() const override { return name_; }
   uint64_t workspace() const override { return workspace_; }
   void run(std::span<const hal::Binding> operands, hal::Binding workspace,
            core::Threads& threads) const override;
 
  private:
+  bool is_copied(size_t i) const { return narrow_[i].type != wide_[i].type; }
+
   std::shared_ptr<const HostPlan> product_;
   std::string name_;
   std::array<Stored, 3> narrow_, wide_;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 
 #include "core/processor.hpp"
 #include "libraries/packed/best.hpp"
@@ -223,11 +224,28 @@ void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_
       to[i * to_row + j] = from[j * from_row + i];
 }
 
+// Elements of b as numbers of the other matrices' type.
+template <class T, class B>
+HWY_INLINE hn::Vec<Tag<T>> widened(const B* from) {
+  constexpr Tag<T> tag;
+  if constexpr (std::is_same_v<B, T>) {
+    return hn::LoadU(tag, from);
+  } else if constexpr (std::is_same_v<B, Half>) {
+    const hn::Rebind<hwy::float16_t, Tag<T>> half;
+    return hn::PromoteTo(tag, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
+  } else {
+    const hn::RebindToUnsigned<Tag<T>> bits;
+    const hn::Rebind<uint16_t, Tag<T>> half;
+    const auto low = hn::LoadU(half, reinterpret_cast<const uint16_t*>(from));
+    return hn::BitCast(tag, hn::ShiftLeft<16>(hn::PromoteTo(bits, low)));
+  }
+}
+
 // Some terms of the sums of so many rows of d: b is read along its rows, as memory likes it, each
 // element once. The last vector may lie over the one before it. `kAnnounces`: the terms after
 // these, as the first cache has no room for as many columns of as many terms.
-template <class T, int64_t kHeight, int64_t kTerms, bool kAnnounces>
-void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t columns,
+template <class T, class B, int64_t kHeight, int64_t kTerms, bool kAnnounces>
+void add_terms(const T* a, int64_t a_row, int64_t a_term, const B* b, int64_t ldb, int64_t columns,
                bool more, T* sums) {
   constexpr Tag<T> tag;
   hn::Vec<Tag<T>> x[kHeight][kTerms];
@@ -240,8 +258,8 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ld
   int64_t three = 3 * ldb;
   asm("" : "+r"(three));
   for (int64_t i = 0; i < columns; i += kLanes<T>) {
-    const T* const y = b + std::max<int64_t>(0, std::min(i, columns - kLanes<T>));
-    const T* fourth = y;
+    const B* const y = b + std::max<int64_t>(0, std::min(i, columns - kLanes<T>));
+    const B* fourth = y;
     hn::Vec<Tag<T>> sum[kHeight];
 #pragma GCC unroll 4
     for (int64_t r = 0; r < kHeight; r++)
@@ -253,7 +271,7 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ld
         asm("" : "+r"(fourth));
       }
       if (kAnnounces) __builtin_prefetch(y + (kTerms + t) * ldb, 0, core::kToSecondCache);
-      const auto term = hn::LoadU(tag, fourth + (t % 4 == 3 ? three : t % 4 * ldb));
+      const auto term = widened<T>(fourth + (t % 4 == 3 ? three : t % 4 * ldb));
 #pragma GCC unroll 4
       for (int64_t r = 0; r < kHeight; r++) sum[r] = hn::MulAdd(x[r][t], term, sum[r]);
     }
@@ -263,8 +281,9 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ld
   }
 }
 
-template <class T, int64_t kHeight, bool kAnnounces>
-void stripe(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t terms,
+// Fewer columns than a vector has are copied, if b is of the same type; else there are as many.
+template <class T, class B, int64_t kHeight, bool kAnnounces>
+void stripe(const T* a, int64_t a_row, int64_t a_term, const B* b, int64_t ldb, int64_t terms,
             int64_t columns, T* d, int64_t ldd) {
   constexpr Tag<T> tag;
   constexpr int64_t kTerms = (HWY_TARGET == HWY_AVX2 ? 4 : 8) * (kHeight == 1 ? 2 : 1);
@@ -273,20 +292,22 @@ void stripe(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, 
   for (int64_t first = 0; first < terms; first += kTermsOfBlock) {
     const int64_t count = std::min(kTermsOfBlock, terms - first);
     const T* const x = a + first * a_term;
-    const T* y = b + first * ldb;
+    const B* y = b + first * ldb;
     int64_t step = ldb;
-    if (columns < kLanes<T>) {
-      copy_ends(y, ldb, count, columns, few, kLanes<T>);
-      y = few;
-      step = kLanes<T>;
+    if constexpr (std::is_same_v<B, T>) {
+      if (columns < kLanes<T>) {
+        copy_ends(y, ldb, count, columns, few, kLanes<T>);
+        y = few;
+        step = kLanes<T>;
+      }
     }
     int64_t p = 0;
     for (; p + kTerms <= count; p += kTerms)
-      add_terms<T, kHeight, kTerms, kAnnounces>(x + p * a_term, a_row, a_term, y + p * step, step,
-                                                columns, p > 0, sums);
+      add_terms<T, B, kHeight, kTerms, kAnnounces>(x + p * a_term, a_row, a_term, y + p * step,
+                                                   step, columns, p > 0, sums);
     for (; p < count; p++)
-      add_terms<T, kHeight, 1, kAnnounces>(x + p * a_term, a_row, a_term, y + p * step, step,
-                                           columns, p > 0, sums);
+      add_terms<T, B, kHeight, 1, kAnnounces>(x + p * a_term, a_row, a_term, y + p * step, step,
+                                              columns, p > 0, sums);
     for (int64_t r = 0; r < kHeight; r++)
       for (int64_t i = r * kStripe<T, kHeight>; i < r * kStripe<T, kHeight> + columns;
            i += kLanes<T>) {
@@ -304,26 +325,26 @@ void stripe(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, 
   }
 }
 
-template <class T, int64_t kHeight, bool kAnnounces>
-void some_rows(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb, int64_t terms,
+template <class T, class B, int64_t kHeight, bool kAnnounces>
+void some_rows(const T* a, int64_t a_row, int64_t a_term, const B* b, int64_t ldb, int64_t terms,
                int64_t columns, T* d, int64_t ldd) {
   for (int64_t i = 0; i < columns; i += kStripe<T, kHeight>)
-    stripe<T, kHeight, kAnnounces>(a, a_row, a_term, b + i, ldb, terms,
-                                   std::min(kStripe<T, kHeight>, columns - i), d + i, ldd);
+    stripe<T, B, kHeight, kAnnounces>(a, a_row, a_term, b + i, ldb, terms,
+                                      std::min(kStripe<T, kHeight>, columns - i), d + i, ldd);
 }
 
 // What has AVX2 and no more reads one row of d's terms sooner by itself, and Zen 5 those of all
 // heights: a row and a matrix of 40 MB take 0.8 of the time. Zen 4 does so as long as its caches
 // hold the matrix; else a row takes 0.85 of the time with announcements, two and three 0.5 to 0.8.
-template <class T>
-void multiply_rows(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb,
+template <class T, class B>
+void multiply_rows(const T* a, int64_t a_row, int64_t a_term, const B* b, int64_t ldb,
                    int64_t terms, int64_t rows, int64_t columns, bool far, T* d, int64_t ldd) {
   const bool announces = HWY_TARGET == HWY_AVX2 || !core::is_amd() || (far && core::is_zen4());
-  using SomeRows = decltype(&some_rows<T, 1, false>);
-  static constexpr SomeRows kQuiet[] = {&some_rows<T, 1, false>, &some_rows<T, 2, false>,
-                                        &some_rows<T, 3, false>},
-                            kAnnouncing[] = {&some_rows<T, 1, HWY_TARGET != HWY_AVX2>,
-                                             &some_rows<T, 2, true>, &some_rows<T, 3, true>};
+  using SomeRows = decltype(&some_rows<T, B, 1, false>);
+  static constexpr SomeRows kQuiet[] = {&some_rows<T, B, 1, false>, &some_rows<T, B, 2, false>,
+                                        &some_rows<T, B, 3, false>},
+                            kAnnouncing[] = {&some_rows<T, B, 1, HWY_TARGET != HWY_AVX2>,
+                                             &some_rows<T, B, 2, true>, &some_rows<T, B, 3, true>};
   static_assert(std::size(kQuiet) == kFewRows && std::size(kAnnouncing) == kFewRows);
   (announces ? kAnnouncing : kQuiet)[rows - 1](a, a_row, a_term, b, ldb, terms, columns, d, ldd);
 }
@@ -377,8 +398,20 @@ void multiply(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64
 
 template <class T>
 const Kernels<T>* all() {
-  static constexpr Kernels<T> kAll = {kRows,    kRowsApart,   kWide<T>,
-                                      &copy<T>, &multiply<T>, &multiply_rows<T>};
+  static constexpr Kernels<T> kAll = [] {
+    Kernels<T> all = {.rows = kRows,
+                      .apart = kRowsApart,
+                      .columns = kWide<T>,
+                      .copy = &copy<T>,
+                      .multiply = &multiply<T>,
+                      .multiply_rows = &multiply_rows<T, T>};
+    if constexpr (std::is_same_v<T, float>) {
+      // What numbers that are none carry would be lost by NEON's instruction for f16.
+      if (HWY_TARGET != HWY_NEON) all.multiply_rows_by_f16 = &multiply_rows<float, Half>;
+      all.multiply_rows_by_bf16 = &multiply_rows<float, BFloat>;
+    }
+    return all;
+  }();
   return &kAll;
 }
 

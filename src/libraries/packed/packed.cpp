@@ -6,6 +6,7 @@
 #include <atomic>
 #include <deque>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "core/messages.hpp"
@@ -60,7 +61,7 @@ void clear(const GemmDesc& g, T* d) {
 }
 
 // A few rows read each element of b a few times: a copy would not pay.
-template <class T>
+template <class T, class B = T>
 class FewRows : public HostPlan {
  public:
   explicit FewRows(const GemmDesc& desc)
@@ -71,43 +72,54 @@ class FewRows : public HostPlan {
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {
     const GemmDesc& g = desc_;
-    const auto [a, b, d] = matrices_of<T>(g, operands);
+    const std::array<T*, 3> data = matrices_of<T>(g, operands);
+    const T* const a = data[0];
+    const B* const b = reinterpret_cast<const B*>(data[1]);
+    T* const d = data[2];
     if (g.m == 0 || g.n == 0 || g.batch == 0) return;
     if (g.k == 0) return clear(g, d);
     // One part a thread: each row of b is read in so many pieces.
     constexpr int64_t kTogether = 64 / sizeof(T);
     const int64_t across = parts(g.n, kTogether);
-    const auto bytes = static_cast<double>(g.k * kTogether) * sizeof(T);
+    const auto bytes = static_cast<double>(g.k * kTogether) * sizeof(B);
     const auto each = static_cast<uint64_t>(parts(g.batch * across, threads.count()));
     threads.run(static_cast<uint64_t>(g.batch * across),
                 std::max(each, grain(kBytesOfBWorthAThread, bytes)),
-                [&, a = a, b = b, d = d](uint64_t begin, uint64_t end) {
+                [&](uint64_t begin, uint64_t end) {
                   const auto last = static_cast<int64_t>(end);
                   for (auto i = static_cast<int64_t>(begin); i < last;) {
                     const int64_t z = i / across, column = i % across * kTogether;
                     const int64_t to = std::min(last, (z + 1) * across);
                     const int64_t columns = std::min(g.n - column, (to - i) * kTogether);
                     const T* const x = a + z * g.stride_a;
-                    const T* const y = b + z * g.stride_b + column;
+                    const B* const y = b + z * g.stride_b + column;
                     T* const sums = d + z * g.stride_d + column;
                     const int64_t row = g.transpose_a ? 1 : g.lda, term = g.transpose_a ? g.lda : 1;
-                    if (by_columns(columns)) columns_.run(x, term, y, g.ldb, g.k, columns, sums);
-                    else
-                      kernels_.multiply_rows(x, row, term, y, g.ldb, g.k, g.m, columns, is_far(),
-                                             sums, g.ldd);
                     i = to;
+                    if constexpr (std::is_same_v<B, T>) {
+                      if (by_columns(columns)) {
+                        columns_.run(x, term, y, g.ldb, g.k, columns, sums);
+                        continue;
+                      }
+                    }
+                    rows()(x, row, term, y, g.ldb, g.k, g.m, columns, is_far(), sums, g.ldd);
                   }
                 });
   }
 
  private:
+  MultiplyRows<T, B>* rows() const {
+    if constexpr (std::is_same_v<B, T>) return kernels_.multiply_rows;
+    else if constexpr (std::is_same_v<B, Half>) return kernels_.multiply_rows_by_f16;
+    else return kernels_.multiply_rows_by_bf16;
+  }
   bool by_columns(int64_t columns) const {
     return desc_.m == 1 && columns >= columns_.least &&
            desc_.k * columns * static_cast<int64_t>(sizeof(T)) <= kBytesOfBNearby;
   }
   bool is_far() const {
     const int64_t matrices = desc_.stride_b == 0 ? 1 : desc_.batch;
-    return matrices * desc_.k * desc_.n * static_cast<int64_t>(sizeof(T)) > kBytesOfBFar;
+    return matrices * desc_.k * desc_.n * static_cast<int64_t>(sizeof(B)) > kBytesOfBFar;
   }
 
   const Kernels<T>& kernels_;
@@ -330,7 +342,19 @@ std::optional<hal::Refusal> refuses(const GemmDesc& desc) {
   return {};
 }
 
+bool takes_narrow_b(const GemmDesc& desc) {
+  const Kernels<float>* const all = kernels(float{});
+  const bool fits =
+      all != nullptr && !desc.transpose_b && desc.m <= kFewRows && desc.n >= all->columns / 2;
+  if (!fits || desc.a != DType::F32 || desc.d != DType::F32 || desc.accumulate != DType::F32)
+    return false;
+  return (desc.b == DType::F16 && all->multiply_rows_by_f16 != nullptr) ||
+         (desc.b == DType::BF16 && all->multiply_rows_by_bf16 != nullptr);
+}
+
 std::shared_ptr<HostPlan> plan(const GemmDesc& desc, int threads) {
+  if (desc.b == DType::F16) return std::make_shared<FewRows<float, Half>>(desc);
+  if (desc.b == DType::BF16) return std::make_shared<FewRows<float, BFloat>>(desc);
   const auto of = [threads](const GemmDesc& d, auto type) -> std::shared_ptr<HostPlan> {
     using T = decltype(type);
     if (auto thin = thin_plan(d, name_of_product<T>())) return thin;

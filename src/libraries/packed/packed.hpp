@@ -28,6 +28,18 @@ struct Panels {
   T* copies = nullptr;  // then, with rows of a rectangle's height: panels that it is copied into
 };
 
+// Bits of f16 and of bf16.
+enum class Half : uint16_t {};
+enum class BFloat : uint16_t {};
+
+// All terms of up to kFewRows rows of d: a and b as they lie, a's elements so far apart, b `far`
+// off if no cache holds it. Of b that is narrower than the others, at least half the columns of a
+// rectangle.
+template <class T, class B>
+using MultiplyRows = void(const T* a, int64_t a_row, int64_t a_term, const B* b, int64_t ldb,
+                          int64_t terms, int64_t rows, int64_t columns, bool far, T* d,
+                          int64_t ldd);
+
 // For one type and the best vector instructions of this processor.
 template <class T>
 struct Kernels {
@@ -41,10 +53,10 @@ struct Kernels {
   // Adds so many terms to a rectangle's height of rows of d, or sets them.
   void (*multiply)(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
                    bool add, T* d, int64_t ldd);
-  // All terms of up to kFewRows rows of d: a and b as they lie, a's elements so far apart, b `far`
-  // off if no cache holds it.
-  void (*multiply_rows)(const T* a, int64_t a_row, int64_t a_term, const T* b, int64_t ldb,
-                        int64_t terms, int64_t rows, int64_t columns, bool far, T* d, int64_t ldd);
+  MultiplyRows<T, T>* multiply_rows;
+  // Of f32; null where they are not faster than a copy.
+  MultiplyRows<T, Half>* multiply_rows_by_f16 = nullptr;
+  MultiplyRows<T, BFloat>* multiply_rows_by_bf16 = nullptr;
 };
 
 // Null where the processor has no fused multiply-add.
@@ -53,7 +65,9 @@ const Kernels<double>* kernels(double);
 
 // Why a product is not for these kernels.
 std::optional<hal::Refusal> refuses(const hal::GemmDesc& desc);
-// Of one that is not refused, for so many threads at most.
+// Whether these kernels take a product whose b alone is of f16 or bf16.
+bool takes_narrow_b(const hal::GemmDesc& desc);
+// Of one that is not refused, or whose b is taken, for so many threads at most.
 std::shared_ptr<HostPlan> plan(const hal::GemmDesc& desc, int threads);
 
 }  // namespace hologram::libraries::packed

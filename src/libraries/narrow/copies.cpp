@@ -11,6 +11,7 @@
 
 #include "libraries/narrow/tiles.hpp"
 #include "libraries/packed/best.hpp"
+#include "libraries/squares.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::narrow::HWY_NAMESPACE {
@@ -102,16 +103,33 @@ HWY_INLINE void line(const std::byte* from, int64_t terms, std::byte* to) {
   line<kForm>(padded, to);
 }
 
-void transpose(const uint32_t* from, uint32_t* to) {
+// Lines of words become columns.
+HWY_INLINE void transpose(const uint32_t* from, uint32_t* to) {
+#if HWY_TARGET == HWY_SCALAR
   for (int64_t i = 0; i < kLines; i++)
     for (int64_t j = 0; j < kLines; j++) to[j * kLines + i] = from[i * kLines + j];
+#else
+  constexpr int64_t kBlock = 4;  // words
+  for (int64_t first = 0; first < kLines; first += kLanes)
+    for (int64_t word = 0; word < kLines; word += kBlock) {
+      const uint32_t* const lines = from + first * kLines + word;
+      uint32_t* const turned = to + word * kLines + first;
+      libraries::HWY_NAMESPACE::turn_squares(
+          kWords,
+          [&](int64_t line) HWY_ATTR {
+            return libraries::HWY_NAMESPACE::load_blocks(kWords, lines + line * kLines,
+                                                         kBlock * kLines);
+          },
+          [&](int64_t i, W v) HWY_ATTR { hn::StoreU(v, kWords, turned + i * kLines); });
+    }
+#endif
 }
 
 // Memory's rows are those of the panel. Some tiles of a row are read one behind the other, as
 // memory likes it. `turned`: it is the words of tiles that lie across.
 template <Form kForm>
 void rows_of_panel(const Strip& strip, bool turned, std::byte* to) {
-  constexpr int64_t kTerms = terms_of_tile(kForm), kSteps = 8;
+  constexpr int64_t kTerms = terms_of_tile(kForm), kSteps = 4;
   constexpr int64_t kBytes = element_bytes(kForm);
   alignas(64) std::byte turning[kSteps * kStepBytes];
   for (int64_t first = 0; first < strip.terms;
@@ -121,9 +139,11 @@ void rows_of_panel(const Strip& strip, bool turned, std::byte* to) {
     std::byte* const lines = turned ? turning : to;
     if (strip.side < kSide) std::memset(lines, 0, static_cast<size_t>(steps * kStepBytes));
     for (int64_t row = 0; row < std::min(strip.side, kSide); row++)
-      for (int64_t step = 0; step < steps; step++)
-        line<kForm>(strip.from + row * strip.step + (first + step * kTerms) * kBytes,
-                    terms - step * kTerms, lines + step * kStepBytes + row * kLineBytes);
+      for (int64_t step = 0; step < steps; step++) {
+        const std::byte* const from =
+            strip.from + row * strip.step + (first + step * kTerms) * kBytes;
+        line<kForm>(from, terms - step * kTerms, lines + step * kStepBytes + row * kLineBytes);
+      }
     for (int64_t tile = 0; tile < 2 * steps && turned; tile++)
       transpose(reinterpret_cast<const uint32_t*>(turning + tile * kTileBytes),
                 reinterpret_cast<uint32_t*>(to + tile * kTileBytes));

@@ -22,6 +22,7 @@ using hal::GemmDesc;
 constexpr int64_t kSlice = kTermsOfBlock;           // d has the sums of those before
 constexpr int64_t kBytesAcross = int64_t{1} << 20;  // of panels of b that a worker has at hand
 constexpr int64_t kLeastAcross = 4;                 // panels
+constexpr int64_t kPanelsForFewRows = 4;
 constexpr int64_t kPartsOfAThread = 9;
 constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
 constexpr double kBytesOfBWorthAThread = 1 << 18;
@@ -231,8 +232,10 @@ class Plan : public HostPlan {
   }
   int64_t terms_of(int64_t slice) const { return std::min(kSlice, desc_.k - slice * kSlice); }
   bool has_rest() const { return desc_.n % kernels_.columns != 0; }
-  // Panels of a group, for so many workers.
+  // Panels of a group, for so many workers. A few rows need each panel once: it is copied and used
+  // while it is in the nearest cache.
   int64_t panels_across(int64_t workers) const {
+    if (row_panels_ == 1) return std::min(kPanelsForFewRows, column_panels_);
     const int64_t room = kBytesAcross / bytes_of(kSlice * kernels_.columns);
     int64_t groups = std::max<int64_t>(parts(column_panels_, room), 1);
     if (workers > 1 && row_panels_ * groups < workers * kPartsOfAThread)
@@ -250,16 +253,33 @@ class Plan : public HostPlan {
   void by_one(const Matrices& x, T* room) const {
     const int64_t across = panels_across(1);
     Copies copies{room};
+    if (row_panels_ == 1) {
+      for (int64_t panel = 0; panel < column_panels_; panel += across) few_rows(x, panel, copies);
+      return;
+    }
     for (int64_t slice = 0; slice < slices_; slice++)
       for (int64_t panel = 0; panel < column_panels_; panel += across)
         for (int64_t row = 0; row < row_panels_; row++)
           multiply(x, slice, row, panel, std::min(across, column_panels_ - panel), copies);
   }
 
+  // All slices of a group of panels, one after the other: memory is read on where it was left.
+  void few_rows(const Matrices& x, int64_t panel, Copies& copies) const {
+    const int64_t count = std::min(kPanelsForFewRows, column_panels_ - panel);
+    for (int64_t slice = 0; slice < slices_; slice++) multiply(x, slice, 0, panel, count, copies);
+  }
+
   // Nobody waits for anything but the sums of the slice before, of the same piece.
   void by_several(const Matrices& x, T* rooms, core::Threads& threads, int count) const {
     const int64_t across = panels_across(count);
     const int64_t pieces = parts(column_panels_, across) * row_panels_;
+    if (row_panels_ == 1) {
+      Share share(pieces, count);
+      return workers(threads, count, [&](int64_t worker) {
+        Copies copies{rooms + worker * room_};
+        share.work(worker, [&](int64_t i) { few_rows(x, i * across, copies); });
+      });
+    }
     std::deque<Share> shares;
     for (int64_t slice = 0; slice < slices_; slice++) shares.emplace_back(pieces, count);
     std::vector<std::atomic<int64_t>> done(static_cast<size_t>(pieces));  // slices

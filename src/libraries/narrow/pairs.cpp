@@ -27,12 +27,12 @@ constexpr int64_t kVectors = 2, kRows = HWY_TARGET == HWY_AVX3 ? 8 : 4;
 // Some rows and columns of a square.
 HWY_INLINE void rectangle(const Square& s, int64_t row, int64_t column) {
   hn::Vec<Sums> sums[kRows][kVectors];
-  auto* const c = reinterpret_cast<int32_t*>(s.c) + row * kSide + column;
+  auto* const c = reinterpret_cast<int32_t*>(s.c) + row * s.ldc + column;
 #pragma GCC unroll 8
   for (int64_t r = 0; r < kRows; r++)
 #pragma GCC unroll 2
     for (int64_t v = 0; v < kVectors; v++)
-      sums[r][v] = s.add ? hn::LoadU(kSums, c + r * kSide + v * kWidth) : hn::Zero(kSums);
+      sums[r][v] = s.add ? hn::LoadU(kSums, c + r * s.ldc + v * kWidth) : hn::Zero(kSums);
   const auto word = [](const std::byte* tiles, int64_t step, int64_t tile, int64_t line) {
     return reinterpret_cast<const int32_t*>(tiles + step * kStepBytes + tile * kTileBytes +
                                             line * kLineBytes);
@@ -61,7 +61,7 @@ HWY_INLINE void rectangle(const Square& s, int64_t row, int64_t column) {
   for (int64_t r = 0; r < kRows; r++)
 #pragma GCC unroll 2
     for (int64_t v = 0; v < kVectors; v++)
-      hn::StoreU(sums[r][v], kSums, c + r * kSide + v * kWidth);
+      hn::StoreU(sums[r][v], kSums, c + r * s.ldc + v * kWidth);
 }
 
 void multiply(const Square& s) {

@@ -27,7 +27,9 @@ constexpr int64_t kBlocksWanted = 4;   // a thread
 constexpr int64_t kPanelsAtATime = 4;  // are copied, as memory likes long rows
 // Copies of all matrices of a batch lie there at a time, if they are not larger.
 constexpr int64_t kMostBytes = int64_t{1} << 26;
-constexpr int64_t kSquare = kSide * kSide;
+// Rows of sums do not lie a power of two apart, or few of them would find room in the nearest
+// cache.
+constexpr int64_t row_of_sums(int64_t squares) { return squares * kSide + kLines; }
 constexpr double kBytesWorthAThread = 1 << 16, kTermsWorthAThread = 1 << 20;
 
 int64_t parts(int64_t count, int64_t of) { return (count + of - 1) / of; }
@@ -128,7 +130,8 @@ class Plan : public HostPlan {
   int64_t bytes_of_d() const { return static_cast<int64_t>(size_of(desc_.d)); }
   // Of a worker: sums, and what is copied when it is needed.
   int64_t room_of_sums() const {
-    return std::min(kSquaresDown, down_) * std::min(kSquaresAcross, across_) * kSquare * 4;
+    return std::min(kSquaresDown, down_) * kSide * row_of_sums(std::min(kSquaresAcross, across_)) *
+           4;
   }
   int64_t room_of(int64_t panels) const { return panels * std::min(kSlice, steps_) * kStepBytes; }
   int64_t room_of_a() const { return copies_a_ ? 0 : room_of(std::min(kDownAtATime, down_)); }
@@ -186,7 +189,7 @@ class Plan : public HostPlan {
     while (most > 1 && blocks() < kBlocksWanted * most && high * wide > 1)
       (wide > 1 && (!copies_b_ || high <= kDownAtATime) ? wide : high) /= 2;
     const int64_t blocks_down = parts(down_, high), of_one = blocks_down * parts(across_, wide);
-    const double terms = static_cast<double>(x.count * down_ * across_ * kSquare) *
+    const double terms = static_cast<double>(x.count * down_ * across_ * kSide * kSide) *
                          static_cast<double>(std::max<int64_t>(desc_.k, 1));
     const auto workers = std::clamp<int64_t>(static_cast<int64_t>(terms / kTermsWorthAThread), 1,
                                              std::min(most, blocks()));
@@ -240,7 +243,7 @@ class Plan : public HostPlan {
           copies().rows(kernel_.form_a, rows_of_a(x, which, some.row, some.high, term, terms),
                         room_a, apart);
         }
-        uint32_t* const part = sums + i * block.wide * kSquare;
+        uint32_t* const part = sums + i * kSide * row_of_sums(block.wide);
         add_terms(panels, some, steps, first > 0, part);
         if (first + steps == steps_) finish(part, some, d);
       }
@@ -249,6 +252,7 @@ class Plan : public HostPlan {
 
   void add_terms(const Panels& panels, const Block& x, int64_t steps, bool add,
                  uint32_t* sums) const {
+    const int64_t row = row_of_sums(x.wide);
     for (int64_t step = 0; step < steps; step += kSteps)
       for (int64_t i = 0; i < x.high; i++)
         for (int64_t j = 0; j < x.wide; j++)
@@ -258,22 +262,19 @@ class Plan : public HostPlan {
                             .add = add || step > 0,
                             .high = desc_.m - (x.row + i) * kSide > kLines,
                             .wide = desc_.n - (x.column + j) * kSide > kLines,
-                            .c = reinterpret_cast<std::byte*>(sums + (i * x.wide + j) * kSquare)});
+                            .c = reinterpret_cast<std::byte*>(sums + i * kSide * row + j * kSide),
+                            .ldc = row});
   }
 
   void finish(uint32_t* sums, const Block& x, std::byte* d) const {
     const GemmDesc& g = desc_;
-    if (steps_ == 0) std::fill_n(sums, x.high * x.wide * kSquare, 0u);
+    const int64_t row = row_of_sums(x.wide);
+    if (steps_ == 0) std::fill_n(sums, x.high * kSide * row, 0u);
     const int64_t first_row = x.row * kSide, first_column = x.column * kSide;
     const int64_t rows = std::min(x.high * kSide, g.m - first_row),
                   columns = std::min(x.wide * kSide, g.n - first_column);
     for (int64_t r = 0; r < rows; r++)
-      for (int64_t c = 0; c < columns; c += kSide) {
-        const uint32_t* const row =
-            sums + (r / kSide * x.wide + c / kSide) * kSquare + r % kSide * kSide;
-        store_(row, std::min(kSide, columns - c),
-               d + ((first_row + r) * g.ldd + first_column + c) * bytes_of_d());
-      }
+      store_(sums + r * row, columns, d + ((first_row + r) * g.ldd + first_column) * bytes_of_d());
   }
 
   const Kernel& kernel_;

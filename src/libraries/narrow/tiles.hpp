@@ -44,13 +44,14 @@ struct Copies {
 };
 const Copies& copies();
 
-// c[i * kSide + j] of a square, f32 or i32: the products of so many steps of two panels, added to
+// c[i * ldc + j] of a square, f32 or i32: the products of so many steps of two panels, added to
 // what it holds or set. `high` and `wide`: more than the first 16 rows, columns, are asked for.
 struct Square {
   const std::byte *a, *b;
   int64_t steps;
   bool add, high, wide;
   std::byte* c;
+  int64_t ldc;
 };
 
 // When a kernel is faster than what else there is: libraries, products of f32 copies.

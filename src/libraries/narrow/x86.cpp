@@ -76,7 +76,7 @@ HOLOGRAM_AMX void end_tiles() { _tile_release(); }
 // Tiles 0 to 3 are of c, a row of them after the other; 4 and 5 of a, 6 and 7 of b.
 #define HOLOGRAM_TILES(NAME, PRODUCT)                                                    \
   HOLOGRAM_AMX void NAME(const Square& s) {                                              \
-    constexpr int64_t line = 4 * kSide;                                                  \
+    const int64_t line = 4 * s.ldc;                                                      \
     std::byte *const right = s.c + kLineBytes, *const low = s.c + kLines * line;         \
     std::byte* const corner = low + kLineBytes;                                          \
     if (s.add) {                                                                         \
@@ -134,12 +134,12 @@ HOLOGRAM_AVX512_BF16 void vectors_of_bf16(const Square& s) {
   constexpr int kRows = 8;
   const int64_t rows = s.high ? kSide : kLines;
   for (int64_t row = 0; row < rows; row += kRows) {
-    float* const c = reinterpret_cast<float*>(s.c) + row * kSide;
+    float* const c = reinterpret_cast<float*>(s.c) + row * s.ldc;
     __m512 left[kRows], right[kRows];
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; r++) {
-      left[r] = s.add ? _mm512_loadu_ps(c + r * kSide) : _mm512_setzero_ps();
-      right[r] = s.add && s.wide ? _mm512_loadu_ps(c + r * kSide + kLines) : _mm512_setzero_ps();
+      left[r] = s.add ? _mm512_loadu_ps(c + r * s.ldc) : _mm512_setzero_ps();
+      right[r] = s.add && s.wide ? _mm512_loadu_ps(c + r * s.ldc + kLines) : _mm512_setzero_ps();
     }
     const std::byte* a = s.a + row / kLines * kTileBytes + row % kLines * kLineBytes;
     const std::byte* b = s.b;
@@ -159,8 +159,8 @@ HOLOGRAM_AVX512_BF16 void vectors_of_bf16(const Square& s) {
       }
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; r++) {
-      _mm512_storeu_ps(c + r * kSide, left[r]);
-      if (s.wide) _mm512_storeu_ps(c + r * kSide + kLines, right[r]);
+      _mm512_storeu_ps(c + r * s.ldc, left[r]);
+      if (s.wide) _mm512_storeu_ps(c + r * s.ldc + kLines, right[r]);
     }
   }
 }
@@ -175,13 +175,13 @@ HOLOGRAM_AVX512_VNNI void vectors_of_bytes(const Square& s) {
   const __m512i ones = _mm512_set1_epi8(1);
   const int64_t rows = s.high ? kSide : kLines;
   for (int64_t row = 0; row < rows; row += kRows) {
-    int32_t* const c = reinterpret_cast<int32_t*>(s.c) + row * kSide;
+    int32_t* const c = reinterpret_cast<int32_t*>(s.c) + row * s.ldc;
     __m512i sums[kRows][2], others[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; r++)
 #pragma GCC unroll 2
       for (int v = 0; v < 2; v++)
-        sums[r][v] = s.add && (v == 0 || s.wide) ? _mm512_loadu_si512(c + r * kSide + v * kLines)
+        sums[r][v] = s.add && (v == 0 || s.wide) ? _mm512_loadu_si512(c + r * s.ldc + v * kLines)
                                                  : _mm512_setzero_si512();
     const std::byte* a = s.a + row / kLines * kTileBytes + row % kLines * kLineBytes;
     const std::byte* b = s.b;
@@ -215,7 +215,7 @@ HOLOGRAM_AVX512_VNNI void vectors_of_bytes(const Square& s) {
           sums[r][v] =
               kSignedB ? _mm512_sub_epi32(sums[r][v], more) : _mm512_add_epi32(sums[r][v], more);
         }
-        if (v == 0 || s.wide) _mm512_storeu_si512(c + r * kSide + v * kLines, sums[r][v]);
+        if (v == 0 || s.wide) _mm512_storeu_si512(c + r * s.ldc + v * kLines, sums[r][v]);
       }
   }
 }

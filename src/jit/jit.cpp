@@ -193,6 +193,10 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
     if (holder.init(asmjit::Environment::host()) != asmjit::kErrorOk)
       return "the assembler does not start";
     holder.setErrorHandler(&errors);
+    // What most take, so that it need not grow while it is written.
+    constexpr size_t kBytesOfCode = 1 << 14;
+    if (holder.reserveBuffer(&holder.textSection()->buffer(), kBytesOfCode) != asmjit::kErrorOk)
+      return "there is no memory for its code";
     if (listing != nullptr) holder.setLogger(&logger);
     const uint32_t width = machine->lanes / (analysis.wide ? 2 : 1);
     if (analysis.grouped && module.workgroup[0] % width != 0)

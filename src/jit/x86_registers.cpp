@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "jit/x86_folding.hpp"
+#include "jit/x86_operands.hpp"
 
 namespace hologram::jit {
 
@@ -57,11 +59,7 @@ class Registers {
         function_(function),
         parts_(parts),
         vector_bytes_(avx512 ? 64 : 32),
-        avx512_(avx512) {
-    for (const uint8_t r : kGeneral) all_[0].push_back(r);
-    for (uint32_t r = 0; r < (avx512 ? 32u : 16u); r++) all_[1].push_back(static_cast<uint8_t>(r));
-    for (uint8_t r = 1; r < 8; r++) all_[2].push_back(r);  // k0 says that there is no mask
-  }
+        avx512_(avx512) {}
 
   bool run() {
     put_in_order();
@@ -78,45 +76,29 @@ class Registers {
   }
 
  private:
-  static bool is_virtual(uint32_t id) { return Operand::isVirtId(id); }
+  // Those of a group, as they are given; k0 says that there is no mask.
+  uint32_t count_of(uint32_t group) const {
+    if (group == 0) return std::size(kGeneral);
+    return group == 2 ? 7 : avx512_ ? 32 : 16;
+  }
+  static uint32_t nth(uint32_t group, uint32_t k) {
+    return group == 0 ? kGeneral[k] : group == 2 ? k + 1 : k;
+  }
   const Life& life(uint32_t id) const { return *life_of_[Operand::virtIdToIndex(id)]; }
-
-  // fn(id, group) for each virtual register of an operand; it may return another id.
-  template <class Fn>
-  static void each_register(Operand& operand, Fn fn) {
-    if (operand.isReg() && is_virtual(operand.id())) {
-      auto& r = operand.as<BaseReg>();
-      r.setId(fn(r.id(), static_cast<uint32_t>(r.group())));
-    } else if (operand.isMem()) {
-      auto& m = operand.as<x86::Mem>();
-      if (m.hasBaseReg() && is_virtual(m.baseId()) && !m.isRegHome())
-        m.setBaseId(fn(m.baseId(), 0));
-      if (m.hasIndexReg() && is_virtual(m.indexId()))
-        m.setIndexId(fn(m.indexId(), m.indexType() >= asmjit::RegType::kVec128 ? 1 : 0));
-    }
-  }
-  template <class Fn>
-  static void each_register(InstNode& node, Fn fn) {
-    for (Operand& operand : std::span(node.operands(), node.opCount())) each_register(operand, fn);
-    if (node.hasExtraReg() && is_virtual(node.extraReg().id())) {
-      asmjit::RegOnly mask = node.extraReg();
-      mask.setId(fn(mask.id(), 2));
-      node.setExtraReg(mask);
-    }
-    if (node.type() != NodeType::kInvoke) return;
-    auto& invoke = *node.as<InvokeNode>();
-    for (uint32_t k = 0; k < invoke.argCount(); k++) each_register(invoke.arg(k, 0), fn);
-    if (invoke.hasRet()) each_register(invoke.ret(), fn);
-  }
 
   // Instructions as they run: what stands aside comes where it goes back to.
   void put_in_order() {
-    std::vector<std::pair<const BaseNode*, BaseNode*>> asides;  // where it goes back to, its label
+    std::pmr::vector<std::pair<const BaseNode*, BaseNode*>> asides(
+        &memory_);  // where it goes back to, its label
     for (const auto& [out, back] : parts_.asides) asides.emplace_back(label(back), label(out));
     const auto last_of = [](BaseNode* aside) {
       while (!aside->isInst() || aside->as<InstNode>()->id() != I::kIdJmp) aside = aside->next();
       return aside;
     };
+    size_t count = 0;
+    for (const BaseNode* node = &function_; node != function_.endNode(); node = node->next())
+      count++;
+    order_.reserve(count);
     for (BaseNode* node = &function_; node != function_.endNode(); node = node->next()) {
       for (const auto& [back, out] : asides) {
         if (node == out) node = last_of(out)->next();
@@ -138,8 +120,11 @@ class Registers {
   bool look() {
     labels_.assign(code_.labelNodes().size(), kNowhere);
     known_.assign(code_.virtRegs().size(), kNowhere);
+    lives_.reserve(code_.virtRegs().size());
     note(function_.argPack(0)[0].id(), 0, 0);
-    std::vector<std::pair<uint32_t, uint32_t>> uses;  // lives, instructions
+    constexpr size_t kUses = 3;                                      // of an instruction, about
+    std::pmr::vector<std::pair<uint32_t, uint32_t>> uses(&memory_);  // lives, instructions
+    uses.reserve(kUses * order_.size());
     for (uint32_t at = 1; at < order_.size(); at++) {
       BaseNode* const node = order_[at];
       if (node->isLabel()) labels_[node->as<asmjit::LabelNode>()->labelId()] = at;
@@ -157,7 +142,7 @@ class Registers {
         return id;
       });
     }
-    std::vector<uint32_t> depths(order_.size(), 0);
+    std::pmr::vector<uint32_t> depths(order_.size(), 0, &memory_);
     for (const Loop& loop : loops_)
       for (uint32_t at = loop.begin; at <= loop.end; at++) depths[at]++;
     constexpr uint32_t kSeldom = 3;  // as if so many loops less stood around it
@@ -200,11 +185,12 @@ class Registers {
     std::array<uint32_t, kGroups> free{};
     for (uint32_t g = 0; g < kGroups; g++) {
       dirty_[g] = 0;
-      const size_t count = all_[g].size() - (spills_[g] ? brought_[g] : 0);
-      for (size_t k = 0; k < count; k++) free[g] |= 1u << all_[g][k];
-      for (size_t k = count; k < all_[g].size(); k++) dirty_[g] |= 1u << all_[g][k];
+      const uint32_t count = count_of(g) - (spills_[g] ? brought_[g] : 0);
+      for (uint32_t k = 0; k < count; k++) free[g] |= 1u << nth(g, k);
+      for (uint32_t k = count; k < count_of(g); k++) dirty_[g] |= 1u << nth(g, k);
     }
-    std::vector<Life*> active;
+    std::pmr::vector<Life*> active(&memory_);
+    active.reserve(count_of(0) + count_of(1) + count_of(2));
     uint32_t next_end = kNowhere;
     for (Life& life : lives_) {
       if (next_end <= life.begin) {
@@ -242,8 +228,8 @@ class Registers {
 
   uint32_t choose(const Life& life, uint32_t free) const {
     if (life.begin == 0 && (free >> kArguments[0] & 1) != 0) return kArguments[0];
-    for (const uint8_t r : all_[life.group])
-      if ((free >> r & 1) != 0) return r;
+    for (uint32_t k = 0; k < count_of(life.group); k++)
+      if (const uint32_t r = nth(life.group, k); (free >> r & 1) != 0) return r;
     return kNowhere;
   }
 
@@ -431,7 +417,7 @@ class Registers {
   }
 
   uint32_t brought_to(uint32_t group, uint32_t k) const {
-    return all_[group][all_[group].size() - brought_[group] + k];
+    return nth(group, count_of(group) - brought_[group] + k);
   }
 
   // The function's address and its arguments go by way of the stack, as they may stand in each
@@ -472,12 +458,16 @@ class Registers {
   const Parts& parts_;
   uint32_t vector_bytes_;
   bool avx512_;
-  std::array<std::vector<uint8_t>, kGroups> all_;
-  std::vector<BaseNode*> order_;
-  std::vector<uint32_t> labels_, known_;  // by id: the instruction, the life
-  std::vector<Loop> loops_;
-  std::vector<Life> lives_;           // by their beginnings
-  std::vector<const Life*> life_of_;  // by id
+  // Freed as a whole: what the heap gets back at its end it gives back to the system, and asks it
+  // for again.
+  std::array<std::byte, 1 << 16> first_memory_;
+  std::pmr::monotonic_buffer_resource memory_{first_memory_.data(), first_memory_.size()};
+  std::pmr::vector<BaseNode*> order_{&memory_};
+  // By id: the instruction, the life.
+  std::pmr::vector<uint32_t> labels_{&memory_}, known_{&memory_};
+  std::pmr::vector<Loop> loops_{&memory_};
+  std::pmr::vector<Life> lives_{&memory_};           // by their beginnings
+  std::pmr::vector<const Life*> life_of_{&memory_};  // by id
   std::array<bool, kGroups> spills_{};
   std::array<uint32_t, kGroups> brought_ = {kFewBrought, kFewBrought, kFewBrought};
   std::array<uint32_t, kGroups> dirty_{};
@@ -485,7 +475,7 @@ class Registers {
   bool calls_ = false;
   uint32_t arguments_ = 0;  // of calls, on the stack
   std::array<std::array<uint32_t, 32>, kGroups> saved_{};
-  std::vector<uint32_t> homes_;  // by id: arrays of the function
+  std::pmr::vector<uint32_t> homes_{&memory_};  // by id: arrays of the function
 };
 
 }  // namespace

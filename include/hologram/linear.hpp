@@ -1,8 +1,9 @@
 // Products of vectors and matrices.
 //
 // Floats are summed in f32 (f64 in f64), integers wrap, and of bool `and` and `or` take the places
-// of product and sum. A vendor library computes the product where there is one, an Atlas program
-// where there is none; which it was, `explain` and the counters of the executor tell.
+// of product and sum. Sums of bf16 by a device's own instructions may take what is below f32's
+// smallest normal number for 0. A vendor library computes the product where there is one, an Atlas
+// program where there is none; which it was, `explain` and the counters of the executor tell.
 #pragma once
 
 #include "hologram/tensor.hpp"

@@ -8,7 +8,7 @@
 #include <hwy/highway.h>
 
 #include "core/half.hpp"
-#include "libraries/packed/best.hpp"
+#include "libraries/best.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::HWY_NAMESPACE {

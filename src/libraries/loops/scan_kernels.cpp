@@ -6,8 +6,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "libraries/best.hpp"
 #include "libraries/loops/scan_kernels.hpp"
-#include "libraries/packed/best.hpp"
 #include "libraries/squares.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -9,8 +9,8 @@
 #include <array>
 #include <cstring>
 
+#include "libraries/best.hpp"
 #include "libraries/narrow/tiles.hpp"
-#include "libraries/packed/best.hpp"
 #include "libraries/squares.hpp"
 
 HWY_BEFORE_NAMESPACE();

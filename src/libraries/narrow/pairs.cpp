@@ -7,8 +7,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "libraries/best.hpp"
 #include "libraries/narrow/tiles.hpp"
-#include "libraries/packed/best.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::narrow::HWY_NAMESPACE {

@@ -29,12 +29,12 @@ constexpr int64_t terms_of_tile(Form form) {
   return form == Form::Bytes || form == Form::TurnedBytes ? 64 : 32;
 }
 
-// Rows of a, or columns of b, as they lie in memory, with all terms.
+// Rows of a, or columns of b, as they lie in memory.
 struct Strip {
   const std::byte* from;
   int64_t step;         // bytes from a row of memory to the next
   bool along_terms;     // rows of memory are those of a, columns of b; or else each is a term
-  int64_t side, terms;  // how many there are
+  int64_t side, terms;  // how many rows or columns, of how many terms
 };
 
 // Copies them into tiles of a or of b: panels of kSide, so many bytes apart.
@@ -72,7 +72,7 @@ struct Kernel {
 
 // Best first. Sums are of f32 for bf16, with subnormal numbers taken for 0, and of i32, which wrap,
 // for integers.
-std::span<const Kernel> x86_kernels();   // AMX; vectors of bf16
+std::span<const Kernel> x86_kernels();   // AMX; vectors of bf16 and of bytes
 std::span<const Kernel> pair_kernels();  // vectors of pairs of i16
 
 }  // namespace hologram::libraries::narrow

@@ -1,12 +1,14 @@
 // Products of tiles by instructions that few processors have, each function compiled for its own.
 #include "libraries/narrow/tiles.hpp"
 
-#if defined(__x86_64__) && defined(__linux__)
+#if defined(__x86_64__)
 
 #include <cpuid.h>
 #include <immintrin.h>
+#if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #include <cstring>
 #include <type_traits>
@@ -25,10 +27,14 @@ namespace {
 constexpr unsigned kAmxBf16 = 1u << 22, kAmxTile = 1u << 24, kAmxInt8 = 1u << 25;
 constexpr unsigned kAvx512Bf16 = 1u << 5;
 
-// The system gives a process the tiles' 8 KiB of state if it asks for them (Linux 5.16).
+// Linux gives a process the tiles' 8 KiB of state if it asks for them (from 5.16 on).
 bool may_use_tiles() {
+#if defined(__linux__)
   constexpr long kAskForState = 0x1023, kTiles = 18;
   return syscall(SYS_arch_prctl, kAskForState, kTiles) == 0;
+#else
+  return false;
+#endif
 }
 
 bool has_amx() {

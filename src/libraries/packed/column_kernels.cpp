@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "libraries/accumulation.hpp"
-#include "libraries/packed/best.hpp"
+#include "libraries/best.hpp"
 #include "libraries/packed/columns.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -9,7 +9,7 @@
 #include <array>
 #include <utility>
 
-#include "libraries/packed/best.hpp"
+#include "libraries/best.hpp"
 #include "libraries/packed/depthwise.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "core/processor.hpp"
-#include "libraries/packed/best.hpp"
+#include "libraries/best.hpp"
 #include "libraries/packed/packed.hpp"
 #include "libraries/squares.hpp"
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/processor.hpp"
-#include "libraries/packed/best.hpp"
+#include "libraries/best.hpp"
 #include "libraries/packed/row_sums-inl.hpp"
 #include "libraries/packed/rows.hpp"
 

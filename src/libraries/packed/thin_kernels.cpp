@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "libraries/packed/best.hpp"
+#include "libraries/best.hpp"
 #include "libraries/packed/thin.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -88,8 +88,8 @@ class Registers {
 
   // Instructions as they run: what stands aside comes where it goes back to.
   void put_in_order() {
-    std::pmr::vector<std::pair<const BaseNode*, BaseNode*>> asides(
-        &memory_);  // where it goes back to, its label
+    // Where it goes back to, its label.
+    std::pmr::vector<std::pair<const BaseNode*, BaseNode*>> asides(&memory_);
     for (const auto& [out, back] : parts_.asides) asides.emplace_back(label(back), label(out));
     const auto last_of = [](BaseNode* aside) {
       while (!aside->isInst() || aside->as<InstNode>()->id() != I::kIdJmp) aside = aside->next();
@@ -122,8 +122,9 @@ class Registers {
     known_.assign(code_.virtRegs().size(), kNowhere);
     lives_.reserve(code_.virtRegs().size());
     note(function_.argPack(0)[0].id(), 0, 0);
-    constexpr size_t kUses = 3;                                      // of an instruction, about
-    std::pmr::vector<std::pair<uint32_t, uint32_t>> uses(&memory_);  // lives, instructions
+    constexpr size_t kUses = 3;  // of an instruction, about
+    // Lives, instructions.
+    std::pmr::vector<std::pair<uint32_t, uint32_t>> uses(&memory_);
     uses.reserve(kUses * order_.size());
     for (uint32_t at = 1; at < order_.size(); at++) {
       BaseNode* const node = order_[at];

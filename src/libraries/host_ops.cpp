@@ -131,21 +131,21 @@ void HostOps::add_reason(std::string& reasons, const HostLibrary& library,
 
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& desc) {
   if (auto refusal = malformed(desc)) return *refusal;
-  // A few rows, of a batch that shares b the more, read it as it lies.
-  if (const GemmDesc folded = fold(desc), few = widen(folded, false);
-      libraries_.empty() && can_widen(folded) && packed::takes_narrow_b(few))
-    return std::make_shared<WidenedPlan>(packed::plan(few, threads_), folded, few);
-  const auto is_narrow = [&](narrow::Pays pays) {
-    return libraries_.empty() && !narrow::refuses(desc, pays);
-  };
+  const bool own = libraries_.empty(), widens = can_widen(desc);
+  if (own && widens) {
+    // A few rows, of a batch that shares b the more, read it as it lies.
+    const GemmDesc folded = fold(desc), few = widen(folded, false);
+    if (packed::takes_narrow_b(few))
+      return std::make_shared<WidenedPlan>(packed::plan(few, threads_), folded, few);
+  }
+  const auto is_narrow = [&](narrow::Pays pays) { return own && !narrow::refuses(desc, pays); };
   if (is_narrow(narrow::Pays::Always)) return narrow::plan(desc, threads_);
-  const bool widens = can_widen(desc);
   const GemmDesc wanted = widens ? widen(desc) : desc;
   const auto agreed = [&](std::shared_ptr<HostPlan> plan) -> std::shared_ptr<hal::LibraryPlan> {
     if (widens) return std::make_shared<WidenedPlan>(std::move(plan), desc, wanted);
     return plan;
   };
-  if (libraries_.empty() && !packed::refuses(wanted)) return agreed(packed::plan(wanted, threads_));
+  if (own && !packed::refuses(wanted)) return agreed(packed::plan(wanted, threads_));
   std::string reasons;
   for (const HostLibrary* library : libraries()) {
     const auto refusal = library->refuses(wanted);

@@ -138,22 +138,25 @@ class Plan : public HostPlan {
   int64_t room_of_b() const { return copies_b_ ? 0 : room_of(std::min(kSquaresAcross, across_)); }
   int64_t bytes_of_room() const { return room_of_sums() + room_of_a() + room_of_b(); }
 
-  // Panels of a matrix of the batch, some of its terms.
-  Strip rows_of_a(const Operands& x, int64_t which, int64_t panel, int64_t panels, int64_t term,
-                  int64_t terms) const {
-    const GemmDesc& g = desc_;
-    const int64_t row = panel * kSide, bytes = element_bytes(kernel_.form_a);
-    const int64_t at = g.transpose_a ? term * g.lda + row : row * g.lda + term;
-    return {x.a + ((x.first + which) * g.stride_a + at) * bytes, g.lda * bytes, !g.transpose_a,
-            std::min(panels * kSide, g.m - row), std::min(terms, g.k - term)};
+  // What the rows of a, and the columns of b, have in common.
+  struct Side {
+    Form form;
+    int64_t length, step, stride;  // how many; from a row of memory, from a matrix, to the next
+    bool along_terms;              // as in a Strip
+  };
+  Side rows_of_a() const {
+    return {kernel_.form_a, desc_.m, desc_.lda, desc_.stride_a, !desc_.transpose_a};
   }
-  Strip columns_of_b(const Operands& x, int64_t which, int64_t panel, int64_t panels, int64_t term,
-                     int64_t terms) const {
-    const GemmDesc& g = desc_;
-    const int64_t column = panel * kSide, bytes = element_bytes(kernel_.form_b);
-    const int64_t at = g.transpose_b ? column * g.ldb + term : term * g.ldb + column;
-    return {x.b + ((x.first + which) * g.stride_b + at) * bytes, g.ldb * bytes, g.transpose_b,
-            std::min(panels * kSide, g.n - column), std::min(terms, g.k - term)};
+  Side columns_of_b() const {
+    return {kernel_.form_b, desc_.n, desc_.ldb, desc_.stride_b, desc_.transpose_b};
+  }
+  // Panels of a matrix of the batch, some of its terms.
+  Strip strip(const Side& of, const std::byte* from, int64_t matrix, int64_t panel, int64_t panels,
+              int64_t term, int64_t terms) const {
+    const int64_t first = panel * kSide, bytes = element_bytes(of.form);
+    const int64_t at = of.along_terms ? first * of.step + term : term * of.step + first;
+    return {from + (matrix * of.stride + at) * bytes, of.step * bytes, of.along_terms,
+            std::min(panels * kSide, of.length - first), std::min(terms, desc_.k - term)};
   }
 
   // Of a whole batch that shares a matrix, the first has it copied.
@@ -165,12 +168,15 @@ class Plan : public HostPlan {
     const int64_t of_a = matrices(held_a_, desc_.stride_a) * tasks_a,
                   of_b = matrices(held_b_, desc_.stride_b) * tasks_b, size = bytes_of_panel();
     const auto copy_a = [&](int64_t which, int64_t panel) {
-      copies().rows(kernel_.form_a, rows_of_a(x, which, panel, kPanelsAtATime, 0, desc_.k),
+      copies().rows(kernel_.form_a,
+                    strip(rows_of_a(), x.a, x.first + which, panel, kPanelsAtATime, 0, desc_.k),
                     x.panels_a + (which * down_ + panel) * size, size);
     };
     const auto copy_b = [&](int64_t which, int64_t panel) {
-      copies().columns(kernel_.form_b, columns_of_b(x, which, panel, kPanelsAtATime, 0, desc_.k),
-                       x.panels_b + (which * across_ + panel) * size, size);
+      copies().columns(
+          kernel_.form_b,
+          strip(columns_of_b(), x.b, x.first + which, panel, kPanelsAtATime, 0, desc_.k),
+          x.panels_b + (which * across_ + panel) * size, size);
     };
     threads.run(static_cast<uint64_t>(of_a + of_b),
                 grain(kBytesWorthAThread, static_cast<double>(kPanelsAtATime * size)),
@@ -229,9 +235,10 @@ class Plan : public HostPlan {
         panels.b = x.panels_b + (held_b * across_ + block.column) * size + first * kStepBytes;
         panels.apart_b = size;
       } else {
-        copies().columns(kernel_.form_b,
-                         columns_of_b(x, which, block.column, block.wide, term, terms), room_b,
-                         apart);
+        copies().columns(
+            kernel_.form_b,
+            strip(columns_of_b(), x.b, x.first + which, block.column, block.wide, term, terms),
+            room_b, apart);
       }
       for (int64_t i = 0; i < block.high; i += kDownAtATime) {
         const Block some{block.row + i, std::min(kDownAtATime, block.high - i), block.column,
@@ -240,7 +247,8 @@ class Plan : public HostPlan {
           panels.a = x.panels_a + (held_a * down_ + some.row) * size + first * kStepBytes;
           panels.apart_a = size;
         } else {
-          copies().rows(kernel_.form_a, rows_of_a(x, which, some.row, some.high, term, terms),
+          copies().rows(kernel_.form_a,
+                        strip(rows_of_a(), x.a, x.first + which, some.row, some.high, term, terms),
                         room_a, apart);
         }
         uint32_t* const part = sums + i * kSide * row_of_sums(block.wide);

@@ -4,6 +4,10 @@
 // below f32's smallest normal one count as 0.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <vector>
+
 #include "libraries/host_plan.hpp"
 #include "libraries/narrow/tiles.hpp"
 

@@ -1,6 +1,7 @@
 """What is asked of hologram beside its peers, and where it falls short."""
 
 import dataclasses
+import statistics
 
 LOOPS = ("loop", "gcc 256", "gcc 512")
 PYTORCH = ("PyTorch", "PyTorch out=", "torch.compile")
@@ -87,6 +88,26 @@ def held(rows, bars):
             ratio = row.ratio(bar.peers)
             if ratio is not None:
                 yield row, bar, ratio
+
+
+def together(passes):
+    """One run of `hologram bench --json --median` of several, that of the rounds of all."""
+    run = passes[0] | {"rounds": sum(p["rounds"] for p in passes), "rows": []}
+    for same in zip(*(p["rows"] for p in passes), strict=True):
+        row = all_rounds(same)
+        row["peers"] = [all_rounds(peers) for peers in zip(*(r["peers"] for r in same), strict=True)]
+        for peer in row["peers"]:
+            peer["ratio"] = row["speed"] / peer["speed"]
+        run["rows"].append(row)
+    return run
+
+
+def all_rounds(same):
+    """What one contestant did, of what it did in each pass."""
+    rounds = [seconds for one in same for seconds in one["rounds"]]
+    median = statistics.median(rounds)
+    done = {key: value for key, value in same[0].items() if key not in ("rounds", "seconds")}
+    return done | {"best": min(rounds), "median": median, "speed": done["speed"] * done["median"] / median}
 
 
 def rows_of(run):

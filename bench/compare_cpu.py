@@ -16,7 +16,7 @@ import sys
 import time
 
 import compare_report
-from compare_bars import FUNCTIONS, ORDERS, threads_text
+from compare_bars import FUNCTIONS, ORDERS, threads_text, together
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FLAT = ["add", "fma", "sigmoid", "twelve", "gelu", "exp", "sum", "dot", "row-sums", "column-sums"]
@@ -32,6 +32,8 @@ def images(*sides):
     return [side * side * 64 for side in sides]
 
 
+# What else a machine does for a minute hits one pass: rounds of the same work are minutes apart.
+PASSES, ROUNDS = 3, 5
 # Works, sizes, sizes of a quick run.
 GROUPS = {
     "arrays": (FLAT + ROWS, [10**3, 10**5, 10**7], [10**3, 10**5, 10**7]),
@@ -148,11 +150,10 @@ class Runs:
             command += ["--beside", shlex.join(peers)]
         return self.json_of(*map(str, command))
 
-    def group(self, name, threads):
-        self.say(f"{name}, {threads_text(threads)}")
+    def group(self, name, threads, number):
+        self.say(f"{name}, {threads_text(threads)}, pass {number}")
         works, sizes, quick_sizes = GROUPS[name]
-        quick = self.arguments.quick
-        return self.bench(works, quick_sizes if quick else sizes, threads, 5 if quick else 15, 6,
+        return self.bench(works, quick_sizes if self.arguments.quick else sizes, threads, ROUNDS, 6,
                           processor_time=self.arguments.processor_time)
 
     def beside_busy_process(self, threads):
@@ -192,9 +193,10 @@ def parts_of(runs, arguments):
     """What is measured, in this order, by name."""
     threads = sorted({1, min(2, os.cpu_count())})
     parts = {}
-    for name in arguments.group or GROUPS:
-        for t in threads:
-            parts[f"{name}, {t}"] = lambda name=name, t=t: runs.group(name, t)
+    for number in range(1, 2 if arguments.quick else PASSES + 1):
+        for name in arguments.group or GROUPS:
+            for t in threads:
+                parts[f"{name}, {t}, {number}"] = lambda name=name, t=t, n=number: runs.group(name, t, n)
     if not arguments.group or "sgemm" in arguments.group:
         parts["busy"] = lambda: runs.beside_busy_process(threads[-1])
     for t in threads:
@@ -244,14 +246,18 @@ class Kept:
         results = {"machine": dict(self.circumstances), "runs": {}, "bilateral": {}}
         for key in ("quick", "clock"):
             results[key] = results["machine"].pop(key)
+        passes = {}
         for name, part in self.parts.items():
-            group, _, threads = name.partition(", ")
+            group, *of = name.split(", ")
             if group == "bilateral":
-                results["bilateral"][threads] = part["value"]
-            elif threads:
-                results["runs"][name] = part["value"]
+                results["bilateral"][of[0]] = part["value"]
+            elif of:
+                passes.setdefault(f"{group}, {of[0]}", []).append(part["value"])
             else:
-                results[name] = part["value"]
+                results[group] = part["value"]
+        results["runs"] = {name: together(values) for name, values in passes.items()}
+        if "busy" in results:
+            results["busy"] = together([results["busy"]])
         taken = sum(part["others"] * part["seconds"] for part in self.parts.values()) / max(seconds, 1)
         results["machine"]["taken by others"] = round(taken)
         results["minutes"] = round(seconds / 60, 1)

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kLongWork = 1e9;  // operations of work that is timed a few times only
-constexpr int kLongRounds = 5;
+constexpr int kLongShare = 3;      // once where other work has so many rounds
 constexpr int64_t kSizes[] = {1'000, 100'000, 10'000'000};
 constexpr int64_t kCrossoverSizes[] = {1'000,   3'000,     10'000,    30'000,    100'000,
                                        300'000, 1'000'000, 3'000'000, 10'000'000};
@@ -35,14 +35,14 @@ Result measure(const std::string& name, int64_t size, const BenchArguments& opti
   const std::unique_ptr<Field> field = make_field(name, size, executor, peers, worker);
   const bool is_long = field->work.by_flops && field->work.flops > kLongWork;
   race(field->contestants,
-       {.rounds = is_long ? std::min(options.rounds, kLongRounds) : options.rounds,
+       {.rounds = is_long ? (options.rounds + kLongShare - 1) / kLongShare : options.rounds,
         .turn = options.turn_ms * 1e-3,
         .clock = options.processor_time ? Clock::Processor : Clock::Wall});
   return {std::move(field->work), std::move(field->contestants)};
 }
 
 double seconds_of(const Contestant& c, const BenchArguments& options) {
-  return options.median ? c.median : c.best;
+  return options.median ? c.median() : c.best();
 }
 
 // GB/s or GFLOP/s
@@ -57,8 +57,9 @@ Json json_of(const Result& r, const BenchArguments& options) {
   Json row = {{"work", work.name},
               {"elements", work.inputs.front().size()},
               {"seconds", seconds_of(own, options)},
-              {"best", own.best},
-              {"median", own.median},
+              {"best", own.best()},
+              {"median", own.median()},
+              {"rounds", own.rounds},
               {"bytes", work.bytes},
               {"flops", work.flops},
               {"speed", speed(work, own, options)},
@@ -68,8 +69,9 @@ Json json_of(const Result& r, const BenchArguments& options) {
     const Contestant& peer = r.contestants[k];
     const double theirs = speed(work, peer, options);
     row["peers"].push_back({{"name", peer.name},
-                            {"best", peer.best},
-                            {"median", peer.median},
+                            {"best", peer.best()},
+                            {"median", peer.median()},
+                            {"rounds", peer.rounds},
                             {"speed", theirs},
                             {"ratio", speed(work, own, options) / theirs}});
   }

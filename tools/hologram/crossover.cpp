@@ -34,7 +34,7 @@ Crossing cross(const std::string& name, int64_t size, const Executor& device, co
   std::vector<Contestant> both = {{.name = "device", .run = [&] { whole(device); }},
                                   {.name = "cpu", .run = [&] { whole(cpu); }}};
   race(both, {.rounds = rounds, .clock = clock});
-  return {name, static_cast<double>(work.inputs.front().size()), both[0].best, both[1].best};
+  return {name, static_cast<double>(work.inputs.front().size()), both[0].best(), both[1].best()};
 }
 
 void print(const std::vector<Crossing>& sizes) {

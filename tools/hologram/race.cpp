@@ -41,19 +41,21 @@ double warm(const Contestant& contestant, const Course& course) {
   return times == 1 ? once : seconds_of(contestant, times, Clock::Wall) / times;
 }
 
-double middle(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 }  // namespace
+
+double Contestant::best() const { return *std::min_element(rounds.begin(), rounds.end()); }
+
+double Contestant::median() const {
+  std::vector<double> sorted = rounds;
+  std::sort(sorted.begin(), sorted.end());
+  const size_t half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
 
 void race(std::vector<Contestant>& contestants, const Course& course) {
   std::vector<double> once;
   once.reserve(contestants.size());
   for (const Contestant& c : contestants) once.push_back(warm(c, course));
-  std::vector<std::vector<double>> seconds(contestants.size());
   std::vector<size_t> order(contestants.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::minstd_rand random(1);
@@ -65,12 +67,8 @@ void race(std::vector<Contestant>& contestants, const Course& course) {
       if (once[i] < kLong)  // until caches are its own again
         seconds_of(contestants[i], times_within(course.turn / 2, once[i]), course.clock);
       const int times = times_within(course.turn, once[i]);
-      seconds[i].push_back(seconds_of(contestants[i], times, course.clock) / times);
+      contestants[i].rounds.push_back(seconds_of(contestants[i], times, course.clock) / times);
     }
-  }
-  for (size_t i = 0; i < contestants.size(); i++) {
-    contestants[i].best = *std::min_element(seconds[i].begin(), seconds[i].end());
-    contestants[i].median = middle(seconds[i]);
   }
 }
 

@@ -17,9 +17,11 @@ struct Contestant {
   std::function<void()> run;
   // Seconds of so many runs: of one that keeps its own time, in another process, instead of `run`.
   std::function<double(int times, Clock clock)> timed = {};
-  double bytes = 0;  // that a yardstick moves; 0: as much as the work
-  // Seconds of one run, in the best round and in the one in the middle.
-  double best = 0, median = 0;
+  double bytes = 0;                 // that a yardstick moves; 0: as much as the work
+  std::vector<double> rounds = {};  // seconds of one run, in each
+
+  double best() const;
+  double median() const;
 };
 
 struct Course {

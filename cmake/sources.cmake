@@ -47,6 +47,7 @@ set(HOLOGRAM_SOURCES
     src/program/passes/licm.cpp
     src/program/passes/optimize.cpp
     src/program/passes/renumber.cpp
+    src/program/passes/wraps.cpp
     src/program/program.cpp
     src/program/program_text.cpp
     src/program/proofs/bounds.cpp
@@ -296,6 +297,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       src/jit/x86_extremes.cpp
       src/jit/x86_folding.cpp
       src/jit/x86_functions.cpp
+      src/jit/x86_gather.cpp
       src/jit/x86_masks.cpp
       src/jit/x86_memory.cpp
       src/jit/x86_registers.cpp

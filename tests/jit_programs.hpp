@@ -61,6 +61,15 @@ inline constexpr Text kTexts[] = {
     {"gather bool",
      "program p(in x: bool[n], in index: i32[n], out y: bool[n]) lanes(n) {\n"
      "  i = global_id.x\n  if i < n { y[i] = !x[index[i]] } }"},
+    {"gather narrow elements that begin within a word",
+     "program p(in index: i32[n], in x: i8[n], in z: u8[n], in h: f16[n], in w: u16[n],\n"
+     "    out y: i32[n], out f: f32[n]) lanes(n) { i = global_id.x; at = index[i]\n"
+     "  y[i] = x[at] * 256 + i32(z[at]) * i32(w[at])\n  f[i] = h[at] }"},
+    {"gather narrow elements that begin within a word, by i64",
+     "program p(in index: i64[n], in x: u8[n], in z: i8[n], in h: bf16[n], in w: i16[n],\n"
+     "    in b: bool[n], out y: i32[n], out f: f32[n]) lanes(n) index(i64) {\n"
+     "  i = global_id.x; at = index[i]\n"
+     "  if i < n { y[i] = i32(x[at]) * 256 + z[at] * w[at]\n    if b[at] { f[i] = h[at] } } }"},
     {"gather bf16",
      "program p(in x: bf16[n], in index: i64[n], out y: f32[n]) lanes(n) index(i64) {\n"
      "  i = global_id.x\n  if i < n { y[i] = x[index[i]] } }"},

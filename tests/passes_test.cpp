@@ -95,6 +95,57 @@ TEST(Passes, FoldsExactIdentitiesOnly) {
   EXPECT_EQ(left(DType::F32, Op::Not, [](Value x) { return !(x < 5.0); }), 1u);
 }
 
+TEST(Passes, WrapsIntegersOnlyWhereThatCanBeTold) {
+  const auto left = [](DType from, DType to, const std::function<Value(Builder&, Value)>& write) {
+    Builder b("wraps");
+    auto x = b.buffer("x", from, Access::In);
+    auto y = b.buffer("y", to, Access::Out);
+    const Value i = b.global_id(0);
+    b.store(y, i, write(b, b.load(x, i)));
+    Module module = b.finish_unverified();
+    verify(module);
+    optimize(module);
+    verify(module);
+    return count_of(module, Op::Wrap8) + count_of(module, Op::Wrap16);
+  };
+  const auto wrap8 = [](Builder& b, Value v) { return b.emit(Op::Wrap8, {v}, v.type()); };
+  const auto wrap16 = [](Builder& b, Value v) { return b.emit(Op::Wrap16, {v}, v.type()); };
+  const auto more = [&](Builder& b, Value x) { return wrap8(b, x + 1); };
+  // A store of as many bits does it, or of fewer.
+  EXPECT_EQ(left(DType::I8, DType::I8, more), 0u);
+  EXPECT_EQ(left(DType::I8, DType::I16, more), 1u);
+  EXPECT_EQ(left(DType::I32, DType::I8, [&](Builder& b, Value x) { return wrap16(b, x); }), 0u);
+  // So it does behind what makes low bits of low bits, and not behind anything else.
+  EXPECT_EQ(left(DType::I8, DType::I8, [&](Builder& b, Value x) { return more(b, x) * 3 - x; }),
+            0u);
+  EXPECT_EQ(left(DType::I8, DType::I8, [&](Builder& b, Value x) { return more(b, x) >> 1; }), 1u);
+  EXPECT_EQ(left(DType::I8, DType::I8, [&](Builder& b, Value x) { return more(b, x) / 3; }), 1u);
+  EXPECT_EQ(left(DType::I8, DType::I8, [&](Builder& b, Value x) { return min(more(b, x), 3); }),
+            1u);
+  EXPECT_EQ(left(DType::I8, DType::F32,
+                 [&](Builder& b, Value x) { return b.emit(Op::Cast, {more(b, x)}, DType::F32); }),
+            1u);
+  // What has been wrapped is looked at twice.
+  EXPECT_EQ(left(DType::I8, DType::I8,
+                 [&](Builder& b, Value x) {
+                   const Value y = more(b, x);
+                   return select(y < 5, y, x);
+                 }),
+            1u);
+  // Numbers that are small enough, of the sign that the wrap gives them.
+  EXPECT_EQ(left(DType::I8, DType::I32,
+                 [&](Builder& b, Value x) { return wrap8(b, min(max(x, -5), 100)); }),
+            0u);
+  EXPECT_EQ(left(DType::I8, DType::I32, [&](Builder& b, Value x) { return wrap8(b, max(x, 128)); }),
+            1u);
+  EXPECT_EQ(left(DType::U8, DType::I32,
+                 [&](Builder& b, Value x) { return wrap8(b, b.emit(Op::Cast, {x}, DType::I32)); }),
+            1u);
+  EXPECT_EQ(
+      left(DType::I32, DType::I32, [&](Builder& b, Value x) { return wrap16(b, wrap8(b, x)); }),
+      1u);
+}
+
 TEST(Passes, SharesLoadsUntilTheMemoryIsWritten) {
   const auto loads = [](Access access, bool write) {
     Builder b("p");

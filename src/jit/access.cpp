@@ -392,9 +392,11 @@ void Compiler::store_masked(DType stored, const Address& to, const Inst& i, uint
 
 void Compiler::store_any(const Inst& i) {
   const DType stored = module_.buffers[i.slot].type, t = type(i.args[0]);
+  const uint32_t apart = step_of_lanes(i);
+  const BaseReg step = apart == kNone ? BaseReg() : extended(apart);
   for (uint32_t k = 0; k < unroll_; k++) {
     const BaseReg index = target_.in_register(t, operand(i.args[0], k));
-    target_.scatter(stored, data_[i.slot], index, t, operand(i.args[1], k), inside(i, k));
+    target_.scatter(stored, data_[i.slot], index, t, step, operand(i.args[1], k), inside(i, k));
   }
 }
 

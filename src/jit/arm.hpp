@@ -70,8 +70,8 @@ class Arm final : public Target {
   void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) override;
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                  BaseReg mask) override;
-  void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
-               BaseReg mask) override;
+  void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, BaseReg step,
+               const Operand& value, BaseReg mask) override;
 
   BaseReg row(uint32_t number) override;
   void to_row(DType type, BaseReg row, uint32_t first, const Operand& value) override;

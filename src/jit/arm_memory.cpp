@@ -140,8 +140,8 @@ BaseReg Arm::gather(DType stored, BaseReg base, BaseReg index, DType index_type,
   return unpack(stored, elements);
 }
 
-void Arm::scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
-                  BaseReg mask) {
+void Arm::scatter(DType stored, BaseReg base, BaseReg index, DType index_type, BaseReg /*step*/,
+                  const Operand& value, BaseReg mask) {
   const auto element = static_cast<uint32_t>(size_of(stored));
   const Vec elements = pack(stored, value);
   each_lane(mask, [&](uint32_t l) {

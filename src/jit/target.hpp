@@ -253,7 +253,8 @@ class Target {
   // The way back, of kMostOfTuple vectors, to elements of 4 bytes or F16.
   virtual void scatter_tuples(DType /*stored*/, BaseReg /*base*/, BaseReg /*index*/,
                               BaseReg /*step*/, std::span<const BaseReg> /*from*/) {}
-  virtual void scatter(DType stored, BaseReg base, BaseReg index, DType index_type,
+  // `step`, or none, as of gather_tuples().
+  virtual void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, BaseReg step,
                        const Operand& value, BaseReg mask) = 0;
 
   // ---- Rows on the stack, as the interpreter's kernels take them.

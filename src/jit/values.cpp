@@ -176,6 +176,10 @@ bool Compiler::uniform_integer(const Inst& i) {
     if (i.type == DType::Bool) target_.scalar_compare(r, Cond::NotEqual, a, asmjit::imm(0), wide);
     else if (size_of(i.type) == 8 && i.from != DType::Bool) target_.extend(r, a, i.from);
     else target_.copy(r, a);
+  } else if (i.op == Op::Wrap8 || i.op == Op::Wrap16) {
+    const asmjit::Imm above = asmjit::imm(i.op == Op::Wrap8 ? 24 : 16);
+    target_.scalar_op(Op::Shl, i.type, r, scalar_of(i.args[0]), above);
+    target_.scalar_op(Op::Shr, i.type, r, r, above);
   } else if (program::arity(i) == 2) {
     const bool in_register = i.op == Op::Min || i.op == Op::Max;
     const Operand b = in_register ? Operand(scalar_of(i.args[1])) : scalar_operand(i.args[1]);

@@ -141,8 +141,8 @@ class X86 final : public Target {
                      std::span<const BaseReg> to) override;
   void scatter_tuples(DType stored, BaseReg base, BaseReg index, BaseReg step,
                       std::span<const BaseReg> from) override;
-  void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
-               BaseReg mask) override;
+  void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, BaseReg step,
+               const Operand& value, BaseReg mask) override;
 
   BaseReg row(uint32_t number) override;
   void to_row(DType type, BaseReg row, uint32_t first, const Operand& value) override;
@@ -227,16 +227,27 @@ class X86 final : public Target {
   Vec widened(BaseReg mask);     // AVX2: for 64-bit lanes
   Vec bf16_bits(const Operand& v);
   // x86_memory.cpp
+  // Whether elements are loaded and stored as they are computed with.
+  static bool is_plain(DType stored) { return size_of(stored) >= 4 && stored != DType::Bool; }
   BaseReg load_bools(Mem from, BaseReg mask);
   void store_bools(Mem to, BaseReg value, BaseReg mask);
   static Id widening(DType stored);
   Vec widen(DType stored, const Mem& from, BaseReg mask);
+  Vec lower_halves(const Vec& lanes);
+  Vec narrow_bits(DType stored, const Operand& value);
   void narrow(DType stored, const Mem& to, const Operand& value, BaseReg mask);
   BaseReg mask_bits(BaseReg mask);
   bool masks_memory(DType stored) const;
   BaseReg all_lanes();
-  template <class Fn>
-  void each_lane(BaseReg mask, Fn fn);
+  void each_lane(BaseReg mask, const std::function<void(uint32_t)>& fn);
+  // x86_gather.cpp
+  Vec gather_whole(DType type, BaseReg base, const Vec& index, DType index_type, BaseReg mask);
+  BaseReg gather_narrow(DType stored, BaseReg base, const Vec& index, DType index_type,
+                        BaseReg mask);
+  BaseReg gather_one_by_one(DType stored, BaseReg base, BaseReg index, DType index_type,
+                            BaseReg mask);
+  void scatter_by_step(DType stored, BaseReg base, BaseReg index, BaseReg step,
+                       const Operand& value);
 
   X86Compiler cc_;
   bool avx512_, wide_;

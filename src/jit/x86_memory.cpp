@@ -1,4 +1,4 @@
-// Loads and stores of vectors: neighbours, and elements at any index.
+// Loads and stores of vectors: neighbours, and rows.
 #include <array>
 #include <functional>
 
@@ -11,8 +11,6 @@ namespace x86 = asmjit::x86;
 namespace I = x86::Inst;
 
 namespace {
-
-bool is_plain(DType stored) { return size_of(stored) >= 4 && stored != DType::Bool; }
 
 // AMD's processors find the lines of long runs sooner by themselves: told of them, Zen 4 reads
 // memory a quarter slower, and writes to its caches no faster.
@@ -43,8 +41,7 @@ BaseReg X86::all_lanes() {
 }
 
 // fn(lane) for the lanes of the mask, one after the other.
-template <class Fn>
-void X86::each_lane(BaseReg mask, Fn fn) {
+void X86::each_lane(BaseReg mask, const std::function<void(uint32_t)>& fn) {
   const bool masked = mask.isValid();
   const BaseReg bits = masked ? mask_bits(mask) : BaseReg();
   for (uint32_t lane = 0; lane < width; lane++) {
@@ -158,6 +155,35 @@ BaseReg X86::turned(DType type, BaseReg lanes) {
   return to;
 }
 
+// Of 32-bit lanes whose upper halves are 0.
+X86::Vec X86::lower_halves(const Vec& lanes) {
+  const Vec to = sized(std::max(16u, bytes(DType::U32) / 2));
+  if (avx512_) {
+    cc_.vpmovdw(to, lanes);
+  } else if (width == 8) {
+    const Vec high = cc_.newXmm();
+    cc_.vextracti128(high.xmm(), lanes.ymm(), 1);
+    cc_.vpackusdw(to.xmm(), lanes.xmm(), high.xmm());
+  } else {
+    cc_.vpackusdw(to.xmm(), lanes.xmm(), lanes.xmm());
+  }
+  return to;
+}
+
+// What is stored, in the lower bits of 32-bit lanes.
+X86::Vec X86::narrow_bits(DType stored, const Operand& value) {
+  if (stored == DType::Bool)
+    return blend(DType::U32, value.as<BaseReg>(), in_register(DType::U32, constant(DType::U32, 1)),
+                 in_register(DType::U32, constant(DType::U32, 0)))
+        .as<Vec>();
+  if (stored == DType::BF16) return bf16_bits(value);
+  if (stored != DType::F16) return any(compute_type(stored), value);
+  const Vec halves = sized(std::max(16u, bytes(DType::U32) / 2)), to = of(DType::U32);
+  cc_.vcvtps2ph(halves, any(DType::F32, value), 0);
+  cc_.vpmovzxwd(to, halves);
+  return to;
+}
+
 // Lanes of the compute type to elements.
 void X86::narrow(DType stored, const Mem& to, const Operand& value, BaseReg mask) {
   const DType type = compute_type(stored);
@@ -181,28 +207,16 @@ void X86::narrow(DType stored, const Mem& to, const Operand& value, BaseReg mask
     masked().emit(I::kIdVcvtps2ph, m, v, 0);
     return;
   }
-  Vec v;
-  if (stored == DType::Bool)
-    v = blend(DType::U32, value.as<BaseReg>(), in_register(DType::U32, constant(DType::U32, 1)),
-              in_register(DType::U32, constant(DType::U32, 0)))
-            .as<Vec>();
-  else if (stored == DType::BF16) v = bf16_bits(value);
-  else v = any(type, value);
+  const Vec v = narrow_bits(stored, value);
   const bool byte = size_of(stored) == 1;
   if (avx512_) {
     masked().emit(byte ? I::kIdVpmovdb : I::kIdVpmovdw, m, v);
     return;
   }
   // Pack, after what does not fit is gone.
-  const Vec low = of(DType::U32), words = cc_.newXmm();
+  const Vec low = of(DType::U32);
   bitwise(Op::And, low, v, constant(DType::U32, byte ? 0xff : 0xffff));
-  if (width == 8) {
-    const Vec high = cc_.newXmm();
-    cc_.vextracti128(high.xmm(), low.ymm(), 1);
-    cc_.vpackusdw(words.xmm(), low.xmm(), high.xmm());
-  } else {
-    cc_.vpackusdw(words.xmm(), low.xmm(), low.xmm());
-  }
+  const Vec words = lower_halves(low);
   if (byte) cc_.vpackuswb(words.xmm(), words.xmm(), words.xmm());
   if (m.size() == 16) cc_.vmovups(m, words.xmm());
   else if (m.size() == 8) cc_.vmovq(m, words.xmm());
@@ -283,77 +297,6 @@ Operand X86::place(DType type) {
 
 void X86::to_place(DType type, const Operand& place, const Operand& value) {
   cc_.vmovups(place.as<Mem>(), any(type, value));
-}
-
-// ---- Any index ----------------------------------------------------------------------------------
-
-BaseReg X86::gather(DType stored, BaseReg base, BaseReg index, DType index_type, BaseReg mask) {
-  const auto element = static_cast<uint32_t>(size_of(stored));
-  const Vec lanes = part(index, bytes(index_type));
-  if (is_plain(stored)) {
-    const DType type = compute_type(stored);
-    const bool eight = is_wide(type), far = is_wide(index_type);
-    const asmjit::InstId id = far ? (eight ? I::kIdVpgatherqq : I::kIdVpgatherqd)
-                                  : (eight ? I::kIdVpgatherdq : I::kIdVpgatherdd);
-    const Vec to = of(type);
-    Mem m = x86::ptr(gp(base), lanes, eight ? 3 : 2, 0);
-    // The instruction clears the mask as it goes.
-    if (avx512_) {
-      cc_.vpxord(to, to, to);
-      const BaseReg todo = vector(DType::Bool);
-      copy_vector(DType::Bool, todo, !mask.isValid() ? constant(DType::Bool, 1) : Operand(mask));
-      cc_.k(todo.as<KReg>()).emit(id, to, m);
-    } else {
-      cc_.vpxor(to, to, to);
-      const BaseReg given = !mask.isValid() ? all_lanes() : mask;
-      Vec todo = of(type);
-      if (eight) cc_.vpmovsxdq(todo, part(given, 16));
-      else cc_.vmovaps(todo, part(given, bytes(type)));
-      cc_.emit(id, to, m, todo);
-    }
-    return to;
-  }
-  const BaseReg from = row(kRows - 2), elements = row(kRows - 1);
-  to_row(index_type, from, 0, index);
-  const Vec zero = of(DType::U32);
-  if (avx512_) cc_.vpxord(zero, zero, zero);
-  else cc_.vpxor(zero, zero, zero);
-  cc_.vmovups(memory({elements}, bytes(DType::U32)), zero);
-  const auto index_bytes = static_cast<uint32_t>(size_of(index_type));
-  each_lane(mask, [&](uint32_t lane) {
-    const BaseReg i = scalar(), r = scalar();
-    load_scalar(i, {from, {}, static_cast<int32_t>(lane * index_bytes)}, index_bytes, true);
-    load_scalar(r, {base, i, 0, static_cast<uint8_t>(element)}, element, false);
-    store_scalar({elements, {}, static_cast<int32_t>(lane * element)}, r, element);
-  });
-  return load_run(stored, {elements}, {});
-}
-
-void X86::scatter(DType stored, BaseReg base, BaseReg index, DType index_type, const Operand& value,
-                  BaseReg mask) {
-  const auto element = static_cast<uint32_t>(size_of(stored));
-  const Vec lanes = part(index, bytes(index_type));
-  if (is_plain(stored) && avx512_) {
-    const DType type = compute_type(stored);
-    const bool eight = is_wide(type), far = is_wide(index_type);
-    const asmjit::InstId id = far ? (eight ? I::kIdVpscatterqq : I::kIdVpscatterqd)
-                                  : (eight ? I::kIdVpscatterdq : I::kIdVpscatterdd);
-    const Vec v = any(type, value);
-    const BaseReg todo = vector(DType::Bool);
-    copy_vector(DType::Bool, todo, !mask.isValid() ? constant(DType::Bool, 1) : Operand(mask));
-    cc_.k(todo.as<KReg>()).emit(id, x86::ptr(gp(base), lanes, eight ? 3 : 2, 0), v);
-    return;
-  }
-  const BaseReg to = row(kRows - 2), elements = row(kRows - 1);
-  to_row(index_type, to, 0, index);
-  narrow(stored, memory({elements}, 1), value, {});
-  const auto index_bytes = static_cast<uint32_t>(size_of(index_type));
-  each_lane(mask, [&](uint32_t lane) {
-    const BaseReg i = scalar(), r = scalar();
-    load_scalar(i, {to, {}, static_cast<int32_t>(lane * index_bytes)}, index_bytes, true);
-    load_scalar(r, {elements, {}, static_cast<int32_t>(lane * element)}, element, false);
-    store_scalar({base, i, 0, static_cast<uint8_t>(element)}, r, element);
-  });
 }
 
 // ---- Rows ---------------------------------------------------------------------------------------

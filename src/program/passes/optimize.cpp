@@ -8,6 +8,7 @@ namespace hologram::program {
 void simplify(Module& module) {
   const FloatEnvironment environment;
   fold(module);
+  drop_wraps(module);
   share(module);
   remove_dead(module);
   renumber(module);

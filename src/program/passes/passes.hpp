@@ -23,6 +23,9 @@ class Definitions {
 };
 std::optional<uint32_t> simplify_identity(Inst& inst, Definitions& definitions);
 
+// Integers are not wrapped where nobody can tell.
+void drop_wraps(Module& module);
+
 // Equal values are computed once; what needs no operands stands at the top of the program.
 void share(Module& module);
 

@@ -40,18 +40,42 @@ constexpr int64_t kStripe = (16384 >> (kHeight - 1)) / sizeof(T);
 // Where b is: in a near cache or, read for the first time, far off, from where it may be copied.
 enum class From { Near, Far, FarCopied };
 
+// A few terms of so many rows of a, as they lie or copied. Places are those of every third row, by
+// one and two rows: there are not as many registers as rows, and compilers take one for each.
+template <class T, int64_t kHeight, bool kCopied>
+class TermsOfRows {
+ public:
+  explicit TermsOfRows(const RowsOfA<T>& a) : one_(a.apart), two_(2 * a.apart) {
+    for (int64_t i = 0; i < kPlaces; i++) places_[i] = a.first + i * 3 * a.apart;
+    if constexpr (!kCopied) asm("" : "+r"(one_), "+r"(two_));
+  }
+  HWY_INLINE T at(int64_t term, int64_t row) const {
+    if constexpr (kCopied) return places_[0][term * kRowsApart + row];
+    return places_[row / 3][(row % 3 == 0 ? 0 : row % 3 == 1 ? one_ : two_) + term];
+  }
+  HWY_INLINE void go_on(int64_t terms) {
+    for (int64_t i = 0; i < kPlaces; i++) places_[i] += terms * (kCopied ? kRowsApart : 1);
+  }
+
+ private:
+  static constexpr int64_t kPlaces = kCopied ? 1 : (kHeight + 2) / 3;
+  const T* places_[kPlaces];
+  int64_t one_, two_;
+};
+
 // A block of terms for kHeight rows of d, kVectors wide, of panels that are kWide.
-template <class T, int64_t kHeight, From kFrom, int64_t kVectors = 2>
-void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, bool add, T* d,
-               int64_t ldd) {
+template <class T, int64_t kHeight, From kFrom, int64_t kVectors = 2, bool kCopied = true>
+void rectangle(const RowsOfA<T>& a, const T* b, int64_t term, T* copy, int64_t terms, bool add,
+               T* d, int64_t ldd) {
   constexpr Tag<T> tag;
+  TermsOfRows<T, kHeight, kCopied> rows(a);
   constexpr int64_t kAhead = 16;  // rows of b
   hn::Vec<Tag<T>> sums[kHeight][kVectors];
 #pragma GCC unroll 14
   for (auto& row : sums)
 #pragma GCC unroll 2
     for (auto& sum : row) sum = hn::Zero(tag);
-  const auto add_term = [&](int64_t p) HWY_ATTR {
+  const auto add_term = [&](int64_t p, int64_t q) HWY_ATTR {
     const T* const row = b + p * term;
     const auto y0 = hn::LoadU(tag, row), y1 = hn::LoadU(tag, row + (kVectors - 1) * kLanes<T>);
     if constexpr (kFrom != From::Near) {
@@ -67,7 +91,7 @@ void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, boo
     }
 #pragma GCC unroll 14
     for (int64_t r = 0; r < kHeight; r++) {
-      const auto x = hn::Set(tag, a[p * kRowsApart + r]);
+      const auto x = hn::Set(tag, rows.at(q, r));
       sums[r][0] = hn::MulAdd(x, y0, sums[r][0]);
       if constexpr (kVectors > 1) sums[r][1] = hn::MulAdd(x, y1, sums[r][1]);
     }
@@ -91,10 +115,12 @@ void rectangle(const T* a, const T* b, int64_t term, T* copy, int64_t terms, boo
       next = next == last ? last : next + ldd;
     }
 #pragma GCC unroll 4
-    for (int64_t q = 0; q < kTerms; q++) add_term(p + q);
+    for (int64_t q = 0; q < kTerms; q++) add_term(p + q, q);
+    rows.go_on(kTerms);
   }
   for (; p < terms; p++) {
-    add_term(p);
+    add_term(p, 0);
+    rows.go_on(1);
   }
   // All rows are read before one is written: where they lie 4 KiB apart, a processor takes what it
   // wrote to one for what it reads of the next.
@@ -356,15 +382,14 @@ struct Height {
 };
 // From high to low, so that a few calls make up what is left.
 constexpr int64_t kHalf = kRows > 8 ? 8 : 4;
-template <class T, From kFrom, int64_t kVectors = 2>
-constexpr Height<T> kHeights[] = {{kRows, &rectangle<T, kRows, kFrom, kVectors>},
-                                  {kHalf, &rectangle<T, kHalf, kFrom, kVectors>},
-                                  {4, &rectangle<T, 4, kFrom, kVectors>},
-                                  {2, &rectangle<T, 2, kFrom, kVectors>},
-                                  {1, &rectangle<T, 1, kFrom, kVectors>}};
-
+template <class T, From kFrom, int64_t kVectors = 2, bool kCopied = true>
+constexpr Height<T> kHeights[] = {{kRows, &rectangle<T, kRows, kFrom, kVectors, kCopied>},
+                                  {kHalf, &rectangle<T, kHalf, kFrom, kVectors, kCopied>},
+                                  {4, &rectangle<T, 4, kFrom, kVectors, kCopied>},
+                                  {2, &rectangle<T, 2, kFrom, kVectors, kCopied>},
+                                  {1, &rectangle<T, 1, kFrom, kVectors, kCopied>}};
 template <class T>
-void multiply(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
+void multiply(const RowsOfA<T>& a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
               bool add, T* d, int64_t ldd) {
   static_assert(kRowsApart <= kMostApart);
   HWY_ALIGN T edge[kRows * kWide<T>];
@@ -377,12 +402,16 @@ void multiply(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64
                                            d + column, ldd);
       continue;
     }
-    const Height<T>* height = whole && b.far      ? kHeights<T, From::Far>
-                              : there > kLanes<T> ? kHeights<T, From::Near>
-                                                  : kHeights<T, From::Near, 1>;
+    const bool wide = there > kLanes<T>;
+    const Height<T>* height =
+        whole && b.far ? kHeights<T, From::Far>
+        : a.apart > 0
+            ? (wide ? kHeights<T, From::Near, 2, false> : kHeights<T, From::Near, 1, false>)
+        : wide ? kHeights<T, From::Near>
+               : kHeights<T, From::Near, 1>;
     for (int64_t row = 0; row < rows; row += height->rows) {
       while (height->rows > rows - row) height++;
-      const T* const x = a + row;
+      const RowsOfA<T> x = {a.first + row * (a.apart > 0 ? a.apart : 1), a.apart};
       T* const to = d + row * ldd + column;
       if (whole) {
         height->run(x, y, b.term, nullptr, terms, add, to, ldd);

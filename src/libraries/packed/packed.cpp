@@ -23,6 +23,8 @@ constexpr int64_t kSlice = kTermsOfBlock;           // d has the sums of those b
 constexpr int64_t kBytesAcross = int64_t{1} << 20;  // of panels of b that a worker has at hand
 constexpr int64_t kLeastAcross = 4;                 // panels
 constexpr int64_t kPanelsForFewRows = 4;
+// Columns of b that do not pay for a copy of the rows that they are multiplied by.
+constexpr int64_t kColumnsInPlace = 256;
 constexpr int64_t kPartsOfAThread = 9;
 constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
 constexpr double kBytesOfBWorthAThread = 1 << 18;
@@ -232,6 +234,7 @@ class Plan : public HostPlan {
   }
   int64_t terms_of(int64_t slice) const { return std::min(kSlice, desc_.k - slice * kSlice); }
   bool has_rest() const { return desc_.n % kernels_.columns != 0; }
+  bool reads_a_in_place() const { return !desc_.transpose_a && desc_.n <= kColumnsInPlace; }
   // Panels of a group, for so many workers. A few rows need each panel once: it is copied and used
   // while it is in the nearest cache.
   int64_t panels_across(int64_t workers) const {
@@ -340,10 +343,16 @@ class Plan : public HostPlan {
     const int64_t row = row_panel * kernels_.rows, column = panel * kernels_.columns;
     const int64_t rows = std::min(kernels_.rows, g.m - row),
                   columns = std::min(count * kernels_.columns, g.n - column);
+    const Panels<T> b = panels(x, slice, panel, count, rows == kernels_.rows, copies);
+    T* const d = x.d + row * g.ldd + column;
+    if (reads_a_in_place() && b.copies == nullptr && !b.far) {
+      const T* const first = x.a + row * g.lda + slice * kSlice;
+      kernels_.multiply({first, g.lda}, b, terms_of(slice), rows, columns, slice > 0, d, g.ldd);
+      return;
+    }
     alignas(64) T a[kSlice * kMostApart];
     copy_rows(x, slice, row_panel, a);
-    kernels_.multiply(a, panels(x, slice, panel, count, rows == kernels_.rows, copies),
-                      terms_of(slice), rows, columns, slice > 0, x.d + row * g.ldd + column, g.ldd);
+    kernels_.multiply({a}, b, terms_of(slice), rows, columns, slice > 0, d, g.ldd);
   }
 
   const Kernels<T>& kernels_;

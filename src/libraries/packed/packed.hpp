@@ -4,7 +4,7 @@
 //
 // A slice of terms of both matrices is copied first, by panels: rows as many as a rectangle of d is
 // high, columns as many as it is wide. Then the rectangles are computed, each in registers. A small
-// matrix b is read where it lies.
+// matrix b is read where it lies, and so is a, if it is multiplied by a few columns.
 #pragma once
 
 #include "libraries/accumulation.hpp"
@@ -15,6 +15,13 @@ namespace hologram::libraries::packed {
 
 inline constexpr int64_t kMostApart = 16;
 inline constexpr int64_t kFewRows = 3;  // that read the other matrix where it lies
+
+// Rows of a: copied, so that those of a term lie together, or as they lie, so many elements apart.
+template <class T>
+struct RowsOfA {
+  const T* first;
+  int64_t apart = 0;  // 0: copied
+};
 
 // Terms of as many columns of b as a rectangle has: a term of one panel lies so many elements
 // behind the one before, the first of the next panel so many behind the first of this. Columns that
@@ -51,8 +58,8 @@ struct Kernels {
   void (*copy)(const T* from, int64_t ld, bool transposed, int64_t rows, int64_t columns, T* to,
                int64_t ld_to);
   // Adds so many terms to a rectangle's height of rows of d, or sets them.
-  void (*multiply)(const T* a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
-                   bool add, T* d, int64_t ldd);
+  void (*multiply)(const RowsOfA<T>& a, const Panels<T>& b, int64_t terms, int64_t rows,
+                   int64_t columns, bool add, T* d, int64_t ldd);
   MultiplyRows<T, T>* multiply_rows;
   // Of f32; null where they are not faster than a copy.
   MultiplyRows<T, Half>* multiply_rows_by_f16 = nullptr;

@@ -84,9 +84,10 @@ TopK topk(const Tensor& x, int64_t k, int axis, bool largest) {
     const Tensor rows = as_rows(x, at);
     const graph::FirstK how =
         graph::how_first(tensor::context_of(rows), rows.dtype(), rows.shape(), k);
-    // A few of many are found first and sorted then.
-    constexpr int64_t kLongRow = 256, kFew = 8;
-    const bool few = x.size(at) > kLongRow && k <= x.size(at) / kFew;
+    // A few of many are found first and sorted then; very few may soon be in order.
+    constexpr int64_t kLongRow = 256, kShare = 8, kVeryFew = 16;
+    const bool few = (x.size(at) > kLongRow && k <= x.size(at) / kShare) ||
+                     (how == graph::FirstK::InOrder && k <= kVeryFew);
     if (few || how == graph::FirstK::AtOnce) {
       const Tensor found =
           tensor::make_opaque(graph::first_work(largest), DType::I64, Shape{rows.size(0), k}, rows);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <utility>
@@ -167,6 +168,7 @@ class Row {
 
   // The first k, in order; of those of each thread's part, if threads share the row.
   void first(const T* x, int64_t* y) const {
+    if (threads_ == nullptr && d_.k <= kFew) return first_few(x, y);
     auto* const kept = reinterpret_cast<Pair*>(room_);
     const int64_t parts = threads_ == nullptr ? 1 : threads_->count();
     std::vector<int64_t> counts(static_cast<size_t>(parts));
@@ -186,6 +188,22 @@ class Row {
     if (count > d_.k) std::nth_element(kept, kept + d_.k - 1, kept + count);
     put_in_order(kept, d_.k);
     for (int64_t i = 0; i < d_.k; i++) y[i] = at_in(kept[i]);
+  }
+
+  // A few: each takes its place among those before it, as few do.
+  void first_few(const T* x, int64_t* y) const {
+    std::array<Pair, kFew> kept;
+    size_t count = 0;
+    const auto k = static_cast<size_t>(d_.k);
+    for (int64_t i = 0; i < d_.length; i++) {
+      const Key mine = key(x[i]);
+      if (count == k && mine >= key_in(kept[k - 1])) continue;
+      size_t at = count < k ? count++ : k - 1;
+      const Pair pair = pair_of(mine, i);
+      for (; at > 0 && pair < kept[at - 1]; at--) kept[at] = kept[at - 1];
+      kept[at] = pair;
+    }
+    for (size_t i = 0; i < k; i++) y[i] = at_in(kept[i]);
   }
 
   // How many are kept: those that come before the k-th of all so far, until there are several times
@@ -243,6 +261,8 @@ class Row {
   // Of floats, what is no number.
   static constexpr T kNone =
       std::bit_cast<T>(static_cast<typename Keyed<E>::Bits>(~Keyed<E>::kSign));
+
+  static constexpr int64_t kFew = 16;
 
   Key key(T x) const { return key_of<E>(x, d_.descending); }
 

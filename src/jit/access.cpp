@@ -170,8 +170,11 @@ void Compiler::load_uniform(const Inst& i) {
   const BaseReg lanes = target_.vector(i.type);
   if (stored == i.type) {
     target_.broadcast(i.type, lanes, r);
-  } else {
-    // A 16-bit float goes the way that vectors go.
+  } else if (stored == DType::BF16) {
+    target_.scalar_op(Op::Shl, DType::U32, r, r, asmjit::imm(16));
+    target_.broadcast(i.type, lanes, r);
+  } else if (!target_.broadcast_f16(lanes, r)) {
+    // It goes the way that vectors go.
     const BaseReg row = target_.row(0), first = target_.scalar();
     target_.store_scalar({row}, r, element);
     target_.first_lane(i.type, first, target_.load_run(stored, {row}, {}));

@@ -354,6 +354,14 @@ void X86::first_lane(DType type, BaseReg scalar, const Operand& from) {
   else cc_.vmovd(gp32(scalar), v.xmm());
 }
 
+bool X86::broadcast_f16(BaseReg to, BaseReg scalar) {
+  const Vec x = cc_.newXmm();
+  cc_.vmovd(x.xmm(), gp32(scalar));
+  cc_.vcvtph2ps(x.xmm(), x.xmm());
+  cc_.vbroadcastss(to.as<Vec>(), x.xmm());
+  return true;
+}
+
 void X86::broadcast_first(DType type, BaseReg to, BaseReg from) {
   const Vec v = cc_.newXmm();  // a copy, as in mask_bits
   cc_.vmovaps(v.xmm(), part(from, 16));

@@ -134,12 +134,20 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
   const bool own = libraries_.empty(), widens = can_widen(desc);
   if (own && widens) {
     // A few rows, of a batch that shares b the more, read it as it lies.
-    const GemmDesc folded = fold(desc), few = widen(folded, false);
+    const GemmDesc folded = fold(desc), few = widen(folded, true, false);
     if (packed::takes_narrow_b(few))
       return std::make_shared<WidenedPlan>(packed::plan(few, threads_), folded, few);
   }
   const auto is_narrow = [&](narrow::Pays pays) { return own && !narrow::refuses(desc, pays); };
   if (is_narrow(narrow::Pays::Always)) return narrow::plan(desc, threads_);
+  if (own && widens) {
+    const GemmDesc sums = widen(desc, false, false);
+    if (packed::takes_narrow(sums)) {
+      auto plan = packed::plan(sums, threads_);
+      if (desc.d == DType::F32) return plan;
+      return std::make_shared<WidenedPlan>(std::move(plan), desc, sums);
+    }
+  }
   const GemmDesc wanted = widens ? widen(desc) : desc;
   const auto agreed = [&](std::shared_ptr<HostPlan> plan) -> std::shared_ptr<hal::LibraryPlan> {
     if (widens) return std::make_shared<WidenedPlan>(std::move(plan), desc, wanted);

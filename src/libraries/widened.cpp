@@ -59,11 +59,11 @@ bool can_widen(const hal::GemmDesc& desc) {
          (is_narrow(desc.a) || is_narrow(desc.b) || is_narrow(desc.d));
 }
 
-hal::GemmDesc widen(const hal::GemmDesc& desc, bool b_too) {
+hal::GemmDesc widen(const hal::GemmDesc& desc, bool a, bool b) {
   hal::GemmDesc wide = desc;
   const std::array<Stored, 3> from = stored(desc);
-  make_dense(wide.a, wide.lda, wide.stride_a, from[0].rows, from[0].columns);
-  if (b_too) make_dense(wide.b, wide.ldb, wide.stride_b, from[1].rows, from[1].columns);
+  if (a) make_dense(wide.a, wide.lda, wide.stride_a, from[0].rows, from[0].columns);
+  if (b) make_dense(wide.b, wide.ldb, wide.stride_b, from[1].rows, from[1].columns);
   make_dense(wide.d, wide.ldd, wide.stride_d, from[2].rows, from[2].columns);
   return wide;
 }
@@ -71,9 +71,10 @@ hal::GemmDesc widen(const hal::GemmDesc& desc, bool b_too) {
 WidenedPlan::WidenedPlan(std::shared_ptr<const HostPlan> product, const hal::GemmDesc& desc,
                          const hal::GemmDesc& wide)
     : product_(std::move(product)),
-      name_(product_->name() + " of f32 copies"),
+      name_(product_->name()),
       narrow_(stored(desc)),
       wide_(stored(wide)) {
+  if (is_copied(0) || is_copied(1)) name_ += " of f32 copies";
   for (size_t i = 0; i < 3; i++) {
     if (!is_copied(i)) continue;
     at_[i] = workspace_;

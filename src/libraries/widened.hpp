@@ -14,9 +14,9 @@ namespace hologram::libraries {
 // Whether a product is one of narrow floats that is summed in f32.
 bool can_widen(const hal::GemmDesc& desc);
 
-// The product of f32 that takes its place: narrow operands lie in it as dense copies. `b_too`: or b
-// as it is.
-hal::GemmDesc widen(const hal::GemmDesc& desc, bool b_too = true);
+// The product of f32 that takes its place: narrow operands lie in it as dense copies, but for a or
+// b if these stay as they are.
+hal::GemmDesc widen(const hal::GemmDesc& desc, bool a = true, bool b = true);
 
 class WidenedPlan : public HostPlan {
  public:

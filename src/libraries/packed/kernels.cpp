@@ -12,24 +12,18 @@
 
 #include "core/processor.hpp"
 #include "libraries/best.hpp"
+#include "libraries/packed/copies-inl.hpp"
 #include "libraries/packed/packed.hpp"
-#include "libraries/squares.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::packed::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 // A rectangle of d whose sums stay in registers, with some left for what is multiplied.
 constexpr int64_t kRows = HWY_TARGET == HWY_AVX2 ? 6 : 14;
 constexpr int64_t kRowsApart = HWY_TARGET == HWY_AVX2 ? 8 : 16;  // of a term of a panel of a
 
-template <class T>
-using Tag = hn::ScalableTag<T>;
-template <class T>
-constexpr int64_t kLanes = hn::MaxLanes(Tag<T>());
 template <class T>
 constexpr int64_t kWide = 2 * kLanes<T>;
 // Columns of a few rows of d whose sums stay in the nearest cache; the fewer, the more often memory
@@ -134,137 +128,6 @@ void rectangle(const RowsOfA<T>& a, const T* b, int64_t term, T* copy, int64_t t
   for (int64_t r = 0; r < kHeight; r++)
 #pragma GCC unroll 2
     for (int64_t v = 0; v < kVectors; v++) hn::StoreU(sums[r][v], tag, d + r * ldd + v * kLanes<T>);
-}
-
-using libraries::HWY_NAMESPACE::load_blocks;
-
-// Squares turned, a row of each vector, into memory.
-template <class T, class In>
-HWY_INLINE void turn_squares(const In& in, T* to, int64_t to_row) {
-  constexpr Tag<T> tag;
-  libraries::HWY_NAMESPACE::turn_squares(
-      tag, in, [&](int64_t r, auto v) HWY_ATTR { hn::StoreU(v, tag, to + r * to_row); });
-}
-
-// Of four rows and those behind them, as many as a vector has lanes, four neighbours each: as four
-// rows of so many neighbours. Of f64, two.
-template <class T>
-HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
-  constexpr int64_t kSquare = 16 / sizeof(T);
-  turn_squares([&](int64_t r)
-                   HWY_ATTR { return load_blocks(Tag<T>(), from + r * row, kSquare * row); },
-               to, to_row);
-}
-
-#if HWY_TARGET == HWY_AVX3
-
-// As many rows as a vector has lanes, and as many neighbours: each is read at once, since rows that
-// are a power of two apart drive each other out of the nearest cache.
-template <class T>
-HWY_INLINE void turn_lines(const T* from, int64_t row, T* to, int64_t to_row) {
-  constexpr int64_t kSquare = 16 / sizeof(T);
-  const hn::Repartition<float, Tag<T>> as_floats;
-  hn::Vec<Tag<T>> blocks[kSquare][4];
-#pragma GCC unroll 4
-  for (int64_t r = 0; r < kSquare; r++) {
-    const T* const at = from + r * row;
-    const int64_t next = kSquare * row;
-    for (int64_t b = 0; b < 4; b++) hwy::Prefetch(at + b * next + 2 * kLanes<T>);
-#pragma GCC unroll 4
-    for (int64_t b = 0; b < 4; b++) {
-      const auto block = [&](int64_t i) HWY_ATTR {
-        return _mm_loadu_ps(reinterpret_cast<const float*>(at + i * next + b * kSquare));
-      };
-      __m512 v = _mm512_castps128_ps512(block(0));
-      v = _mm512_mask_broadcast_f32x4(v, 0x00F0, block(1));
-      v = _mm512_mask_broadcast_f32x4(v, 0x0F00, block(2));
-      v = _mm512_mask_broadcast_f32x4(v, 0xF000, block(3));
-      blocks[r][b] = hn::BitCast(Tag<T>(), hn::Vec<decltype(as_floats)>{v});
-    }
-  }
-#pragma GCC unroll 4
-  for (int64_t b = 0; b < 4; b++)
-    turn_squares([&](int64_t r) HWY_ATTR { return blocks[r][b]; }, to + b * kSquare * to_row,
-                 to_row);
-}
-
-#endif
-
-// A few vectors: a call would take longer.
-template <class T>
-void copy_row(const T* from, int64_t count, T* to) {
-  constexpr Tag<T> tag;
-  int64_t i = 0;
-  for (; i + kLanes<T> <= count; i += kLanes<T>) hn::StoreU(hn::LoadU(tag, from + i), tag, to + i);
-  for (; i < count; i++) to[i] = from[i];
-}
-
-// Rows of less than a vector: whole vectors are written, zeros behind what there is.
-template <class T>
-void copy_ends(const T* from, int64_t from_row, int64_t rows, int64_t columns, T* to,
-               int64_t to_row) {
-  constexpr Tag<T> tag;
-#if HWY_TARGET == HWY_NEON
-  for (int64_t i = 0; i < rows; i++) {
-    HWY_ALIGN T row[kLanes<T>] = {};
-    std::copy_n(from + i * from_row, columns, row);
-    hn::StoreU(hn::Load(tag, row), tag, to + i * to_row);
-  }
-#else
-  const auto some = hn::FirstN(tag, static_cast<size_t>(columns));
-  for (int64_t i = 0; i < rows; i++)
-    hn::StoreU(hn::MaskedLoad(some, tag, from + i * from_row), tag, to + i * to_row);
-#endif
-}
-
-// to[i * to_row + j] of rows and columns of from, which is that or, transposed, from[j * from_row +
-// i]. What is not transposed is followed by zeros to the end of a vector.
-template <class T>
-void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_t columns, T* to,
-          int64_t to_row) {
-  if (!transposed) {
-    constexpr int64_t kAhead = 16, kLine = 64 / sizeof(T);
-    const int64_t whole = columns - columns % kLanes<T>;
-    for (int64_t i = 0; i < rows && whole > 0; i++) {
-      const T* const row = from + i * from_row;
-      for (int64_t j = 0; j < columns; j += kLine) __builtin_prefetch(row + kAhead * from_row + j);
-      copy_row(row, whole, to + i * to_row);
-    }
-    if (whole < columns)
-      copy_ends(from + whole, from_row, rows, columns - whole, to + whole, to_row);
-    return;
-  }
-  constexpr int64_t kSquare = 16 / sizeof(T);
-  const int64_t down = rows - rows % kSquare, across = columns - columns % kLanes<T>;
-  for (int64_t j = 0; j < across; j += kLanes<T>) {
-    int64_t i = 0;
-#if HWY_TARGET == HWY_AVX3
-    for (; i + kLanes<T> <= down; i += kLanes<T>)
-      turn_lines(from + j * from_row + i, from_row, to + i * to_row + j, to_row);
-#endif
-    for (; i < down; i += kSquare)
-      turn(from + j * from_row + i, from_row, to + i * to_row + j, to_row);
-  }
-  for (int64_t j = 0; j < columns; j++)
-    for (int64_t i = j < across ? down : 0; i < rows; i++)
-      to[i * to_row + j] = from[j * from_row + i];
-}
-
-// Elements of b as numbers of the other matrices' type.
-template <class T, class B>
-HWY_INLINE hn::Vec<Tag<T>> widened(const B* from) {
-  constexpr Tag<T> tag;
-  if constexpr (std::is_same_v<B, T>) {
-    return hn::LoadU(tag, from);
-  } else if constexpr (std::is_same_v<B, Half>) {
-    const hn::Rebind<hwy::float16_t, Tag<T>> half;
-    return hn::PromoteTo(tag, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
-  } else {
-    const hn::RebindToUnsigned<Tag<T>> bits;
-    const hn::Rebind<uint16_t, Tag<T>> half;
-    const auto low = hn::LoadU(half, reinterpret_cast<const uint16_t*>(from));
-    return hn::BitCast(tag, hn::ShiftLeft<16>(hn::PromoteTo(bits, low)));
-  }
 }
 
 // Some terms of the sums of so many rows of d: b is read along its rows, as memory likes it, each
@@ -392,7 +255,7 @@ constexpr Height<T> kHeights[] = {{kRows, &rectangle<T, kRows, kFrom, kVectors, 
 template <class T>
 void multiply(const RowsOfA<T>& a, const Panels<T>& b, int64_t terms, int64_t rows, int64_t columns,
               bool add, T* d, int64_t ldd) {
-  static_assert(kRowsApart <= kMostApart);
+  static_assert(kRowsApart <= kMostApart && kWide<T> <= kMostColumns);
   HWY_ALIGN T edge[kRows * kWide<T>];
   for (int64_t column = 0; column < columns; column += kWide<T>) {
     const int64_t there = std::min(kWide<T>, columns - column);
@@ -437,8 +300,8 @@ const Kernels<T>* all() {
                       .multiply_rows = &multiply_rows<T, T>};
     if constexpr (std::is_same_v<T, float>) {
       // What numbers that are none carry would be lost by NEON's instruction for f16.
-      if (HWY_TARGET != HWY_NEON) all.multiply_rows_by_f16 = &multiply_rows<float, Half>;
-      all.multiply_rows_by_bf16 = &multiply_rows<float, BFloat>;
+      if (HWY_TARGET != HWY_NEON) all.f16 = {&multiply_rows<float, Half>, &widen<float, Half>};
+      all.bf16 = {&multiply_rows<float, BFloat>, &widen<float, BFloat>};
     }
     return all;
   }();

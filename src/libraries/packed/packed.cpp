@@ -42,9 +42,14 @@ uint64_t grain(double worth, double each) {
 }
 
 template <class T>
+constexpr DType kTypeOf = std::is_same_v<T, float>    ? DType::F32
+                          : std::is_same_v<T, double> ? DType::F64
+                          : std::is_same_v<T, Half>   ? DType::F16
+                                                      : DType::BF16;
+
+template <class T>
 const std::string& name_of_product() {
-  static const std::string name =
-      fmt::format("hologram {} product", name_of(sizeof(T) == 4 ? DType::F32 : DType::F64));
+  static const std::string name = fmt::format("hologram {} product", name_of(kTypeOf<T>));
   return name;
 }
 
@@ -113,8 +118,7 @@ class FewRows : public HostPlan {
  private:
   MultiplyRows<T, B>* rows() const {
     if constexpr (std::is_same_v<B, T>) return kernels_.multiply_rows;
-    else if constexpr (std::is_same_v<B, Half>) return kernels_.multiply_rows_by_f16;
-    else return kernels_.multiply_rows_by_bf16;
+    else return kernels_.template narrow<B>().multiply_rows;
   }
   bool by_columns(int64_t columns) const {
     return desc_.m == 1 && columns >= columns_.least &&
@@ -162,8 +166,8 @@ class Share {
 // of b of a group in a near cache, its own: what another core has written comes slowly. He copies
 // them while he multiplies the first rows by them, and so waits for memory and computes at a time.
 // Rows of a are copied by who multiplies them. A matrix b that has few rows to be multiplied by is
-// read where it lies.
-template <class T>
+// read where it lies. Elements S that are narrower are widened as they are copied.
+template <class T, class S = T>
 class Plan : public HostPlan {
  public:
   Plan(const GemmDesc& desc, int threads)
@@ -172,7 +176,7 @@ class Plan : public HostPlan {
         slices_(parts(desc.k, kSlice)),
         row_panels_(parts(desc.m, kernels_.rows)),
         column_panels_(parts(desc.n, kernels_.columns)),
-        copies_b_(desc.transpose_b ||
+        copies_b_(kNarrow || desc.transpose_b ||
                   (row_panels_ > 1 && (bytes_of(desc.ldb) > kBytesOfRowInPlace ||
                                        bytes_of(desc.k * desc.ldb) > kBytesOfBInPlace))),
         room_((copies_b_    ? panels_across(1)
@@ -181,7 +185,7 @@ class Plan : public HostPlan {
               kernels_.columns * std::min(kSlice, desc.k)),
         rooms_(worth(flops() * static_cast<double>(desc.batch), threads)) {}
 
-  const std::string& name() const override { return name_of_product<T>(); }
+  const std::string& name() const override { return name_of_product<S>(); }
   uint64_t workspace() const override { return static_cast<uint64_t>(bytes_of(rooms_ * room_)); }
 
   void run(std::span<const hal::Binding> operands, hal::Binding workspace,
@@ -195,7 +199,9 @@ class Plan : public HostPlan {
     T* const room =
         room_ == 0 ? nullptr : reinterpret_cast<T*>(workspace.buffer->host() + workspace.offset);
     const auto matrix = [&](int64_t z) {
-      return Matrices{data[0] + z * g.stride_a, data[1] + z * g.stride_b, data[2] + z * g.stride_d};
+      return Matrices{reinterpret_cast<const S*>(data[0]) + z * g.stride_a,
+                      reinterpret_cast<const S*>(data[1]) + z * g.stride_b,
+                      data[2] + z * g.stride_d};
     };
     const int64_t most = std::min<int64_t>(threads.count(), rooms_);
     const int for_one = worth(flops(), std::min(most, column_panels_ * row_panels_)),
@@ -213,8 +219,13 @@ class Plan : public HostPlan {
   }
 
  private:
+  static constexpr bool kNarrow = !std::is_same_v<S, T>;
+  // Of a block of rows that are widened before they are turned: they do not lie a power of two
+  // apart, or few of them would find room in the nearest cache.
+  static constexpr int64_t kRowOfBlock = kSlice + kMostApart;
+
   struct Matrices {
-    const T *a, *b;
+    const S *a, *b;
     T* d;
   };
   // The panels of b that a worker has at hand: of which slice, and from which on.
@@ -300,21 +311,42 @@ class Plan : public HostPlan {
     });
   }
 
-  void copy_panel(const Matrices& x, int64_t slice, int64_t panel, T* to) const {
+  // So many terms of a slice from one on, into a panel's place.
+  void copy_panel(const Matrices& x, int64_t slice, int64_t panel, int64_t term, int64_t terms,
+                  T* to) const {
     const GemmDesc& g = desc_;
-    const int64_t wide = kernels_.columns, first = slice * kSlice, terms = terms_of(slice);
+    const int64_t wide = kernels_.columns, first = slice * kSlice + term;
     const int64_t column = panel * wide, columns = std::min(wide, g.n - column);
+    to += term * wide;
     if (columns < wide && g.transpose_b) std::fill_n(to, terms * wide, T{0});
-    kernels_.copy(g.transpose_b ? x.b + column * g.ldb + first : x.b + first * g.ldb + column,
-                  g.ldb, g.transpose_b, terms, columns, to, wide);
+    const S* const from =
+        g.transpose_b ? x.b + column * g.ldb + first : x.b + first * g.ldb + column;
+    if constexpr (!kNarrow) {
+      kernels_.copy(from, g.ldb, g.transpose_b, terms, columns, to, wide);
+    } else if (!g.transpose_b) {
+      widen()(from, g.ldb, terms, columns, to, wide);
+    } else {
+      alignas(64) T block[kMostColumns * kRowOfBlock];
+      widen()(from, g.ldb, columns, terms, block, kRowOfBlock);
+      kernels_.copy(block, kRowOfBlock, true, terms, columns, to, wide);
+    }
   }
+  Widen<T, S>* widen() const { return kernels_.template narrow<S>().widen; }
 
   void copy_rows(const Matrices& x, int64_t slice, int64_t row_panel, T* to) const {
     const GemmDesc& g = desc_;
-    const int64_t first = slice * kSlice, row = row_panel * kernels_.rows;
-    kernels_.copy(g.transpose_a ? x.a + first * g.lda + row : x.a + row * g.lda + first, g.lda,
-                  !g.transpose_a, terms_of(slice), std::min(kernels_.apart, g.m - row), to,
-                  kernels_.apart);
+    const int64_t first = slice * kSlice, row = row_panel * kernels_.rows, terms = terms_of(slice),
+                  rows = std::min(kernels_.apart, g.m - row);
+    const S* const from = g.transpose_a ? x.a + first * g.lda + row : x.a + row * g.lda + first;
+    if constexpr (!kNarrow) {
+      kernels_.copy(from, g.lda, !g.transpose_a, terms, rows, to, kernels_.apart);
+    } else if (g.transpose_a) {
+      widen()(from, g.lda, terms, rows, to, kernels_.apart);
+    } else {
+      alignas(64) T block[kMostApart * kRowOfBlock];
+      widen()(from, g.lda, rows, terms, block, kRowOfBlock);
+      kernels_.copy(block, kRowOfBlock, true, terms, rows, to, kernels_.apart);
+    }
   }
 
   // The panels of b, in the room of copies; with rows of a as many as a rectangle has, those that
@@ -328,12 +360,18 @@ class Plan : public HostPlan {
     copies.slice = slice;
     copies.panel = panel;
     T* const rest = copies.room + (copies_b_ ? whole * size : 0);
-    if (!there && whole < count) copy_panel(x, slice, panel + whole, rest);
-    const T* const b = x.b + slice * kSlice * g.ldb + panel * wide;
-    if (!copies_b_) return {b, g.ldb, wide, rest, row_panels_ == 1};
-    if (!there && !g.transpose_b && high) return {b, g.ldb, wide, rest, true, copies.room};
-    for (int64_t i = 0; i < whole && !there; i++)
-      copy_panel(x, slice, panel + i, copies.room + i * size);
+    if (!there && whole < count) copy_panel(x, slice, panel + whole, 0, terms_of(slice), rest);
+    if constexpr (!kNarrow) {
+      const T* const b = x.b + slice * kSlice * g.ldb + panel * wide;
+      if (!copies_b_) return {b, g.ldb, wide, rest, row_panels_ == 1};
+      if (!there && !g.transpose_b && high) return {b, g.ldb, wide, rest, true, copies.room};
+    }
+    // Of some terms, all panels: memory likes long rows.
+    constexpr int64_t kAtATime = 16;
+    const int64_t terms = terms_of(slice), step = kNarrow && !g.transpose_b ? kAtATime : terms;
+    for (int64_t term = 0; term < terms && !there; term += step)
+      for (int64_t i = 0; i < whole; i++)
+        copy_panel(x, slice, panel + i, term, std::min(step, terms - term), copies.room + i * size);
     return {copies.room, wide, size, rest};
   }
 
@@ -346,8 +384,17 @@ class Plan : public HostPlan {
     const Panels<T> b = panels(x, slice, panel, count, rows == kernels_.rows, copies);
     T* const d = x.d + row * g.ldd + column;
     if (reads_a_in_place() && b.copies == nullptr && !b.far) {
-      const T* const first = x.a + row * g.lda + slice * kSlice;
-      kernels_.multiply({first, g.lda}, b, terms_of(slice), rows, columns, slice > 0, d, g.ldd);
+      const S* const first = x.a + row * g.lda + slice * kSlice;
+      const auto by = [&](const RowsOfA<T>& a) {
+        kernels_.multiply(a, b, terms_of(slice), rows, columns, slice > 0, d, g.ldd);
+      };
+      if constexpr (!kNarrow) {
+        by({first, g.lda});
+      } else {
+        alignas(64) T block[kMostApart * kRowOfBlock];
+        widen()(first, g.lda, rows, terms_of(slice), block, kRowOfBlock);
+        by({block, kRowOfBlock});
+      }
       return;
     }
     alignas(64) T a[kSlice * kMostApart];
@@ -377,20 +424,32 @@ bool takes_narrow_b(const GemmDesc& desc) {
       all != nullptr && !desc.transpose_b && desc.m <= kFewRows && desc.n >= all->columns / 2;
   if (!fits || desc.a != DType::F32 || desc.d != DType::F32 || desc.accumulate != DType::F32)
     return false;
-  return (desc.b == DType::F16 && all->multiply_rows_by_f16 != nullptr) ||
-         (desc.b == DType::BF16 && all->multiply_rows_by_bf16 != nullptr);
+  return (desc.b == DType::F16 && all->f16.multiply_rows != nullptr) ||
+         (desc.b == DType::BF16 && all->bf16.multiply_rows != nullptr);
+}
+
+bool takes_narrow(const GemmDesc& desc) {
+  const Kernels<float>* const all = kernels(float{});
+  if (all == nullptr || desc.a != desc.b || desc.d != DType::F32 || desc.accumulate != DType::F32)
+    return false;
+  return (desc.a == DType::F16 && all->f16.widen != nullptr) ||
+         (desc.a == DType::BF16 && all->bf16.widen != nullptr);
 }
 
 std::shared_ptr<HostPlan> plan(const GemmDesc& desc, int threads) {
-  if (desc.b == DType::F16) return std::make_shared<FewRows<float, Half>>(desc);
-  if (desc.b == DType::BF16) return std::make_shared<FewRows<float, BFloat>>(desc);
+  const GemmDesc folded = fold(desc);
+  const auto of_narrow = [&]<class S>(S) -> std::shared_ptr<HostPlan> {
+    if (desc.a == DType::F32) return std::make_shared<FewRows<float, S>>(folded);
+    return std::make_shared<Plan<float, S>>(folded, threads);
+  };
+  if (desc.b == DType::F16) return of_narrow(Half{});
+  if (desc.b == DType::BF16) return of_narrow(BFloat{});
   const auto of = [threads](const GemmDesc& d, auto type) -> std::shared_ptr<HostPlan> {
     using T = decltype(type);
     if (auto thin = thin_plan(d, name_of_product<T>())) return thin;
     if (!d.transpose_b && d.m <= kFewRows) return std::make_shared<FewRows<T>>(d);
     return std::make_shared<Plan<T>>(d, threads);
   };
-  const GemmDesc folded = fold(desc);
   return desc.a == DType::F32 ? of(folded, float{}) : of(folded, double{});
 }
 

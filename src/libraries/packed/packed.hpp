@@ -7,13 +7,15 @@
 // matrix b is read where it lies, and so is a, if it is multiplied by a few columns.
 #pragma once
 
+#include <type_traits>
+
 #include "libraries/accumulation.hpp"
 #include "libraries/host_plan.hpp"
 #include "libraries/stored.hpp"
 
 namespace hologram::libraries::packed {
 
-inline constexpr int64_t kMostApart = 16;
+inline constexpr int64_t kMostApart = 16, kMostColumns = 32;  // of any kernels
 inline constexpr int64_t kFewRows = 3;  // that read the other matrix where it lies
 
 // Rows of a: copied, so that those of a term lie together, or as they lie, so many elements apart.
@@ -47,6 +49,17 @@ using MultiplyRows = void(const T* a, int64_t a_row, int64_t a_term, const B* b,
                           int64_t terms, int64_t rows, int64_t columns, bool far, T* d,
                           int64_t ldd);
 
+// to[i * ld_to + j] of so many rows and columns of from[i * ld + j], and zeros to the end of a
+// vector.
+template <class T, class B>
+using Widen = void(const B* from, int64_t ld, int64_t rows, int64_t columns, T* to, int64_t ld_to);
+
+template <class T, class B>
+struct Narrow {
+  MultiplyRows<T, B>* multiply_rows = nullptr;
+  Widen<T, B>* widen = nullptr;
+};
+
 // For one type and the best vector instructions of this processor.
 template <class T>
 struct Kernels {
@@ -61,9 +74,15 @@ struct Kernels {
   void (*multiply)(const RowsOfA<T>& a, const Panels<T>& b, int64_t terms, int64_t rows,
                    int64_t columns, bool add, T* d, int64_t ldd);
   MultiplyRows<T, T>* multiply_rows;
-  // Of f32; null where they are not faster than a copy.
-  MultiplyRows<T, Half>* multiply_rows_by_f16 = nullptr;
-  MultiplyRows<T, BFloat>* multiply_rows_by_bf16 = nullptr;
+  // Of f32, for narrower matrices; null where there are none.
+  Narrow<T, Half> f16;
+  Narrow<T, BFloat> bf16;
+
+  template <class B>
+  const Narrow<T, B>& narrow() const {
+    if constexpr (std::is_same_v<B, Half>) return f16;
+    else return bf16;
+  }
 };
 
 // Null where the processor has no fused multiply-add.
@@ -72,9 +91,10 @@ const Kernels<double>* kernels(double);
 
 // Why a product is not for these kernels.
 std::optional<hal::Refusal> refuses(const hal::GemmDesc& desc);
-// Whether these kernels take a product whose b alone is of f16 or bf16.
+// Whether these kernels take a product whose b alone is of f16 or bf16, or a and b alone.
 bool takes_narrow_b(const hal::GemmDesc& desc);
-// Of one that is not refused, or whose b is taken, for so many threads at most.
+bool takes_narrow(const hal::GemmDesc& desc);
+// Of one that is not refused, or that is taken, for so many threads at most.
 std::shared_ptr<HostPlan> plan(const hal::GemmDesc& desc, int threads);
 
 }  // namespace hologram::libraries::packed

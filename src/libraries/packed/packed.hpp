@@ -75,8 +75,8 @@ struct Kernels {
                    int64_t columns, bool add, T* d, int64_t ldd);
   MultiplyRows<T, T>* multiply_rows;
   // Of f32, for narrower matrices; null where there are none.
-  Narrow<T, Half> f16;
-  Narrow<T, BFloat> bf16;
+  Narrow<T, Half> f16 = {};
+  Narrow<T, BFloat> bf16 = {};
 
   template <class B>
   const Narrow<T, B>& narrow() const {

@@ -128,6 +128,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/loops/order.cpp
     src/libraries/loops/scan.cpp
     src/libraries/loops/scan_kernels.cpp
+    src/libraries/loops/places.cpp
     src/libraries/loops/search.cpp
     src/libraries/narrow/copies.cpp
     src/libraries/narrow/pairs.cpp

@@ -390,6 +390,26 @@ TEST(OrderLoops, SumsOfColumnsWithTheSameBits) {
     }
 }
 
+// Of any bytes that are not 0, in arrays of many axes, whose rows may be shorter than a word.
+TEST(OrderLoops, PlacesOfWhatIsTrue) {
+  tests::Share share;
+  for (const Shape& shape : {Shape{1}, Shape{13}, Shape{200'000}, Shape{300, 7}, Shape{9, 5000},
+                             Shape{40'000, 3}, Shape{20, 30, 41}, Shape{2, 3, 4, 5, 6}})
+    for (const int every : {1, 2, 50, 100'000}) {
+      if (!share.next()) continue;
+      SCOPED_TRACE(testing::Message() << to_string(shape) << ", one in " << every);
+      std::mt19937 random(3);
+      Array flags(DType::Bool, shape);
+      for (size_t i = 0; i < flags.bytes(); i++)
+        flags.mutable_data()[i] =
+            static_cast<std::byte>(random() % static_cast<uint32_t>(every) == 0 ? 1 << i % 8 : 0);
+      flags.mutable_data()[flags.bytes() - 1] = std::byte{2};
+      expect_same_everywhere([&](const Executor& executor) {
+        return std::vector<Tensor>{ops::nonzero(Tensor::from(flags, executor))};
+      });
+    }
+}
+
 TEST(OrderLoops, ExplainTellsWhoDoesIt) {
   for (const Way& way : ways()) {
     SCOPED_TRACE(way.name);
@@ -403,6 +423,7 @@ TEST(OrderLoops, ExplainTellsWhoDoesIt) {
     expect_said(ops::argsort(x), "by hologram argsort");
     expect_said(ops::topk(x, 3).positions, "by hologram topk");
     expect_said(ops::searchsorted(ops::copy(x.select(0, 0)), x), "by hologram searchsorted");
+    expect_said(ops::nonzero(x), "by hologram nonzero");
     expect_said(ops::cumsum(x, 1), "by hologram f32 running sums");
     expect_said(ops::gather(x, at, 1), "by hologram gather");
     expect_said(ops::scatter_add(x, at, x, 1), "by hologram scatter_add");

@@ -28,7 +28,9 @@ FirstK how_first(Context& context, DType dtype, const Shape& rows, int64_t k);
 std::unique_ptr<const Work> first_work(bool descending);
 
 // Of an array's elements, bool, and their running counts, i32 or i64, both dense: the i64 place of
-// each that is true in the array, which has that shape: [found, axes].
+// each that is true in the array, which has that shape: [found, axes]. Without the counts where
+// they are not needed.
+bool needs_counts(Context& context, const Shape& shape);
 std::unique_ptr<const Work> places_work(Shape shape);
 
 // Of a sorted vector and values of its dtype, both dense: the i64 position at which each would be

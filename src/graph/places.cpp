@@ -1,3 +1,4 @@
+#include "core/messages.hpp"
 #include "graph/box.hpp"
 #include "graph/context.hpp"
 #include "graph/order_works.hpp"
@@ -45,11 +46,17 @@ class PlacesWork : public Work {
  public:
   explicit PlacesWork(Shape shape) : shape_(std::move(shape)) {}
   std::string_view name() const override { return "places"; }
-  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
-    return "by a program";
+  std::string done_by(Context& context, const Node& /*node*/) const override {
+    return context.done_by(hal::PlacesDesc{shape_});
   }
   void run(Context& context, const Node& node, const Storage& result) const override {
-    const Node &flags = *node.inputs[0].node, &counts = *node.inputs[1].node;
+    const Node& flags = *node.inputs[0].node;
+    if (node.inputs.size() == 1) {
+      if (!context.by_library(hal::PlacesDesc{shape_}, {flags.result.where, result.where}))
+        throw core::error(core::Text::InternalError, "places lack what they are counted by");
+      return;
+    }
+    const Node& counts = *node.inputs[1].node;
     const int64_t n = element_count(flags.shape);
     const auto axes = static_cast<uint8_t>(shape_.size());
     const PlacesKey key{counts.dtype, Box::index_type(n * std::max<int64_t>(1, axes)), axes};
@@ -64,6 +71,10 @@ class PlacesWork : public Work {
 };
 
 }  // namespace
+
+bool needs_counts(Context& context, const Shape& shape) {
+  return context.library_of(hal::PlacesDesc{shape}) == nullptr;
+}
 
 std::unique_ptr<const Work> places_work(Shape shape) {
   return std::make_unique<PlacesWork>(std::move(shape));

@@ -241,6 +241,14 @@ struct SearchDesc {
   friend bool operator==(const SearchDesc&, const SearchDesc&) = default;
 };
 
+// The i64 places of what is true of a dense array of bools of these lengths, in order: as many rows
+// as there are, each with a position along every axis. The first bit of a byte need not be the one
+// that is set.
+struct PlacesDesc {
+  InlineVector<int64_t, 8> lengths;
+  friend bool operator==(const PlacesDesc&, const PlacesDesc&) = default;
+};
+
 // Running sums, or products, along the middle of three dense axes, in the order of a program whose
 // lanes go through pieces: the last sums of the pieces are added up first, in the same way, and
 // each piece begins with what those before it come to.
@@ -315,6 +323,9 @@ class LibraryOps {
   }
   // Operands are the vector, the values and d.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const SearchDesc&) {
+    return Refusal{"the library searches nothing"};
+  }
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const PlacesDesc&) {
     return Refusal{"the library searches nothing"};
   }
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const ScanDesc&) {

@@ -201,6 +201,10 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::Search
   return loops::plan(desc);
 }
 
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::PlacesDesc& desc) {
+  return loops::plan(desc);
+}
+
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ScanDesc& desc) {
   if (auto refusal = loops::refuses(desc)) return *refusal;
   return loops::plan(desc);

@@ -46,14 +46,18 @@ Tensor as_axis(const Tensor& rows, const Tensor& x, int axis) {
 Tensor places_of(const Tensor& given, const Shape& shape) {
   const Tensor flags = tensor::dense(given.flatten());
   const int64_t n = flags.size();
+  const auto axes = static_cast<int64_t>(shape.size());
+  if (!graph::needs_counts(tensor::context_of(flags), shape)) {
+    const auto found = sum(flags.eval()).item<int64_t>();
+    return tensor::make_opaque(graph::places_work(shape), DType::I64, {found, axes}, flags);
+  }
   const DType count = n <= INT32_MAX ? DType::I32 : DType::I64;
   const Shape box = {1, n, 1};
   const Tensor counts =
       tensor::make_opaque(graph::scan_work(Combine::Add), count, box, flags.to(count).reshape(box))
           .reshape({n});
   const auto found = n == 0 ? 0 : counts.select(0, n - 1).to(DType::I64).item<int64_t>();
-  return tensor::make_opaque(graph::places_work(shape), DType::I64,
-                             {found, static_cast<int64_t>(shape.size())}, flags, counts);
+  return tensor::make_opaque(graph::places_work(shape), DType::I64, {found, axes}, flags, counts);
 }
 
 }  // namespace

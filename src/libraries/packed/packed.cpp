@@ -24,7 +24,9 @@ constexpr int64_t kBytesAcross = int64_t{1} << 20;  // of panels of b that a wor
 constexpr int64_t kLeastAcross = 4;                 // panels
 constexpr int64_t kPanelsForFewRows = 4;
 // Columns of b that do not pay for a copy of the rows that they are multiplied by.
-constexpr int64_t kColumnsInPlace = 256;
+constexpr int64_t kColumnsInPlace = 128;
+// Of rows that are so short the next ones are announced: nothing else would foresee them.
+constexpr int64_t kBytesOfShortRow = 512;
 constexpr int64_t kPartsOfAThread = 9;
 constexpr double kFlopsWorthAThread = 8e6;  // by bytes of an element
 constexpr double kBytesOfBWorthAThread = 1 << 18;
@@ -349,6 +351,13 @@ class Plan : public HostPlan {
     }
   }
 
+  void announce_rows(const T* first, int64_t rows, int64_t terms) const {
+    constexpr int64_t kLine = 64 / sizeof(T);
+    if (bytes_of(terms) > kBytesOfShortRow) return;
+    for (int64_t r = 0; r < rows; r++)
+      for (int64_t t = 0; t < terms; t += kLine) __builtin_prefetch(first + r * desc_.lda + t);
+  }
+
   // The panels of b, in the room of copies; with rows of a as many as a rectangle has, those that
   // are yet to be copied are left to the product.
   Panels<T> panels(const Matrices& x, int64_t slice, int64_t panel, int64_t count, bool high,
@@ -389,6 +398,7 @@ class Plan : public HostPlan {
         kernels_.multiply(a, b, terms_of(slice), rows, columns, slice > 0, d, g.ldd);
       };
       if constexpr (!kNarrow) {
+        announce_rows(first + kernels_.rows * g.lda, rows, terms_of(slice));
         by({first, g.lda});
       } else {
         alignas(64) T block[kMostApart * kRowOfBlock];

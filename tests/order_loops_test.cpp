@@ -390,6 +390,33 @@ TEST(OrderLoops, SumsOfColumnsWithTheSameBits) {
     }
 }
 
+// Each sum is rounded to what its element holds, from subnormal numbers to what is too large for
+// it.
+TEST(OrderLoops, SumsOf16BitFloatsAreRoundedOneByOne) {
+  const Shape shape = {20, 700};
+  std::mt19937 random(11);
+  for (const DType type : {DType::F16, DType::BF16})
+    for (const bool grows : {false, true}) {
+      SCOPED_TRACE(testing::Message() << name_of(type) << (grows ? ", to infinity" : ""));
+      const auto finite = [&] {
+        std::vector<double> values(static_cast<size_t>(count_of(shape)));
+        for (double& v : values) {
+          const double some = 1 + static_cast<double>(random() % 4096) / 4096;
+          const int exponent = static_cast<int>(random() % 30) - (grows ? 14 : 24);
+          v = std::ldexp(some, exponent) * (grows || random() % 2 == 0 ? 1 : -1);
+        }
+        return Tensor::from_vector(values, shape, ways()[0].executor).to(type).array();
+      };
+      const Array x = finite(), v = finite();
+      expect_same_everywhere([&](const Executor& executor) {
+        const Tensor at =
+            ops::arange(0, count_of(shape), 1, DType::I64, executor).reshape(shape) * 7919 % 40;
+        return std::vector<Tensor>{
+            ops::scatter_add(Tensor::from(x, executor), at, Tensor::from(v, executor), 1)};
+      });
+    }
+}
+
 // Of any bytes that are not 0, in arrays of many axes, whose rows may be shorter than a word.
 TEST(OrderLoops, PlacesOfWhatIsTrue) {
   tests::Share share;

@@ -29,9 +29,9 @@ void each_word(const uint8_t* flags, int64_t begin, int64_t end, const Body& bod
 
 class Places : public HostPlan {
  public:
-  explicit Places(const hal::PlacesDesc& desc) : desc_(desc) {
+  explicit Places(const hal::PlacesDesc& desc)
+      : desc_(desc), row_(desc.lengths.empty() ? 1 : desc.lengths.back()) {
     for (const int64_t length : desc.lengths) count_ *= length;
-    row_ = desc.lengths.empty() ? 1 : desc.lengths.back();
   }
 
   const std::string& name() const override {
@@ -96,7 +96,8 @@ class Places : public HostPlan {
   }
 
   const hal::PlacesDesc desc_;
-  int64_t count_ = 1, row_;
+  const int64_t row_;  // elements
+  int64_t count_ = 1;
 };
 
 }  // namespace

@@ -133,6 +133,10 @@ TEST(Executor, SaysWhatIsWrongWithArguments) {
   expect_error(ErrorKind::InvalidArgument, "read-only", [&] {
     executor.run(p, {{"x", x}, {"y", Array::borrow(DType::F32, {4}, constant)}, {"a", 1}});
   });
+  expect_error(ErrorKind::InvalidArgument, "that 2 divides", [&] {
+    Array::borrow(DType::F16, {1},
+                  static_cast<const void*>(reinterpret_cast<const char*>(constant) + 1));
+  });
   expect_error(ErrorKind::ShapeMismatch, "'h'", [&] { executor.run(coordinates(), {{"w", 3}}); });
   expect_error(ErrorKind::InvalidArgument, "i32", [&] { executor.run(endless(), {{"n", 3e9}}); });
 }

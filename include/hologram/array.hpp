@@ -20,8 +20,8 @@ class HOLOGRAM_API Array {
   // Fresh zeros, aligned to 4096 bytes. OutOfMemory if there is not enough.
   Array(DType dtype, Shape shape);
 
-  // Somebody else's memory, which `owner` (may be empty) keeps alive. `data` must be aligned to the
-  // element size.
+  // Somebody else's memory, which `owner` (may be empty) keeps alive. InvalidArgument unless `data`
+  // is aligned to the element size.
   static Array borrow(DType dtype, Shape shape, void* data, std::shared_ptr<const void> owner = {});
   static Array borrow(DType dtype, Shape shape, const void* data,
                       std::shared_ptr<const void> owner = {});

@@ -64,6 +64,9 @@ Array Array::borrow(DType dtype, Shape shape, void* data, std::shared_ptr<const 
 }
 
 Array Array::borrow(DType dtype, Shape shape, const void* data, std::shared_ptr<const void> owner) {
+  if (const auto at = reinterpret_cast<uintptr_t>(data);
+      dtype != DType::None && at % size_of(dtype) != 0)
+    throw core::error(core::Text::ArrayMisaligned, name_of(dtype), size_of(dtype), data);
   Array array;
   array.dtype_ = dtype;
   array.shape_ = std::move(shape);

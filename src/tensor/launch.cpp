@@ -12,7 +12,7 @@ namespace {
 
 // What binding looks at: a shape and a dtype. Nobody touches the memory.
 Array shape_alone(const Tensor& t) {
-  static std::byte nothing[16];
+  alignas(16) static std::byte nothing[16];
   return Array::borrow(t.dtype(), t.shape(), static_cast<void*>(nothing));
 }
 

@@ -323,32 +323,30 @@ class Plan : public HostPlan {
     if (columns < wide && g.transpose_b) std::fill_n(to, terms * wide, T{0});
     const S* const from =
         g.transpose_b ? x.b + column * g.ldb + first : x.b + first * g.ldb + column;
-    if constexpr (!kNarrow) {
-      kernels_.copy(from, g.ldb, g.transpose_b, terms, columns, to, wide);
-    } else if (!g.transpose_b) {
-      widen()(from, g.ldb, terms, columns, to, wide);
-    } else {
-      alignas(64) T block[kMostColumns * kRowOfBlock];
-      widen()(from, g.ldb, columns, terms, block, kRowOfBlock);
-      kernels_.copy(block, kRowOfBlock, true, terms, columns, to, wide);
-    }
+    copy(from, g.ldb, g.transpose_b, terms, columns, to, wide);
   }
   Widen<T, S>* widen() const { return kernels_.template narrow<S>().widen; }
+  // As the kernels' copy().
+  void copy(const S* from, int64_t ld, bool transposed, int64_t rows, int64_t columns, T* to,
+            int64_t ld_to) const {
+    if constexpr (!kNarrow) {
+      kernels_.copy(from, ld, transposed, rows, columns, to, ld_to);
+    } else if (!transposed) {
+      widen()(from, ld, rows, columns, to, ld_to);
+    } else {
+      static_assert(kMostApart <= kMostColumns);
+      alignas(64) T block[kMostColumns * kRowOfBlock];
+      widen()(from, ld, columns, rows, block, kRowOfBlock);
+      kernels_.copy(block, kRowOfBlock, true, rows, columns, to, ld_to);
+    }
+  }
 
   void copy_rows(const Matrices& x, int64_t slice, int64_t row_panel, T* to) const {
     const GemmDesc& g = desc_;
     const int64_t first = slice * kSlice, row = row_panel * kernels_.rows, terms = terms_of(slice),
                   rows = std::min(kernels_.apart, g.m - row);
     const S* const from = g.transpose_a ? x.a + first * g.lda + row : x.a + row * g.lda + first;
-    if constexpr (!kNarrow) {
-      kernels_.copy(from, g.lda, !g.transpose_a, terms, rows, to, kernels_.apart);
-    } else if (g.transpose_a) {
-      widen()(from, g.lda, terms, rows, to, kernels_.apart);
-    } else {
-      alignas(64) T block[kMostApart * kRowOfBlock];
-      widen()(from, g.lda, rows, terms, block, kRowOfBlock);
-      kernels_.copy(block, kRowOfBlock, true, terms, rows, to, kernels_.apart);
-    }
+    copy(from, g.lda, !g.transpose_a, terms, rows, to, kernels_.apart);
   }
 
   void announce_rows(const T* first, int64_t rows, int64_t terms) const {

@@ -21,8 +21,6 @@ class Wraps {
 
   void run() {
     auto& insts = module_.body.insts;
-    if (std::none_of(insts.begin(), insts.end(), [](const Inst& i) { return is_wrap(i.op); }))
-      return;
     for (size_t i = insts.size(); i-- > 0;) look(insts[i]);
     for (Inst& inst : insts) replace(inst);
   }
@@ -120,6 +118,10 @@ class Wraps {
 
 }  // namespace
 
-void drop_wraps(Module& module) { Wraps(module).run(); }
+void drop_wraps(Module& module) {
+  const auto& insts = module.body.insts;
+  if (std::any_of(insts.begin(), insts.end(), [](const Inst& i) { return is_wrap(i.op); }))
+    Wraps(module).run();
+}
 
 }  // namespace hologram::program

@@ -37,16 +37,14 @@ void each_row(const Stored& from, const Stored& to, core::Threads& threads, cons
 
 void widen_rows(const Stored& from, const uint16_t* source, const Stored& to, float* target,
                 core::Threads& threads) {
-  const HalfRows& rows = half_rows();
-  const auto widen = from.type == DType::F16 ? rows.f16_to_f32 : rows.bf16_to_f32;
+  const auto widen = half_rows().widen(from.type);
   each_row(from, to, threads,
            [&](int64_t f, int64_t t, int64_t n) { widen(source + f, n, target + t); });
 }
 
 void narrow_rows(const Stored& from, const float* source, const Stored& to, uint16_t* target,
                  core::Threads& threads) {
-  const HalfRows& rows = half_rows();
-  const auto narrow = to.type == DType::F16 ? rows.f32_to_f16 : rows.f32_to_bf16;
+  const auto narrow = half_rows().narrow(to.type);
   each_row(from, to, threads,
            [&](int64_t f, int64_t t, int64_t n) { narrow(source + f, n, target + t); });
 }

@@ -121,10 +121,8 @@ bool add_to_row(const uint16_t* values, int64_t count, uint16_t* row, int64_t le
   for_each(0, length,
            [&](int64_t i) { most = std::max(most, static_cast<int16_t>(row[i] & 0x7fffu)); });
   if (static_cast<uint16_t>(most) > Keyed<E>::kInfinity) return false;
-  constexpr bool kF16 = E::kType == DType::F16;
-  const HalfRows& halves = half_rows();
-  const auto widen = kF16 ? halves.f16_to_f32 : halves.bf16_to_f32;
-  const auto narrow = kF16 ? halves.f32_to_f16 : halves.f32_to_bf16;
+  const auto widen = half_rows().widen(E::kType);
+  const auto narrow = half_rows().narrow(E::kType);
   const auto sums = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(length));
   widen(row, length, sums.get());
   constexpr int64_t kAtATime = 256;

@@ -70,6 +70,11 @@ void clear(const GemmDesc& g, T* d) {
       std::fill_n(d + z * g.stride_d + row * g.ldd, g.n, T{0});
 }
 
+bool has_narrow(const Kernels<float>& all, DType type) {
+  return (type == DType::F16 && all.f16.widen != nullptr) ||
+         (type == DType::BF16 && all.bf16.widen != nullptr);
+}
+
 // A few rows read each element of b a few times: a copy would not pay.
 template <class T, class B = T>
 class FewRows : public HostPlan {
@@ -432,16 +437,14 @@ bool takes_narrow_b(const GemmDesc& desc) {
       all != nullptr && !desc.transpose_b && desc.m <= kFewRows && desc.n >= all->columns / 2;
   if (!fits || desc.a != DType::F32 || desc.d != DType::F32 || desc.accumulate != DType::F32)
     return false;
-  return (desc.b == DType::F16 && all->f16.multiply_rows != nullptr) ||
-         (desc.b == DType::BF16 && all->bf16.multiply_rows != nullptr);
+  return has_narrow(*all, desc.b);
 }
 
 bool takes_narrow(const GemmDesc& desc) {
   const Kernels<float>* const all = kernels(float{});
   if (all == nullptr || desc.a != desc.b || desc.d != DType::F32 || desc.accumulate != DType::F32)
     return false;
-  return (desc.a == DType::F16 && all->f16.widen != nullptr) ||
-         (desc.a == DType::BF16 && all->bf16.widen != nullptr);
+  return has_narrow(*all, desc.a);
 }
 
 std::shared_ptr<HostPlan> plan(const GemmDesc& desc, int threads) {

@@ -5,8 +5,10 @@ set -euo pipefail
 root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." >/dev/null && pwd -P)
 build=$root/build
 export NINJA_STATUS='[%f/%t] '
-# Clones at other places find what this one has compiled.
-export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+# Clones at other places find what this one has compiled. What is found was made from the same files, to
+# the byte: GCC compares headers with those in precompiled ones by their content, where a comment counts,
+# and the preprocessor's output, by which ccache finds results otherwise, has none.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
 
 say() { printf '%s\n' "$*" >&2; }
 

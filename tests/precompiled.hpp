@@ -1,4 +1,4 @@
-// What most tests include. No file includes this one.
+// What most tests include, headers of this project among it. No file includes this one.
 #pragma once
 
 #include <gtest/gtest.h>

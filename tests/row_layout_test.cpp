@@ -301,7 +301,7 @@ struct AddsPieces : hal::LibraryOps {
 // A long row alone is one step where a library may have it; whoever runs its program instead gets
 // the same bits.
 TEST(GatheredPieces, OfOneRowForALibrary) {
-  const Executor executor(BackendType::Cpu);
+  const Executor executor = Executor::builder().backend(BackendType::Cpu).threads(2).build();
   using graph::kLongestGroupRow, graph::kMostGathered;
   const struct {
     const char* name;
@@ -331,7 +331,7 @@ TEST(GatheredPieces, OfOneRowForALibrary) {
                                kMostGathered * kLongestGroupRow - 1})
     for (const auto& work : works) {
       SCOPED_TRACE(testing::Message() << work.name << " of " << length);
-      const Tensor x = numbers({length}, DType::F32);
+      const Tensor x = numbers({length}, DType::F32).to(executor).eval();
       if (std::string_view(work.name) == "of a matrix" && length % 2 == 0) continue;
       const Tensor y = work.make(x), z = work.make(x);
       const graph::Schedule plan =
@@ -345,10 +345,61 @@ TEST(GatheredPieces, OfOneRowForALibrary) {
       ASSERT_EQ(got.size(), 1u);
       EXPECT_EQ(std::memcmp(got[0].data(), expected.data(), expected.bytes()), 0);
     }
-  const Tensor more = numbers({kMostGathered * kLongestGroupRow + 1}, DType::F32);
+  const Tensor more = numbers({kMostGathered * kLongestGroupRow + 1}, DType::F32).to(executor);
   const Tensor sum = ops::sum(more);
   EXPECT_EQ(graph::schedule({tensor::Access::node(sum).get()}, {.library = &library}).steps.size(),
             2u);
+}
+
+// Long rows that keep all threads busy are the work of one group each, which puts the pieces
+// together; of a row alone they are others' work, too. Both have the same bits.
+TEST(GatheredPieces, OfRowsSideBySide) {
+  using graph::kLongestGroupRow, graph::kMostGathered;
+  const struct {
+    const char* name;
+    std::function<Tensor(const Tensor&)> make;
+    size_t steps;
+  } works[] = {
+      {"sum", [](const Tensor& x) { return ops::sum(x, -1); }, 1},
+      {"max", [](const Tensor& x) { return ops::max(x, -1); }, 1},
+      {"softmax", [](const Tensor& x) { return ops::softmax(x); }, 1},
+      {"log_softmax", [](const Tensor& x) { return ops::log_softmax(x); }, 1},
+      {"variance", [](const Tensor& x) { return ops::var(x, -1); }, 1},
+      {"what is left of the mean",
+       [](const Tensor& x) {
+         return (x - ops::mean(x, -1, true)) / ops::max(ops::abs(x), -1, true);
+       },
+       1},
+      {"any", [](const Tensor& x) { return ops::any(x > 11.0, -1).to(DType::I32); }, 2},
+  };
+  const int64_t lengths[] = {kLongestGroupRow + 1,
+                             20000,
+                             3 * kLongestGroupRow,
+                             128256,
+                             kMostGathered * kLongestGroupRow,
+                             kMostGathered * kLongestGroupRow + 1};
+  for (const auto& [dtype, threads] :
+       {std::pair{DType::F32, 2}, {DType::F16, 1}, {DType::F64, 1}, {DType::I8, 2}}) {
+    const Executor executor =
+        Executor::builder().backend(BackendType::Cpu).threads(threads).build();
+    for (const int64_t length : lengths)
+      for (const auto& work : works) {
+        SCOPED_TRACE(testing::Message() << work.name << " of " << length << " " << name_of(dtype));
+        const Tensor x = numbers({2, length}, dtype).to(executor).eval();
+        const Tensor all = work.make(x);
+        const bool few = length <= kMostGathered * kLongestGroupRow;
+        const graph::Schedule plan = graph::schedule({tensor::Access::node(all).get()}, {});
+        if (few) EXPECT_EQ(plan.steps.size(), work.steps);
+        else EXPECT_GE(plan.steps.size(), 2u);
+        const Array got = all.array();
+        for (int64_t row = 0; row < 2; row++) {
+          const Array alone = work.make(x.slice(0, {row, row + 1})).array();
+          EXPECT_EQ(std::memcmp(got.data() + static_cast<size_t>(row) * alone.bytes(), alone.data(),
+                                alone.bytes()),
+                    0);
+        }
+      }
+  }
 }
 
 // What is read across goes through squares of workgroup memory, whole ones and parts of them.

@@ -40,7 +40,6 @@ Program Generator::run() {
       break;
     case Walk::GroupRows:
       if (l_.several > 1) write_several();
-      else if (kernel_.gathers) write_gathered_by_group();
       else write_rows();
       break;
     case Walk::Pieces: write_gathered(); break;

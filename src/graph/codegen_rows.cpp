@@ -22,7 +22,7 @@ void Generator::write_rows() {
   per_row_.resize(kernel_.terms.size());
   begin_ = whole(0);
   end_ = scalar("length");
-  if (l_.chunk != 0) {
+  if (l_.chunk != 0 && !kernel_.gathers) {
     begin_ = coordinate_[static_cast<size_t>(l_.pieces_axis)] * scalar("piece");
     end_ = min(begin_ + scalar("piece"), end_);
   }
@@ -191,32 +191,36 @@ Value Generator::reduce_places(uint32_t term, DType type) {
   return b_.get(sum);
 }
 
-// The reductions that need as many others before them, with what they begin with.
+// The reductions that need as many others before them.
 std::vector<Generator::One> Generator::reductions(uint8_t level) {
   std::vector<One> list;
   for (uint32_t t = 0; t < kernel_.terms.size(); t++) {
     const Term& term = kernel_.terms[t];
     if (term.kind != TermKind::Reduce || term.level != level) continue;
     const DType type = term.dtype == DType::Bool ? DType::U32 : compute_type(term.dtype);
-    One one{t, type, {}, {}};
-    if (l_.held == 0) {
-      one.all = b_.var(identity(b_, term.combine, type));
-      one.run = l_.one_run ? one.all : b_.var(identity(b_, term.combine, type));
-    }
-    list.push_back(one);
+    list.push_back({t, type, {}, {}});
   }
   return list;
 }
 
+void Generator::begin(std::vector<One>& list) {
+  for (One& one : list) {
+    one.all = b_.var(identity(b_, combine_of(one.term), one.type));
+    one.run = l_.one_run ? one.all : b_.var(identity(b_, combine_of(one.term), one.type));
+  }
+}
+
 // All of them, in one walk.
 void Generator::reduce(uint8_t level) {
-  const std::vector<One> list = reductions(level);
+  std::vector<One> list = reductions(level);
   if (list.empty()) return;
   if (l_.held > 0) {
     for (const One& one : list)
       keep_row(one.term, b_.group_reduce(combine_of(one.term), reduce_places(one.term, one.type)));
     return;
   }
+  if (kernel_.gathers) return reduce_pieces(std::move(list), level);
+  begin(list);
   accumulate(list, level);
   for (const One& one : list) {
     const Value all = b_.get(one.all);
@@ -253,8 +257,10 @@ void Generator::write_gathered() {
   const Value inside = coordinate_.back() < scalar("n", l_.outer.size() - 1);
   begin_ = piece * scalar("piece");
   end_ = min(begin_ + scalar("piece"), scalar("length"));
-  const One one = reductions(1).front();
-  b_.if_(inside, [&] { accumulate({one}, 1); });
+  std::vector<One> list = reductions(1);
+  begin(list);
+  b_.if_(inside, [&] { accumulate(list, 1); });
+  const One one = list.front();
   const program::Shared parts = b_.shared("parts", one.type, l_.lanes * l_.side_by_side);
   b_.store(parts, piece * lanes + x, b_.get(one.all));
   b_.barrier();
@@ -267,23 +273,25 @@ void Generator::write_gathered() {
   });
 }
 
-// A group goes through a whole row, and adds up its pieces in that order, too.
-void Generator::write_gathered_by_group() {
-  per_row_.resize(kernel_.terms.size());
+// A group goes through a whole row, and puts its pieces together in that order, too.
+void Generator::reduce_pieces(std::vector<One> list, uint8_t level) {
+  std::vector<Var> all;
+  for (const One& one : list) all.push_back(b_.var(identity(b_, combine_of(one.term), one.type)));
   const Value length = scalar("length");
-  const One one = reductions(1).front();
-  const Combine combine = combine_of(one.term);
-  const Value none = identity(b_, combine, one.type);
-  const Var all = b_.var(none);
   b_.for_(whole(0), length, static_cast<uint64_t>(kLongestGroupRow), [&](Value piece) {
     begin_ = piece;
     end_ = min(piece + scalar("piece"), length);
-    b_.set(one.all, none);
-    accumulate({one}, 1);
-    b_.set(all, combined(combine, b_.get(all), b_.group_reduce(combine, b_.get(one.all))));
+    begin(list);
+    accumulate(list, level);
+    std::vector<Value> of_piece;
+    for (const One& one : list)
+      of_piece.push_back(b_.group_reduce(combine_of(one.term), b_.get(one.all)));
+    for (size_t i = 0; i < list.size(); i++)
+      b_.set(all[i], combined(combine_of(list[i].term), b_.get(all[i]), of_piece[i]));
   });
-  keep_row(one.term, b_.get(all));
-  store_rows();
+  begin_ = whole(0);
+  end_ = length;
+  for (size_t i = 0; i < list.size(); i++) keep_row(list[i].term, b_.get(all[i]));
 }
 
 void Generator::keep_row(uint32_t term, Value result) {

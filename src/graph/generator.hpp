@@ -97,10 +97,11 @@ class Generator {
   void where_inside(const Place& place, const std::function<void()>& body);
   program::Value reduce_places(uint32_t term, DType type);
   std::vector<One> reductions(uint8_t level);
+  void begin(std::vector<One>& list);
   void reduce(uint8_t level);
   void accumulate(const std::vector<One>& list, uint8_t level);
   void write_gathered();
-  void write_gathered_by_group();
+  void reduce_pieces(std::vector<One> list, uint8_t level);
   void keep_row(uint32_t term, program::Value result);
   program::Value first_lane();
   void store(size_t output, const Along& at, program::Value value);

@@ -288,6 +288,13 @@ Hints hints_of(const DeviceInfo& device) {
           .shared_bytes = std::min(device.max_shared_bytes, program::kMaxSharedBytes)};
 }
 
+bool walks_whole_rows(const DeviceInfo& device, int64_t rows, int64_t pieces) {
+  constexpr int64_t kManyEach = 4;
+  if (!hints_of(device).takes_tuples || pieces > kMostGathered) return false;
+  const int64_t threads = device.compute_units;
+  return rows >= kManyEach * threads || rows % threads == 0;
+}
+
 Layout layout(const Kernel& kernel, const Hints& hints) {
   Layout l;
   const auto outer_axes = static_cast<int64_t>(kernel.outer_axes());
@@ -333,7 +340,8 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
     l.one_run = row <= kRun * (l.walk == Walk::GroupRows ? l.lanes : 1) ||
                 (l.walk == Walk::LaneRows && any_runs);
     const bool whole_pieces = l.chunk == 0 || length % l.chunk == 0;
-    if (hints.many_threads && l.walk == Walk::GroupRows) hold_row(kernel, row, whole_pieces, l);
+    if (hints.many_threads && l.walk == Walk::GroupRows && !kernel.gathers)
+      hold_row(kernel, row, whole_pieces, l);
     if (hints.many_threads && (l.walk == Walk::LaneRows || l.walk == Walk::Pieces))
       l.full = !l.one_run && whole_pieces && row % kRun == 0;
   }

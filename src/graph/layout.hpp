@@ -74,6 +74,11 @@ struct Hints {
 };
 Hints hints_of(const DeviceInfo& device);
 
+// Whether there are rows enough to keep the device busy if each is the work of one group, which
+// goes through its pieces; what has one step then takes one for the pieces and one for their
+// results otherwise.
+bool walks_whole_rows(const DeviceInfo& device, int64_t rows, int64_t pieces);
+
 Layout layout(const Kernel& kernel, const Hints& hints);
 
 // InternalError unless all that the kernel touches lies inside its buffers. Nothing is said of

@@ -128,11 +128,14 @@ struct Node {
   InlineVector<Attribute, 2> attributes;
 
   // Of Reduce: one input, whose view has the axes of this node, then those that are reduced, of
-  // which there are `reduced`. If `chunk` is not 0, the first axis of this node numbers chunks of
-  // so many elements of what is reduced, and the view lacks that axis.
+  // which there are `reduced`. If `chunk` is not 0, what is reduced goes by chunks of so many
+  // elements, which the first axis of this node numbers, and the view lacks that axis; or, if it
+  // `gathers`, are put together in their order, and the node has no such axis.
   program::Combine combine = program::Combine::Add;
   uint8_t reduced = 0;
+  bool gathers = false;
   int64_t chunk = 0;
+  bool makes_pieces() const { return chunk != 0 && !gathers; }
 
   // Of Assemble: where each input goes, a view of this node.
   std::vector<View> parts;

@@ -152,7 +152,7 @@ class Scheduler {
 
   // Pieces that nobody but a kernel reads that puts them together: a group may have all of a row's.
   bool is_gathered(Node* node, const Uses& uses) {
-    if (node->kind != Kind::Reduce || node->chunk == 0 || !options_.fusion) return false;
+    if (node->kind != Kind::Reduce || !node->makes_pieces() || !options_.fusion) return false;
     if (uses.root || uses.list.size() != 1) return false;
     const int64_t pieces = node->shape[0];
     if (pieces == 0 || pieces > kMostGathered) return false;
@@ -208,11 +208,12 @@ class Scheduler {
       draft.domain = node->inputs[0].view().shape;
       draft.row_axes = node->reduced;
       draft.chunk = node->chunk;
+      draft.gathers = node->gathers;
     } else {
       draft.domain = node->shape;
     }
     View to = whole;
-    if (node->chunk != 0) {  // the codes of the kernel add the piece's number
+    if (node->makes_pieces()) {  // the codes of the kernel add the piece's number
       to.shape.erase(to.shape.begin());
       to.strides.erase(to.strides.begin());
     }
@@ -263,7 +264,11 @@ class Scheduler {
     Draft changed = draft;
     std::vector<View> ways;
     for (const Use& use : uses.list) ways.push_back(padded(use.view, draft.domain));
-    if (node->kind == Kind::Reduce && !takes_row(changed, *node, ways, reason)) return false;
+    if (node->kind == Kind::Reduce) {
+      if (!takes_row(changed, *node, ways, reason)) return false;
+      changed.chunk = node->chunk;
+      changed.gathers = node->gathers;
+    }
     if (node->kind == Kind::Elementwise && changed.row_axes == 0 && is_costly(*node))
       foresee_row(changed, *node, ways);
     for (View& way : ways) way = padded(way, changed.domain);
@@ -278,11 +283,11 @@ class Scheduler {
         if (!through(changed, *node, input, way))
           return refuse("strides cannot say how its inputs are looked at");
     }
-    if (uses.root && changed.gathers) return refuse("it is a result, and rows are gathered");
+    if (uses.root && gathers_alone(changed)) return refuse("it is a result, and rows are gathered");
     if (uses.root) {
       if (ways.size() != 1 || !covers(changed, *node, ways[0]))
         return refuse("it is a result, of another shape than the kernel's");
-      if (changed.chunk != 0 && is_constant_along(ways[0], changed.row_axes))
+      if (changed.chunk != 0 && !changed.gathers && is_constant_along(ways[0], changed.row_axes))
         return refuse("it is a result, and the rows are reduced in pieces");
       changed.roots.push_back({node, ways[0], node, ways[0]});
     }
@@ -298,7 +303,7 @@ class Scheduler {
     std::vector<const Node*> above = {&node};
     for (size_t i = 0; i < above.size() && i < kFarthest; i++) {
       const Node& at = *above[i];
-      if (at.kind == Kind::Reduce && at.chunk == 0) {
+      if (at.kind == Kind::Reduce && !at.makes_pieces()) {
         const Shape row = reduced_shape(at);
         if (ends_with(draft.domain, row) && element_count(row) > 1 &&
             std::all_of(ways.begin(), ways.end(),
@@ -353,6 +358,19 @@ class Scheduler {
     return count == element_count(node.shape);
   }
 
+  // By pieces or without, as the other rows of the kernel.
+  static bool has_way_of(const Draft& draft, const Node& node) {
+    return std::all_of(draft.members.begin(), draft.members.end(), [&](const Node* n) {
+      return n->kind != Kind::Reduce || (n->gathers == node.gathers && n->chunk == node.chunk);
+    });
+  }
+
+  // Pieces that are nodes of their own are gathered for one reduction, and nothing else.
+  static bool gathers_alone(const Draft& draft) {
+    return draft.gathers && std::any_of(draft.members.begin(), draft.members.end(),
+                                        [](const Node* n) { return n->makes_pieces(); });
+  }
+
   // Makes the kernel one over rows that this reduction walks, if it is not yet.
   bool takes_row(Draft& draft, const Node& node, const std::vector<View>& ways,
                  std::string& reason) const {
@@ -361,7 +379,8 @@ class Scheduler {
       reason = why;
       return false;
     };
-    if (node.chunk != 0 || draft.chunk != 0) return refuse("the rows are reduced in pieces");
+    if (node.makes_pieces() || !has_way_of(draft, node))
+      return refuse("the rows are reduced in pieces");
     if (ways.size() != 1) return refuse("it is looked at in more than one way");
     const View& way = ways[0];
     if (draft.row_axes == 0) {

@@ -10,9 +10,10 @@
 namespace hologram::graph {
 namespace {
 
-constexpr uint64_t kGiven = uint64_t{1} << 63;  // a node that is there already
-constexpr uint64_t kHeld = uint64_t{1} << 61;   // is_held
-constexpr uint64_t kWhole = uint64_t{1} << 62;  // an input that is looked at as it lies in memory
+constexpr uint64_t kGiven = uint64_t{1} << 63;    // a node that is there already
+constexpr uint64_t kHeld = uint64_t{1} << 61;     // is_held
+constexpr uint64_t kGathers = uint64_t{1} << 63;  // with the chunk of a reduction
+constexpr uint64_t kWhole = uint64_t{1} << 62;    // an input that is looked at as it lies in memory
 
 // A product, or what reads one, that somebody may ask for later.
 bool is_held(const Node& node) {
@@ -132,7 +133,8 @@ void Structure::describe(const Node& node) {
   *to++ = inputs | uint64_t{node.parts.size()} << 32;
   to = write(node.shape, to);
   if (node.kind == Kind::Elementwise) *to++ = reinterpret_cast<uintptr_t>(node.op);
-  if (node.kind == Kind::Reduce) *to++ = static_cast<uint64_t>(node.chunk);
+  if (node.kind == Kind::Reduce)
+    *to++ = static_cast<uint64_t>(node.chunk) | (node.gathers ? kGathers : 0);
   for (const Attribute& a : node.attributes) *to++ = static_cast<uint64_t>(a.type);
   for (const Input& input : node.inputs) {
     const View* const part = input.part();

@@ -27,7 +27,7 @@ Traffic traffic(const Kernel& kernel) {
   for (const Output& output : kernel.outputs) {
     // In pieces, or once a row, if that is what the term is.
     const double elements =
-        kernel.chunk != 0 || output.target->kind != Kind::Assemble
+        (kernel.chunk != 0 && !kernel.gathers) || output.target->kind != Kind::Assemble
             ? static_cast<double>(element_count(output.target->shape))
             : static_cast<double>(element_count(kernel.views[output.view].shape));
     t.written += elements * static_cast<double>(size_of(output.target->dtype));
@@ -47,7 +47,7 @@ std::optional<View> through(const Draft& draft, const Node& node, const Input& i
                             const View& way) {
   const View view = input.view();
   if (node.kind != Kind::Reduce) return composed(view, way);
-  if (node.chunk != 0) return view;
+  if (node.makes_pieces()) return view;
   // The outer axes lead to the node's element, the row to what it is made of.
   const size_t outer = draft.domain.size() - draft.row_axes;
   const size_t kept = view.shape.size() - node.reduced;

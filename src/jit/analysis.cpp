@@ -88,8 +88,11 @@ class Analyser {
         if (is_loop(insts_[open[k]])) out_.loop[i] = open[k];
       if (opens_block(inst)) open.push_back(i);
       if (inst.op == Op::Var) declared_[inst.slot] = i;
-      if (inst.op == Op::GroupReduce && !open.empty())
-        throw Refused{"it combines the lanes of a workgroup inside control flow"};
+      if (inst.op == Op::GroupReduce && !open.empty()) {
+        if (open.size() > 1 || insts_[open.front()].op != Op::For)
+          throw Refused{"it combines the lanes of a workgroup inside control flow"};
+        out_.group_loops.insert(open.front());
+      }
       if (inst.id != kNone) out_.definition[inst.id] = i;
       for (size_t k = 0; k < program::arity(inst); k++) {
         Use& use = out_.uses[inst.args[k]];
@@ -236,6 +239,8 @@ class Analyser {
       const bool along = begin == Form::Affine && end == Form::Affine && inst.type == DType::I32 &&
                          !out_.grouped && may_start_again(at) &&
                          out_.steps[inst.args[0]] == out_.steps[inst.args[1]];
+      if (!same && out_.group_loops.contains(at))
+        throw Refused{"it combines the lanes of a workgroup in rounds that are not all theirs"};
       if (!same && !along) differing_.insert(inst.id);
     }
   }

@@ -48,6 +48,7 @@ struct Analysis {
   std::vector<uint32_t> waits_for;   // by instruction: the Set of a loop that computes it, or kNone
   std::vector<bool> as_vector;       // by id: a uniform value that vector operations use
   std::vector<bool> by_row;          // by id: a uniform value that depends on the group's position
+  std::set<uint32_t> group_loops;    // Fors at the top in which workgroups combine their lanes
   bool wide = false;                 // lanes of 64 bits
   bool grouped = false;              // a workgroup at a time; else any lanes along x
   bool one_by_one = false;           // a lane at a time: all of its values count as uniform

@@ -105,7 +105,7 @@ void Compiler::rows() {
     groups();
   } else {
     hoist(0, static_cast<uint32_t>(module_.body.insts.size()), true);
-    for (const Region& r : regions()) region(r);
+    for (const Region& r : regions(0, static_cast<uint32_t>(module_.body.insts.size()))) region(r);
   }
   target_.scalar_op(Op::Add, DType::I64, row_, row_, asmjit::imm(1));
   target_.jump_if(Cond::GreaterEqual, row_, end, true, done);
@@ -203,20 +203,24 @@ void Compiler::hoist(uint32_t begin, uint32_t end, bool by_row) {
 // ---- Regions ------------------------------------------------------------------------------------
 
 void Compiler::region(const Region& r) {
-  bool works = r.end < module_.body.insts.size();
+  bool works = r.after > r.end;
   for (uint32_t at = r.begin; at < r.end; at++)
     works = works || inst(at).op == Op::Store || inst(at).op == Op::Atomic;
-  if (!works) return;
-  if (analysis_.one_by_one) return one_by_one(r);
+  if (analysis_.one_by_one) return works ? one_by_one(r) : void();
   // A variable that another region sets, or that this one leaves to another, has no place to stay.
   for (uint32_t at = r.begin; at < r.after; at++) {
     const Inst& i = inst(at);
     if (i.op != Op::Get && i.op != Op::Set) continue;
+    // What lanes share is set where there are no chunks, if there are loops that combine them.
+    if (i.op == Op::Get && !analysis_.group_loops.empty() &&
+        analysis_.variables[i.slot] == Form::Uniform)
+      continue;
     bool here = false;
     for (uint32_t k = r.begin; k < at; k++)
       here = here || (inst(k).op == Op::Var && inst(k).slot == i.slot);
     if (!here) throw Refused{"its lanes keep variables across operations of the workgroup"};
   }
+  if (!works) return;
   group_lanes_ = lanes_at_work(r);
   unroll_ = group_lanes_ <= target_.width ? 1 : unroll_of(r);
   // Of a workgroup nothing is left over.
@@ -230,7 +234,7 @@ void Compiler::region(const Region& r) {
 // Lanes of a workgroup that do something here: one vector of them if only lane 0 writes a result.
 uint32_t Compiler::lanes_at_work(const Region& r) const {
   const uint32_t all = module_.workgroup[0];
-  if (r.end < module_.body.insts.size()) return all;
+  if (r.after > r.end) return all;
   uint32_t most = 0;
   for (uint32_t at = r.begin; at < r.end; at++) {
     const Inst& i = inst(at);
@@ -402,7 +406,8 @@ void Compiler::mark_needed(uint32_t value, const Region& r, std::vector<bool>& n
   if (form(value) == Form::Uniform) return;
   const bool again = program::is_pure(i.op) || i.op == Op::LaneId || i.op == Op::GlobalId ||
                      (i.op == Op::Load && module_.buffers[i.slot].access == program::Access::In);
-  if (!again || analysis_.around[at] != kNone)
+  const uint32_t block = analysis_.around[at];
+  if (!again || (block != kNone && block != analysis_.around[r.begin]))
     throw Refused{"its lanes keep values across operations of the workgroup"};
   needed[at] = true;
   for (size_t k = 0; k < program::arity(i); k++) mark_needed(i.args[k], r, needed);

@@ -120,8 +120,11 @@ class Compiler {
   // groups.cpp
   void groups();
   void group_region(const Region& r);
-  std::vector<Region> regions() const;
-  bool follows_reduce(uint32_t at, uint32_t first) const;
+  void group_parts(uint32_t begin, uint32_t end);
+  void group_loop(uint32_t at);
+  uint32_t same_for_all(uint32_t begin, uint32_t end);
+  std::vector<Region> regions(uint32_t begin, uint32_t end) const;
+  bool follows_reduce(uint32_t at, uint32_t end, uint32_t first) const;
   void keep_lanes(const Inst& reduce, uint32_t number);
   Operand lanes_of_group(const Inst& reduce, uint32_t number, uint32_t k);
   void reduce(const Inst& i, uint32_t number);
@@ -141,6 +144,11 @@ class Compiler {
   void find_limits_in_all_lanes(uint32_t loop);
   uint32_t rounds(uint32_t at);
   void one_round(uint32_t at, Label done);
+  void take_fuel();
+  // With the counter, the end of the first loop, and where it leads to; with that alone.
+  using Before = std::function<void(BaseReg, BaseReg, Label)>;
+  using Round = std::function<void(Label)>;
+  void count_rounds(uint32_t at, const Before& before, const Round& body);
   void emit_present(uint32_t at, Label none);
   void check_rounds(const Inst& i);
   void declare(const Inst& i);

@@ -246,12 +246,17 @@ void Compiler::check_rounds(const Inst& i) {
 
 // What a loop does in a round, and the fuel that it takes; break leads to `done`.
 void Compiler::one_round(uint32_t at, Label done) {
-  const Label on = label(), refuel = label(), again = label();
+  const Label on = label();
   loops_.push_back({done, on});
   if (inst(at).slot == kNone) emit(at + 1, analysis_.close[at]);
   else emit_present(at, done);
   loops_.pop_back();
   bind(on);
+  take_fuel();
+}
+
+void Compiler::take_fuel() {
+  const Label refuel = label(), again = label();
   target_.count_down(fuel_, refuel);
   bind(again);
   refuel_.emplace_back(refuel, again);
@@ -274,10 +279,8 @@ void Compiler::emit_present(uint32_t at, Label none) {
 
 // Counts in 64 bits, so that the end of a narrower type is no special case; what is left of an i64
 // is counted as an unsigned number.
-uint32_t Compiler::rounds(uint32_t at) {
-  bail_ = Label();  // a round may follow one that wrote
+void Compiler::count_rounds(uint32_t at, const Before& before, const Round& body) {
   const Inst& i = inst(at);
-  const uint32_t close = analysis_.close[at];
   const DType t = i.type;
   const bool counts_unsigned = is_unsigned_integer(t);
   const auto first_of = [&](uint32_t value) {
@@ -285,7 +288,6 @@ uint32_t Compiler::rounds(uint32_t at) {
     target_.extend(r, scalar_of(value), t);
     return r;
   };
-  if (form(i.id) == Form::Affine) check_rounds(i);
   const Label done = label(), round = label();
   const BaseReg counter = first_of(i.args[0]), end = first_of(i.args[1]);
   target_.jump_if(counts_unsigned ? Cond::AboveEqual : Cond::GreaterEqual, counter, end, true,
@@ -299,16 +301,10 @@ uint32_t Compiler::rounds(uint32_t at) {
     as_vector = target_.vector(t);
     v.vectors[0] = as_vector;
   }
-  if (const auto store = store_of_row(at)) {
-    begin_with_a_line(at, *store, counter);
-    target_.jump_if(Cond::GreaterEqual, counter, end, true, done);
-  }
-  const auto outer = limits_in_all_lanes_;
-  find_limits_in_all_lanes(at);
+  before(counter, end, done);
   bind(round);
   if (analysis_.as_vector[i.id]) target_.broadcast(t, as_vector, counter);
-  one_round(at, done);
-  limits_in_all_lanes_ = outer;
+  body(done);
   const auto step = static_cast<int64_t>(i.imm);
   Operand by = asmjit::imm(step);
   if (step > INT32_MAX) {
@@ -325,7 +321,24 @@ uint32_t Compiler::rounds(uint32_t at) {
     target_.jump(round);
   }
   bind(done);
-  return close + 1;
+}
+
+uint32_t Compiler::rounds(uint32_t at) {
+  bail_ = Label();  // a round may follow one that wrote
+  if (form(inst(at).id) == Form::Affine) check_rounds(inst(at));
+  const auto outer = limits_in_all_lanes_;
+  count_rounds(
+      at,
+      [&](BaseReg counter, BaseReg end, Label done) {
+        if (const auto store = store_of_row(at)) {
+          begin_with_a_line(at, *store, counter);
+          target_.jump_if(Cond::GreaterEqual, counter, end, true, done);
+        }
+        find_limits_in_all_lanes(at);
+      },
+      [&](Label done) { one_round(at, done); });
+  limits_in_all_lanes_ = outer;
+  return analysis_.close[at] + 1;
 }
 
 // ---- Variables ----------------------------------------------------------------------------------

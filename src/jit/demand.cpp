@@ -187,7 +187,11 @@ uint32_t Compiler::spare_registers(const Module& module, const Analysis& analysi
   uint32_t begin = 0, spare = registers.vectors;
   const auto n = static_cast<uint32_t>(module.body.insts.size());
   for (uint32_t at = 0; at <= n; at++) {
-    if (at < n && module.body.insts[at].op != Op::GroupReduce) continue;
+    const auto ends_loop = [&](uint32_t loop) { return analysis.close[loop] == at; };
+    if (at < n && module.body.insts[at].op != Op::GroupReduce &&
+        !analysis.group_loops.contains(at) &&
+        std::none_of(analysis.group_loops.begin(), analysis.group_loops.end(), ends_loop))
+      continue;
     const Demand d = demand_of(module, analysis, begin, at);
     const uint32_t used =
         d.vectors * unroll_for(d, registers, most_lanes_of(module, analysis), width) + kScratch;

@@ -27,17 +27,23 @@ void Compiler::groups() {
   const auto go_to_group = [&] {
     target_.scalar_op(Op::Mul, DType::I64, group_start_, group_, asmjit::imm(module_.workgroup[0]));
   };
-  const std::vector<Region> all = regions();
-  const Region &first = all.front(), &last = all.back();
-  const Label next = label(), done = label();
-  if (all.size() == 1 || lanes_at_work(last) < module_.workgroup[0]) {
+  const auto n = static_cast<uint32_t>(module_.body.insts.size());
+  const auto one_after_the_other = [&](const auto& parts) {
+    const Label next = label();
     bind(next);
     go_to_group();
-    for (const Region& r : all) group_region(r);
+    parts();
     target_.scalar_op(Op::Add, DType::I64, group_, group_, asmjit::imm(1));
     target_.jump_if(Cond::Less, group_, end, true, next);
-    return;
-  }
+  };
+  if (!analysis_.group_loops.empty()) return one_after_the_other([&] { group_parts(0, n); });
+  const std::vector<Region> all = regions(0, n);
+  const Region &first = all.front(), &last = all.back();
+  const Label next = label(), done = label();
+  if (all.size() == 1 || lanes_at_work(last) < module_.workgroup[0])
+    return one_after_the_other([&] {
+      for (const Region& r : all) group_region(r);
+    });
   go_to_group();
   group_region(first);
   bind(next);
@@ -102,17 +108,66 @@ void Compiler::group_region(const Region& r) {
   }
 }
 
+// ---- Loops in which lanes are combined ----------------------------------------------------------
+
+// The body, or that of a loop: regions, loops of them, and what comes between.
+void Compiler::group_parts(uint32_t begin, uint32_t end) {
+  const auto until = [&](uint32_t to) {
+    std::vector<Region> parts = regions(begin, to);
+    const uint32_t rest = parts.back().begin;
+    parts.pop_back();
+    for (const Region& r : parts) group_region(r);
+    if (const uint32_t from = same_for_all(rest, to); from < to) group_region({from, to, to});
+  };
+  for (uint32_t at = begin; at < end; at++) {
+    if (!analysis_.group_loops.contains(at)) continue;
+    until(at);
+    group_loop(at);
+    at = analysis_.close[at];
+    begin = at + 1;
+  }
+  until(end);
+}
+
+void Compiler::group_loop(uint32_t at) {
+  count_rounds(
+      at, [](BaseReg, BaseReg, Label) {},
+      [&](Label) {
+        group_parts(at + 1, analysis_.close[at]);
+        take_fuel();
+      });
+}
+
+// Once, and not for each chunk of lanes: variables that all of them share may be set here. What
+// differs between lanes is computed where they need it; the first instruction for which that will
+// not do is where the lanes' work begins.
+uint32_t Compiler::same_for_all(uint32_t begin, uint32_t end) {
+  hoist(begin, end, true);
+  unroll_ = 1;
+  for (uint32_t at = begin; at < end; at++) {
+    const Inst& i = inst(at);
+    if (hoisted_[at]) continue;
+    const bool sets = i.op == Op::Var || i.op == Op::Set;
+    if (!sets && (i.id == kNone || opens_block(i) || i.op == Op::Atomic)) return at;
+    const bool differs = (sets ? analysis_.variables[i.slot] : form(i.id)) != Form::Uniform;
+    const bool changes = i.op == Op::Load && module_.buffers[i.slot].access != program::Access::In;
+    if (differs && (sets || changes)) return at;
+    if (differs) continue;
+    instruction(at);
+    if (i.id != kNone) prepare(i.id);
+  }
+  return end;
+}
+
 // ---- Regions ------------------------------------------------------------------------------------
 
-std::vector<Compiler::Region> Compiler::regions() const {
+std::vector<Compiler::Region> Compiler::regions(uint32_t begin, uint32_t end) const {
   std::vector<Region> out;
-  uint32_t begin = 0;
-  const auto n = static_cast<uint32_t>(module_.body.insts.size());
-  for (uint32_t at = 0; at < n; at++) {
+  for (uint32_t at = begin; at < end; at++) {
     if (inst(at).op != Op::GroupReduce) continue;
     Region r = {begin, at, at + 1};
     uint32_t reduces = 1;
-    for (uint32_t next = at + 1; reduces < kMostReduces && follows_reduce(next, at); next++) {
+    for (uint32_t next = at + 1; reduces < kMostReduces && follows_reduce(next, end, at); next++) {
       if (inst(next).op != Op::GroupReduce) continue;
       reduces++;
       r.after = next + 1;
@@ -121,15 +176,15 @@ std::vector<Compiler::Region> Compiler::regions() const {
     begin = r.after;
     at = begin - 1;
   }
-  out.push_back({begin, n, n});
+  out.push_back({begin, end, end});
   return out;
 }
 
 // Whether this may stand between reductions of one region, of which `first` is the first: another
 // one unless it combines what they give, and what has nothing to do with lanes but to read their
 // variables.
-bool Compiler::follows_reduce(uint32_t at, uint32_t first) const {
-  if (at >= module_.body.insts.size()) return false;
+bool Compiler::follows_reduce(uint32_t at, uint32_t end, uint32_t first) const {
+  if (at >= end) return false;
   const Inst& i = inst(at);
   if (i.op != Op::GroupReduce) return i.op == Op::Get || i.op == Op::Const || hoisted_[at];
   const uint32_t combined = analysis_.definition[i.args[0]];

@@ -405,6 +405,13 @@ std::span<const int> last_together(const Shape& shape, std::span<const int> axes
   return {};
 }
 
+// Whether it is all the same if what is reduced in part is stored and read again.
+bool keeps_bits(program::Combine combine, DType dtype) {
+  if (dtype == DType::Bool) return false;
+  return combine == program::Combine::Max || combine == program::Combine::Min ||
+         compute_type(dtype) == dtype;
+}
+
 }  // namespace
 
 Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const int> axes,
@@ -445,16 +452,22 @@ Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const in
   // that is reduced in pieces first. All of it follows from the shape alone, and so do the bits.
   const bool cut = length > (inner == 1 ? graph::kLongestGroupRow : graph::kLongestLaneRow);
   const int64_t piece = inner == 1 ? graph::kLongestGroupRow : graph::lane_piece(length, inner);
-  if (cut) shape.insert(shape.begin(), (length + piece - 1) / piece);
+  const int64_t pieces = (length + piece - 1) / piece;
+  // Pieces are results, and rounded as such, where they are stored.
+  const bool gathers =
+      cut && inner == 1 && keeps_bits(combine, tensor.dtype()) &&
+      graph::walks_whole_rows(context_of(tensor).device(), graph::element_count(shape), pieces);
+  if (cut && !gathers) shape.insert(shape.begin(), pieces);
 
   auto node = std::make_unique<Node>(Kind::Reduce, context_of(tensor), tensor.dtype(), shape);
   node->combine = combine;
   node->reduced = static_cast<uint8_t>(axes.size());
   node->chunk = cut ? piece : 0;
+  node->gathers = gathers;
   node->inputs.emplace_back(Access::node(tensor), std::move(through));
   const Tensor result = finish(std::move(node));
   constexpr int kPieces[] = {0};
-  return cut ? reduce(result, combine, kPieces) : result;
+  return cut && !gathers ? reduce(result, combine, kPieces) : result;
 }
 
 Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, const Shape& shape,

@@ -1,4 +1,4 @@
-// What most files of the command include. No file includes this one.
+// What most files of the command include, the public header among it. No file includes this one.
 #pragma once
 
 #include <fmt/format.h>

@@ -16,6 +16,7 @@ void ProgramWriter::write() {
   sources();
   initialise_shared();
   statements(4 + static_cast<int>(choose_.below(10)), 3);
+  if (plan_.plain && plan_.cooperative && choose_.percent(50)) write_rounds_together();
   // Something is always written.
   while (budget_ > -1000 && choose_.percent(70)) {
     budget_ -= 100;
@@ -107,7 +108,9 @@ void ProgramWriter::statement(int depth) {
     case Exit: return loops_.empty() && choose_.percent(70) ? write_variable() : write_exit();
     case Atomic: return write_atomic();
     case OneLane: return write_store_of_one_lane();
-    case Group: return write_group_operation();
+    case Group:
+      if (plan_.plain && plan_.cooperative && choose_.percent(60)) return write_rounds_together();
+      return write_group_operation();
     case Exchange: return write_exchange(depth);
   }
 }
@@ -252,6 +255,35 @@ void ProgramWriter::write_loop(int depth) {
     });
   }
   rounds_ = outside;
+}
+
+// Lanes that are combined in each round, as those that share a long row. From one round to the next
+// they keep what they all agree on, and nothing else.
+void ProgramWriter::write_rounds_together() {
+  const int64_t most = 1 + choose_.below(4);
+  Value end = index_constant(most);
+  if (choose_.percent(60)) {
+    const Value any = expression(plan_.index, 1, true).value;
+    end = b_.emit(Op::Rem, {b_.emit(Op::And, {any, index_constant(63)}), index_constant(most + 1)});
+  }
+  const DType type = some_type();
+  add_variable({b_.var(leaf(type, true).value), type, true});
+  const std::vector<Variable> outside = own_variables_hidden();
+  const int64_t rounds = rounds_;
+  rounds_ *= most;
+  b_.for_(index_constant(0), end, 1, [&](Value round) {
+    loops_.push_back({true});
+    block(true, [&] {
+      add({round, true});
+      statements(static_cast<int>(choose_.below(3)), 1);
+      write_group_operation();
+      write_variable();
+      statements(static_cast<int>(choose_.below(3)), 1);
+    });
+    loops_.pop_back();
+  });
+  rounds_ = rounds;
+  show_variables(outside);
 }
 
 // Lets it show which rounds a lane takes part in.

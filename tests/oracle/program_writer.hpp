@@ -44,6 +44,14 @@ class ExpressionWriter {
   void add_variable(Variable variable) { variables_.push_back(variable); }
   const std::vector<Variable>& variables() const { return variables_; }
 
+  // All of them; those that differ between lanes are not read nor set until they are shown again.
+  std::vector<Variable> own_variables_hidden() {
+    std::vector<Variable> all = variables_;
+    std::erase_if(variables_, [](const Variable& v) { return !v.uniform; });
+    return all;
+  }
+  void show_variables(std::vector<Variable> all) { variables_ = std::move(all); }
+
   struct Mark {
     size_t pool, variables;
   };
@@ -101,6 +109,7 @@ class ProgramWriter : public ExpressionWriter {
   void write_update();
   void write_atomic();
   void write_group_operation();
+  void write_rounds_together();
   void write_exchange(int depth);
 
   // Indices: of a slot of this lane's own; of anything.

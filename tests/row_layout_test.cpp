@@ -351,57 +351,6 @@ TEST(GatheredPieces, OfOneRowForALibrary) {
             2u);
 }
 
-// Long rows that keep all threads busy are the work of one group each, which puts the pieces
-// together; of a row alone they are others' work, too. Both have the same bits.
-TEST(GatheredPieces, OfRowsSideBySide) {
-  using graph::kLongestGroupRow, graph::kMostGathered;
-  const struct {
-    const char* name;
-    std::function<Tensor(const Tensor&)> make;
-    size_t steps;
-  } works[] = {
-      {"sum", [](const Tensor& x) { return ops::sum(x, -1); }, 1},
-      {"max", [](const Tensor& x) { return ops::max(x, -1); }, 1},
-      {"softmax", [](const Tensor& x) { return ops::softmax(x); }, 1},
-      {"log_softmax", [](const Tensor& x) { return ops::log_softmax(x); }, 1},
-      {"variance", [](const Tensor& x) { return ops::var(x, -1); }, 1},
-      {"what is left of the mean",
-       [](const Tensor& x) {
-         return (x - ops::mean(x, -1, true)) / ops::max(ops::abs(x), -1, true);
-       },
-       1},
-      {"any", [](const Tensor& x) { return ops::any(x > 11.0, -1).to(DType::I32); }, 2},
-  };
-  const int64_t lengths[] = {kLongestGroupRow + 1,
-                             20000,
-                             3 * kLongestGroupRow,
-                             128256,
-                             kMostGathered * kLongestGroupRow,
-                             kMostGathered * kLongestGroupRow + 1};
-  for (const auto& [dtype, threads] :
-       {std::pair{DType::F32, 2}, {DType::F16, 1}, {DType::F64, 1}, {DType::I8, 2}}) {
-    const Executor executor =
-        Executor::builder().backend(BackendType::Cpu).threads(threads).build();
-    for (const int64_t length : lengths)
-      for (const auto& work : works) {
-        SCOPED_TRACE(testing::Message() << work.name << " of " << length << " " << name_of(dtype));
-        const Tensor x = numbers({2, length}, dtype).to(executor).eval();
-        const Tensor all = work.make(x);
-        const bool few = length <= kMostGathered * kLongestGroupRow;
-        const graph::Schedule plan = graph::schedule({tensor::Access::node(all).get()}, {});
-        if (few) EXPECT_EQ(plan.steps.size(), work.steps);
-        else EXPECT_GE(plan.steps.size(), 2u);
-        const Array got = all.array();
-        for (int64_t row = 0; row < 2; row++) {
-          const Array alone = work.make(x.slice(0, {row, row + 1})).array();
-          EXPECT_EQ(std::memcmp(got.data() + static_cast<size_t>(row) * alone.bytes(), alone.data(),
-                                alone.bytes()),
-                    0);
-        }
-      }
-  }
-}
-
 // What is read across goes through squares of workgroup memory, whole ones and parts of them.
 TEST(TileLayout, SameBitsOnDevicesWithManyThreads) {
   tests::Share share;

@@ -17,7 +17,8 @@ namespace hologram::graph {
 namespace {
 
 constexpr size_t kMostMembers = 64;
-constexpr size_t kMostWays = 4;  // in which one kernel looks at the same value
+constexpr size_t kMostWays = 4;   // in which one kernel looks at the same value
+constexpr size_t kFarthest = 16;  // nodes that are looked at for a reduction to come
 
 class Scheduler {
  public:
@@ -203,16 +204,16 @@ class Scheduler {
       return;
     }
     Draft& draft = drafts_.emplace_back();
-    const View whole = dense_view(node->shape);
+    View to = dense_view(node->shape);
     if (node->kind == Kind::Reduce) {
       draft.domain = node->inputs[0].view().shape;
       draft.row_axes = node->reduced;
       draft.chunk = node->chunk;
       draft.gathers = node->gathers;
     } else {
-      draft.domain = node->shape;
+      if (const auto axis = axis_of_columns(*node)) to = with_axis_last(to, *axis);
+      draft.domain = to.shape;
     }
-    View to = whole;
     if (node->makes_pieces()) {  // the codes of the kernel add the piece's number
       to.shape.erase(to.shape.begin());
       to.strides.erase(to.strides.begin());
@@ -296,10 +297,50 @@ class Scheduler {
     return true;
   }
 
+  // Where short columns are reduced and what comes of that is used for their elements, a lane that
+  // walks a column does all of it: the axis of the columns. They are rows of the kernel then.
+  static std::optional<size_t> axis_of_columns(const Node& root) {
+    struct Seen {
+      const Node* node;
+      View way;
+    };
+    std::vector<Seen> above = {{&root, dense_view(root.shape)}};
+    for (size_t i = 0; i < above.size() && i < kFarthest; i++) {
+      const auto [at, way] = above[i];
+      if (at->kind == Kind::Reduce && !at->makes_pieces()) {
+        const int64_t length = element_count(reduced_shape(*at));
+        if (length <= 1 || length > kLongestLaneRow) return {};
+        std::optional<size_t> same;
+        for (size_t k = 0; k < way.shape.size(); k++) {
+          if (way.shape[k] == 1 || way.strides[k] != 0) continue;
+          if (same || way.shape[k] != length) return {};
+          same = k;
+        }
+        const bool last =
+            !same || std::all_of(way.shape.begin() + static_cast<std::ptrdiff_t>(*same) + 1,
+                                 way.shape.end(), [](int64_t n) { return n == 1; });
+        return last ? std::nullopt : same;
+      }
+      if (at->kind != Kind::Elementwise) continue;
+      for (const Input& input : at->inputs)
+        if (input.node->slot != UINT32_MAX)
+          if (auto through_it = composed(input.view(), way))
+            above.push_back({input.node.get(), std::move(*through_it)});
+    }
+    return {};
+  }
+
+  static View with_axis_last(const View& view, size_t axis) {
+    std::vector<int> axes;
+    for (size_t k = 0; k < view.shape.size(); k++)
+      if (k != axis) axes.push_back(static_cast<int>(k));
+    axes.push_back(static_cast<int>(axis));
+    return permuted(view, axes);
+  }
+
   // A value that is the same along the last axes and comes out of a reduction over them is computed
   // once a row: makes the kernel one over rows before the reduction itself is met.
   static void foresee_row(Draft& draft, const Node& node, const std::vector<View>& ways) {
-    constexpr size_t kFarthest = 16;
     std::vector<const Node*> above = {&node};
     for (size_t i = 0; i < above.size() && i < kFarthest; i++) {
       const Node& at = *above[i];

@@ -1,0 +1,117 @@
+// Which reductions are of one kernel with what they are made of and what is made of them; that
+// nothing of it shows in the results.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "graph/kernel.hpp"
+#include "graph/schedule.hpp"
+#include "hologram/hologram.hpp"
+#include "tensor/access.hpp"
+
+namespace hologram {
+namespace {
+
+Executor processor(bool fusion = true) {
+  return Executor::builder().backend(BackendType::Cpu).threads(2).fusion(fusion).build();
+}
+
+Tensor numbers(Shape shape, DType dtype, const Executor& executor) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal(0, 3);
+  std::vector<float> values(static_cast<size_t>(graph::element_count(shape)));
+  for (float& v : values) v = normal(random);
+  values[values.size() / 2] = -0.0f;
+  return Tensor::from_vector(values, shape, executor).to(dtype).eval();
+}
+
+size_t steps(const Tensor& tensor) {
+  return graph::schedule({tensor::Access::node(tensor).get()}, {}).steps.size();
+}
+
+struct Work {
+  const char* name;
+  std::function<Tensor(const Tensor& x, int axis)> make;
+};
+
+const Work kWorks[] = {
+    {"sum", [](const Tensor& x, int axis) { return ops::sum(x, axis); }},
+    {"max", [](const Tensor& x, int axis) { return ops::max(x, axis); }},
+    {"softmax", [](const Tensor& x, int axis) { return ops::softmax(x, axis); }},
+    {"log_softmax", [](const Tensor& x, int axis) { return ops::log_softmax(x, axis); }},
+    {"variance", [](const Tensor& x, int axis) { return ops::var(x, axis); }},
+    {"what is left of the mean",
+     [](const Tensor& x, int axis) {
+       return (x - ops::mean(x, axis, true)) / ops::max(ops::abs(x), axis, true);
+     }},
+};
+
+// Long rows that keep all threads busy are the work of one group each, which puts the pieces
+// together; of a row alone they are others' work, too. Both have the same bits.
+TEST(FusedRows, LongOnes) {
+  using graph::kLongestGroupRow, graph::kMostGathered;
+  const int64_t lengths[] = {kLongestGroupRow + 1,
+                             20000,
+                             3 * kLongestGroupRow,
+                             128256,
+                             kMostGathered * kLongestGroupRow,
+                             kMostGathered * kLongestGroupRow + 1};
+  const Executor executor = processor();
+  for (const DType dtype : {DType::F32, DType::F16, DType::F64, DType::I8})
+    for (const int64_t length : lengths)
+      for (const Work& work : kWorks) {
+        SCOPED_TRACE(testing::Message() << work.name << " of " << length << " " << name_of(dtype));
+        const Tensor x = numbers({2, length}, dtype, executor);
+        const Tensor all = work.make(x, -1);
+        const bool few = length <= kMostGathered * kLongestGroupRow;
+        if (few) EXPECT_EQ(steps(all), 1u);
+        else EXPECT_GE(steps(all), 2u);
+        const Array got = all.array();
+        for (int64_t row = 0; row < 2; row++) {
+          const Array alone = work.make(x.slice(0, {row, row + 1}), -1).array();
+          EXPECT_EQ(std::memcmp(got.data() + static_cast<size_t>(row) * alone.bytes(), alone.data(),
+                                alone.bytes()),
+                    0);
+        }
+      }
+}
+
+// Short ones: a lane walks each.
+TEST(FusedRows, Columns) {
+  const Executor fused = processor(), apart = processor(false);
+  for (const Shape& shape :
+       {Shape{8, 1000}, {2, 7}, {64, 33}, {3, 5, 17}, {4, 19, 16, 16}, {5, 1, 9}})
+    for (int axis = 0; axis + 1 < static_cast<int>(shape.size()); axis++)
+      for (const DType dtype : {DType::F32, DType::F64, DType::I32})
+        for (const Work& work : kWorks) {
+          const Tensor x = numbers(shape, dtype, fused);
+          SCOPED_TRACE(testing::Message() << work.name << " along " << axis << " of " << x.size()
+                                          << " " << name_of(dtype));
+          const Tensor made = work.make(x, axis);
+          EXPECT_EQ(steps(made), 1u);
+          const Array got = made.array(),
+                      right = work.make(numbers(shape, dtype, apart), axis).array();
+          ASSERT_EQ(got.bytes(), right.bytes());
+          EXPECT_EQ(std::memcmp(got.data(), right.data(), got.bytes()), 0);
+        }
+}
+
+// Columns too long for a lane, and those whose reductions somebody else wants, too.
+TEST(FusedRows, WhatIsApart) {
+  const Executor fused = processor(), apart = processor(false);
+  const auto both = [](const Tensor& x) {
+    const Tensor most = ops::max(x, 0, true), left = x - most;
+    return ops::concat({left * 2, most, ops::exp(left)}, 0);
+  };
+  for (const Shape& shape : {Shape{65, 33}, {8, 100}, {300, 4}}) {
+    const Array got = both(numbers(shape, DType::F32, fused)).array(),
+                right = both(numbers(shape, DType::F32, apart)).array();
+    EXPECT_EQ(std::memcmp(got.data(), right.data(), got.bytes()), 0);
+  }
+  EXPECT_GT(steps(ops::softmax(numbers({65, 33}, DType::F32, fused), 0)), 1u);
+}
+
+}  // namespace
+}  // namespace hologram

@@ -41,8 +41,9 @@ class Planner {
       plan_.grid[0] = 2000 / plan_.workgroup[0] + choose_.below(60);  // more than a block in a row
     plan_.cooperative = choose_.percent(60);
     plan_.plain = choose_.percent(40);
+    // Whole vectors: only where a workgroup has such do its lanes work together in compiled code.
     if (plan_.plain && plan_.cooperative && choose_.percent(60))
-      plan_.workgroup = {16u << choose_.below(3), 1, 1};  // whole vectors: lanes work together there
+      plan_.workgroup = {16u << choose_.below(3), 1, 1};
     plan_.narrow = plan_.plain && choose_.percent(60);
     plan_.index = choose_.percent(25) && !plan_.narrow ? DType::I64 : DType::I32;
     const Size w = plan_.workgroup;

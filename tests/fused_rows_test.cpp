@@ -31,6 +31,11 @@ size_t steps(const Tensor& tensor) {
   return graph::schedule({tensor::Access::node(tensor).get()}, {}).steps.size();
 }
 
+// "interpreted: " and why, where the compiler of the processor takes it not.
+bool is_compiled(const Tensor& tensor) {
+  return explain(tensor).find("interpreted: ") == std::string::npos;
+}
+
 struct Work {
   const char* name;
   std::function<Tensor(const Tensor& x, int axis)> make;
@@ -41,6 +46,7 @@ const Work kWorks[] = {
     {"max", [](const Tensor& x, int axis) { return ops::max(x, axis); }},
     {"softmax", [](const Tensor& x, int axis) { return ops::softmax(x, axis); }},
     {"log_softmax", [](const Tensor& x, int axis) { return ops::log_softmax(x, axis); }},
+    {"logsumexp", [](const Tensor& x, int axis) { return ops::logsumexp(x, axis); }},
     {"variance", [](const Tensor& x, int axis) { return ops::var(x, axis); }},
     {"what is left of the mean",
      [](const Tensor& x, int axis) {
@@ -68,6 +74,7 @@ TEST(FusedRows, LongOnes) {
         const bool few = length <= kMostGathered * kLongestGroupRow;
         if (few) EXPECT_EQ(steps(all), 1u);
         else EXPECT_GE(steps(all), 2u);
+        EXPECT_EQ(is_compiled(all), is_compiled(x + 1));
         const Array got = all.array();
         for (int64_t row = 0; row < 2; row++) {
           const Array alone = work.make(x.slice(0, {row, row + 1}), -1).array();
@@ -91,6 +98,7 @@ TEST(FusedRows, Columns) {
                                           << " " << name_of(dtype));
           const Tensor made = work.make(x, axis);
           EXPECT_EQ(steps(made), 1u);
+          EXPECT_EQ(is_compiled(made), is_compiled(x + 1));
           const Array got = made.array(),
                       right = work.make(numbers(shape, dtype, apart), axis).array();
           ASSERT_EQ(got.bytes(), right.bytes());

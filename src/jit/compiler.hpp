@@ -123,6 +123,7 @@ class Compiler {
   void group_parts(uint32_t begin, uint32_t end);
   void group_loop(uint32_t at);
   uint32_t same_for_all(uint32_t begin, uint32_t end);
+  bool is_same_for_all(uint32_t at) const;
   std::vector<Region> regions(uint32_t begin, uint32_t end) const;
   bool follows_reduce(uint32_t at, uint32_t end, uint32_t first) const;
   void keep_lanes(const Inst& reduce, uint32_t number);

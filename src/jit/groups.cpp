@@ -147,16 +147,35 @@ uint32_t Compiler::same_for_all(uint32_t begin, uint32_t end) {
   for (uint32_t at = begin; at < end; at++) {
     const Inst& i = inst(at);
     if (hoisted_[at]) continue;
-    const bool sets = i.op == Op::Var || i.op == Op::Set;
-    if (!sets && (i.id == kNone || opens_block(i) || i.op == Op::Atomic)) return at;
-    const bool differs = (sets ? analysis_.variables[i.slot] : form(i.id)) != Form::Uniform;
-    const bool changes = i.op == Op::Load && module_.buffers[i.slot].access != program::Access::In;
-    if (differs && (sets || changes)) return at;
-    if (differs) continue;
-    instruction(at);
-    if (i.id != kNone) prepare(i.id);
+    if (opens_block(i)) {
+      const uint32_t close = analysis_.close[at];
+      for (uint32_t k = at; k < close; k++)
+        if (!is_same_for_all(k)) return at;
+      emit(at, close + 1);
+      at = close;
+    } else if (is_same_for_all(at)) {
+      instruction(at);
+      if (i.id != kNone) prepare(i.id);
+    } else if (i.id == kNone || i.op == Op::Atomic ||
+               (i.op == Op::Load && module_.buffers[i.slot].access != program::Access::In)) {
+      return at;
+    }
   }
   return end;
+}
+
+// Whether it has to do with no lane of its own.
+bool Compiler::is_same_for_all(uint32_t at) const {
+  const Inst& i = inst(at);
+  switch (i.op) {
+    case Op::Var:
+    case Op::Set: return analysis_.variables[i.slot] == Form::Uniform;
+    case Op::If: return form(i.args[0]) == Form::Uniform;
+    case Op::Loop: return false;
+    case Op::Else:
+    case Op::End: return true;
+    default: return i.id != kNone && i.op != Op::Atomic && form(i.id) == Form::Uniform;
+  }
 }
 
 // ---- Regions ------------------------------------------------------------------------------------

@@ -49,8 +49,8 @@ constexpr Refusing kRefusing[] = {
      "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = x[i]\n"
      "  for j in 0..3 { s += x[i + j] }\n  r = group_reduce_add(s)\n  s += r\n  y[i] = s }"},
     {"its lanes keep variables across operations of the workgroup",
-     "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n  var s = 0.0\n"
-     "  for j in 0..h { if group_reduce_add(x[i + j]) > 1.0 { s = s + 1.0 } }\n  y[i] = s }"},
+     "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n  var s = x[i]\n"
+     "  for j in 0..h { if group_reduce_add(x[i + j]) > 1.0 { s = s * 2.0 } }\n  y[i] = s }"},
     {"it combines the lanes of a workgroup inside control flow",
      "program p(in x: f32[n], out y: f32[n], h: i32) lanes(n) { i = global_id.x\n  var s = 0.0\n"
      "  for j in 0..h { for k in 0..2 { s = s + group_reduce_add(x[i + k]) } }\n  y[i] = s }"},

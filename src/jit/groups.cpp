@@ -117,7 +117,7 @@ void Compiler::group_parts(uint32_t begin, uint32_t end) {
     const uint32_t rest = parts.back().begin;
     parts.pop_back();
     for (const Region& r : parts) group_region(r);
-    if (const uint32_t from = same_for_all(rest, to); from < to) group_region({from, to, to});
+    if (const uint32_t from = same_for_all(rest, to); from < to) region({from, to, to});
   };
   for (uint32_t at = begin; at < end; at++) {
     if (!analysis_.group_loops.contains(at)) continue;

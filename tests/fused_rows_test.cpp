@@ -9,6 +9,7 @@
 #include "graph/kernel.hpp"
 #include "graph/schedule.hpp"
 #include "hologram/hologram.hpp"
+#include "share.hpp"
 #include "tensor/access.hpp"
 
 namespace hologram {
@@ -64,10 +65,12 @@ TEST(FusedRows, LongOnes) {
                              128256,
                              kMostGathered * kLongestGroupRow,
                              kMostGathered * kLongestGroupRow + 1};
+  tests::Share share;
   const Executor executor = processor();
   for (const DType dtype : {DType::F32, DType::F16, DType::F64, DType::I8})
     for (const int64_t length : lengths)
       for (const Work& work : kWorks) {
+        if (!share.next()) continue;
         SCOPED_TRACE(testing::Message() << work.name << " of " << length << " " << name_of(dtype));
         const Tensor x = numbers({2, length}, dtype, executor);
         const Tensor all = work.make(x, -1);
@@ -87,12 +90,14 @@ TEST(FusedRows, LongOnes) {
 
 // Short ones: a lane walks each.
 TEST(FusedRows, Columns) {
+  tests::Share share;
   const Executor fused = processor(), apart = processor(false);
   for (const Shape& shape :
        {Shape{8, 1000}, {2, 7}, {64, 33}, {3, 5, 17}, {4, 19, 16, 16}, {5, 1, 9}})
     for (int axis = 0; axis + 1 < static_cast<int>(shape.size()); axis++)
       for (const DType dtype : {DType::F32, DType::F64, DType::I32})
         for (const Work& work : kWorks) {
+          if (!share.next()) continue;
           const Tensor x = numbers(shape, dtype, fused);
           SCOPED_TRACE(testing::Message() << work.name << " along " << axis << " of " << x.size()
                                           << " " << name_of(dtype));

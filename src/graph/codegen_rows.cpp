@@ -276,6 +276,7 @@ void Generator::write_gathered() {
 // A group goes through a whole row, and puts its pieces together in that order, too.
 void Generator::reduce_pieces(std::vector<One> list, uint8_t level) {
   std::vector<Var> all;
+  all.reserve(list.size());
   for (const One& one : list) all.push_back(b_.var(identity(b_, combine_of(one.term), one.type)));
   const Value length = scalar("length");
   b_.for_(whole(0), length, static_cast<uint64_t>(kLongestGroupRow), [&](Value piece) {
@@ -284,6 +285,7 @@ void Generator::reduce_pieces(std::vector<One> list, uint8_t level) {
     begin(list);
     accumulate(list, level);
     std::vector<Value> of_piece;
+    of_piece.reserve(list.size());
     for (const One& one : list)
       of_piece.push_back(b_.group_reduce(combine_of(one.term), b_.get(one.all)));
     for (size_t i = 0; i < list.size(); i++)

@@ -211,7 +211,8 @@ class Scheduler {
       draft.chunk = node->chunk;
       draft.gathers = node->gathers;
     } else {
-      if (const auto axis = axis_of_columns(*node)) to = with_axis_last(to, *axis);
+      const auto axis = options_.fusion ? axis_of_columns(*node) : std::nullopt;
+      if (axis) to = with_axis_last(to, *axis);
       draft.domain = to.shape;
     }
     if (node->makes_pieces()) {  // the codes of the kernel add the piece's number

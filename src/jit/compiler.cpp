@@ -399,15 +399,18 @@ void Compiler::recompute(const Region& r) {
     if (needed[at]) instruction(at);
 }
 
+bool Compiler::gives_the_same_again(const Inst& i) const {
+  return program::is_pure(i.op) || i.op == Op::LaneId || i.op == Op::GlobalId ||
+         (i.op == Op::Load && module_.buffers[i.slot].access == program::Access::In);
+}
+
 void Compiler::mark_needed(uint32_t value, const Region& r, std::vector<bool>& needed) const {
   const uint32_t at = analysis_.definition[value];
   if (at >= r.begin || needed[at]) return;
   const Inst& i = inst(at);
   if (form(value) == Form::Uniform) return;
-  const bool again = program::is_pure(i.op) || i.op == Op::LaneId || i.op == Op::GlobalId ||
-                     (i.op == Op::Load && module_.buffers[i.slot].access == program::Access::In);
   const uint32_t block = analysis_.around[at];
-  if (!again || (block != kNone && block != analysis_.around[r.begin]))
+  if (!gives_the_same_again(i) || (block != kNone && block != analysis_.around[r.begin]))
     throw Refused{"its lanes keep values across operations of the workgroup"};
   needed[at] = true;
   for (size_t k = 0; k < program::arity(i); k++) mark_needed(i.args[k], r, needed);

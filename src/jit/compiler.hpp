@@ -102,6 +102,7 @@ class Compiler {
   void chunks(const Region& r, const Guard& guard);
   void chunk(const Region& r, const Guard& guard);
   void recompute(const Region& r);
+  bool gives_the_same_again(const Inst& i) const;
   void mark_needed(uint32_t value, const Region& r, std::vector<bool>& needed) const;
   Guard guard_of(const Region& r) const;
   uint32_t lanes_at_work(const Region& r) const;

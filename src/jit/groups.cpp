@@ -156,8 +156,7 @@ uint32_t Compiler::same_for_all(uint32_t begin, uint32_t end) {
     } else if (is_same_for_all(at)) {
       instruction(at);
       if (i.id != kNone) prepare(i.id);
-    } else if (i.id == kNone || i.op == Op::Atomic ||
-               (i.op == Op::Load && module_.buffers[i.slot].access != program::Access::In)) {
+    } else if (!gives_the_same_again(i)) {
       return at;
     }
   }

@@ -160,12 +160,6 @@ Value Generator::applied(const Term& term, const std::vector<Value>& operands, c
   return term.op == &source::kCast ? result : wrapped(result, term.dtype);
 }
 
-// Kernels compute in 32 bits what memory holds in 8 or 16.
-Value Generator::wrapped(Value value, DType to) {
-  if (!is_integer(to) || size_of(to) >= 4) return value;
-  return apply(size_of(to) == 1 ? Op::Wrap8 : Op::Wrap16, {value});
-}
-
 void Generator::write_elements(Known local) {
   per_row_.resize(kernel_.terms.size());
   for (size_t i = 0; i < kernel_.outputs.size(); i++) {

@@ -107,7 +107,18 @@ std::span<const ElementwiseOp> elementwise_table();
 const ElementwiseOp* find_elementwise(std::string_view name);
 const ElementwiseOp& elementwise(std::string_view name);  // one that is there
 
-// Rows that make tensors from nothing or change their dtype; not in the public table.
+// Kernels compute in 32 bits what memory holds in 8 or 16: the value as the dtype would hold it.
+program::Value wrapped(program::Value value, DType to);
+
+// A row that is not in the public table.
+constexpr ElementwiseOp internal_row(std::string_view name, std::string_view parameters,
+                                     Expression expression, bool indexed = false,
+                                     bool draws = false) {
+  return {name, Group::Internal, parameters, Accepts::Any, Rule::Given, expression, 0,    0,
+          0,    Nan::None,       {},         {},           indexed,     false,      draws};
+}
+
+// Rows that make tensors from nothing or change their dtype.
 namespace source {
 extern const ElementwiseOp kFull;      // attribute 0 everywhere
 extern const ElementwiseOp kArange;    // attribute 0 + number * attribute 1

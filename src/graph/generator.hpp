@@ -73,7 +73,6 @@ class Generator {
   program::Value value(uint32_t t, Known& local, const Along* at);
   program::Value applied(const Term& term, const std::vector<program::Value>& operands,
                          const Along* where);
-  static program::Value wrapped(program::Value value, DType to);
   void write_elements(Known local);
   void write_blocks();
   void write_tiles();
@@ -98,7 +97,10 @@ class Generator {
   program::Value reduce_places(uint32_t term, DType type);
   std::vector<One> reductions(uint8_t level);
   void begin(std::vector<One>& list);
+  std::optional<program::Value> guard_of(const std::vector<One>& list);
   void reduce(uint8_t level);
+  void reduce_held(const std::vector<One>& list, const std::optional<program::Value>& guard);
+  void reduce_walk(std::vector<One> list, uint8_t level);
   void accumulate(const std::vector<One>& list, uint8_t level);
   void write_gathered();
   void reduce_pieces(std::vector<One> list, uint8_t level);

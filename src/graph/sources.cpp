@@ -3,6 +3,15 @@
 
 #include "graph/elementwise.hpp"
 
+namespace hologram::graph {
+
+program::Value wrapped(program::Value value, DType to) {
+  if (!is_integer(to) || size_of(to) >= 4) return value;
+  return program::apply(size_of(to) == 1 ? program::Op::Wrap8 : program::Op::Wrap16, {value});
+}
+
+}  // namespace hologram::graph
+
 namespace hologram::graph::source {
 namespace {
 
@@ -139,37 +148,30 @@ Limits limits_of(DType narrow) {
   }
 }
 
-// Integers wrap; floats saturate, also to the narrow types; to f16 and bf16 they are rounded here,
-// so that a cast there and back does the same whether or not it is fused.
+// Integers wrap; floats saturate, also to the narrow types; to f16 and bf16 they are rounded here.
+// So a cast does the same whether its result goes through memory or is used in the same kernel.
 Value cast_of(X x) {
   Builder& b = x.builder;
   const bool narrow = is_integer(x.to) && size_of(x.to) < 4;
-  const Value converted = [&] {
-    if (!narrow || !is_float(x.from)) return b.cast(x[0], compute_type(x.to));
+  if (narrow && is_float(x.from)) {
     const Limits limits = limits_of(x.to);
     return b.cast(min(max(x[0], limits.low), limits.high), compute_type(x.to));
-  }();
+  }
+  const Value converted = wrapped(b.cast(x[0], compute_type(x.to)), x.to);
   if (x.to == DType::F16) return apply(Op::RoundF16, {converted});
   if (x.to == DType::BF16) return apply(Op::RoundBF16, {converted});
   return converted;
 }
 
-constexpr ElementwiseOp row(std::string_view name, std::string_view parameters,
-                            Expression expression, bool indexed, bool draws = false) {
-  return {name, Group::Internal, parameters, Accepts::Any, Rule::Given, expression, 0,    0,
-          0,    Nan::None,       {},         {},           indexed,     false,      draws};
-}
-
 }  // namespace
 
-const ElementwiseOp kFull = row("full", "", full_of, false);
-const ElementwiseOp kArange = row("arange", "", arange_of, true);
-const ElementwiseOp kLinspace = row("linspace", "", linspace_of, true);
-const ElementwiseOp kUniform = row("uniform", "", uniform_of, true, true);
-const ElementwiseOp kNormal = row("normal", "", normal_of, true, true);
-const ElementwiseOp kIntegers = row("integers", "", integers_of, true, true);
-const ElementwiseOp kCast = row("cast", "x", cast_of, false);
-const ElementwiseOp kCopy = row(
-    "copy", "x", [](X x) { return x[0]; }, false);
+const ElementwiseOp kFull = internal_row("full", "", full_of);
+const ElementwiseOp kArange = internal_row("arange", "", arange_of, true);
+const ElementwiseOp kLinspace = internal_row("linspace", "", linspace_of, true);
+const ElementwiseOp kUniform = internal_row("uniform", "", uniform_of, true, true);
+const ElementwiseOp kNormal = internal_row("normal", "", normal_of, true, true);
+const ElementwiseOp kIntegers = internal_row("integers", "", integers_of, true, true);
+const ElementwiseOp kCast = internal_row("cast", "x", cast_of);
+const ElementwiseOp kCopy = internal_row("copy", "x", [](X x) { return x[0]; });
 
 }  // namespace hologram::graph::source

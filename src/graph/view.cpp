@@ -120,8 +120,8 @@ void collapse(Shape& shape, std::span<Strides*> strides) {
 
 std::optional<View> composed(const View& inner, const View& outer) {
   if (outer.shape == inner.shape && is_dense(outer)) return inner;
-  // Of no elements: no way is wrong.
-  if (element_count(outer.shape) == 0) return View{outer.shape, Strides(outer.shape.size(), 0), 0};
+  const View nothing{outer.shape, Strides(outer.shape.size(), 0), 0};
+  if (element_count(inner.shape) == 0) return nothing;
 
   Shape shape = inner.shape;
   Strides through = inner.strides;
@@ -150,8 +150,11 @@ std::optional<View> composed(const View& inner, const View& outer) {
       (step < 0 ? low : high)[j] += step * (outer.shape[k] - 1);
     }
   }
+  const bool is_empty = element_count(outer.shape) == 0;
   for (size_t j = 0; j < rank; j++)
-    if (low[j] < 0 || high[j] >= shape[j]) return std::nullopt;
+    // Axes of length 0 are no reason to forget the others: what is the same along an empty row is
+    // read once a row. Beyond the end lies nothing that would be read.
+    if (low[j] < 0 || high[j] >= shape[j]) return is_empty ? std::optional(nothing) : std::nullopt;
   return out;
 }
 

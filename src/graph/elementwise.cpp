@@ -24,6 +24,8 @@ Value abs(Value a) { return is_unsigned_integer(a.type()) ? a : apply(Op::Abs, {
 Value isinf(Value a) { return apply(Op::IsInf, {a}); }
 Value isfinite(Value a) { return apply(Op::IsFinite, {a}); }
 Value copysign(Operand a, Operand b) { return apply(Op::CopySign, {a, b}); }
+// x if it is NaN, else the result. Of two NaN with different signs, processors pass on either.
+Value or_nan(Value x, Value result) { return select(apply(Op::IsNan, {x}), x, result); }
 Value truth(X x, bool value) { return x.builder.constant_bits(DType::Bool, value ? 1 : 0); }
 
 template <Op op>
@@ -61,6 +63,35 @@ Value sign(X x) {
              : call(Op::Sign, x[0]);
 }
 
+// a less a multiple of b, so that less than 2^digits times |b| is left. Exact: multiples of b by a
+// power of two are taken off, as many binary digits of the quotient at a time as are exact.
+Value without_multiples(Value a, Value b) {
+  program::Builder& builder = *a.builder();
+  const bool wide = a.type() == DType::F64;
+  const DType word = wide ? DType::U64 : DType::U32;
+  const int mantissa = wide ? 52 : 23, bias = wide ? 1023 : 127, digits = mantissa - 1;
+  const Value shift = builder.constant_bits(DType::U32, static_cast<uint64_t>(mantissa));
+  const auto exponent = [&](Value x) {
+    return builder.cast(builder.bitcast(abs(x), word) >> shift, DType::I32);
+  };
+  const auto power_of_2 = [&](Value e) {
+    return builder.bitcast(builder.cast(e + bias, word) << shift, a.type());
+  };
+  const Value of_denormal = exponent(b * (wide ? 0x1p52 : 0x1p23)) - mantissa;
+  const Value of_b = select(abs(b) < (wide ? 0x1p-1022 : 0x1p-126), of_denormal, exponent(b));
+  const program::Var left = builder.var(a);
+  const int rounds = (2 * bias + mantissa) / digits + 1;
+  builder.for_(builder.constant(DType::I32, int64_t{0}),
+               builder.constant(DType::I32, int64_t{rounds}), 1, [&](Value) {
+                 const Value r = builder.get(left);
+                 const Value times = max(exponent(r) - of_b - digits, 0), half = times / 2;
+                 const Value step = b * power_of_2(half) * power_of_2(times - half);
+                 const Value less = fma(-call(Op::Trunc, r / step), step, r);
+                 builder.set(left, select(times > 0, less, r));
+               });
+  return builder.get(left);
+}
+
 // The quotient rounded down and what is left, which has the sign of b. The remainder of a division
 // whose quotient was rounded up to a whole number comes out below zero, and is put right. One that
 // rounds to b itself is right: of a number just below zero, say.
@@ -70,14 +101,24 @@ struct Division {
 Division divide(X x) {
   const Value a = x[0], b = x[1];
   if (is_float(x.from)) {
-    const Value q = floor(a / b), r = fma(-q, b, a);
+    const Value ratio = a / b, q = floor(ratio);
+    // From there on the quotient has no place for its last digits.
+    const double most = x.compute() == DType::F64 ? 0x1p53 : 0x1p24;
+    const Value far = (abs(ratio) >= most) & isfinite(a) & (b != 0);
+    const program::Var near = x.builder.var(a);
+    x.builder.if_(far, [&] { x.builder.set(near, without_multiples(a, b)); });
+    const Value dividend = x.builder.get(near);
+    const Value r = fma(-floor(dividend / b), b, dividend);
     const Value over = select(b > 0, r<0, r> 0), under = abs(r) > abs(b);
     const Value left = select(over, r + b, select(under, r - b, r));
     // Of infinity, and by it.
     const Value same = (a == 0) | ((a < 0) == (b < 0));
     const Value by_infinity = isinf(b) & isfinite(a);
-    return {select(by_infinity, select(same, copysign(0 * a, a / b), -1),
-                   select(over, q - 1, select(under & isfinite(q), q + 1, q))),
+    const Value rounded = select(over, q - 1, select(under & isfinite(q), q + 1, q));
+    const Value quotient = select(far, q, rounded);
+    const Value nothing = x.builder.constant(x.compute(), std::numeric_limits<double>::quiet_NaN());
+    return {select(by_infinity, select(same, copysign(0 * a, ratio), -1),
+                   select(isinf(a), nothing, quotient)),
             select(by_infinity, select(same, a, b), copysign(left, select(left == 0, b, left)))};
   }
   const Value q = a / b;
@@ -119,10 +160,11 @@ Value hypot(X x) {
 
 Value logaddexp(X x) {
   const Value large = max(x[0], x[1]), gap = -abs(x[0] - x[1]);
-  return select(x[0] == x[1], x[0] + std::numbers::ln2, large + log1p(exp(gap)));
+  const Value sum = select(x[0] == x[1], x[0] + std::numbers::ln2, large + log1p(exp(gap)));
+  return or_nan(x[0], or_nan(x[1], sum));
 }
 
-Value softplus(X x) { return max(x[0], 0) + log1p(exp(-abs(x[0]))); }
+Value softplus(X x) { return or_nan(x[0], max(x[0], 0) + log1p(exp(-abs(x[0])))); }
 Value gelu(X x) {
   const Value half = x[0] * 0.5;
   return fma(half, call(Op::Erf, x[0] * (1 / std::numbers::sqrt2)), half);
@@ -150,7 +192,7 @@ const ElementwiseOp kTable[] = {
 {"mul", Arithmetic, "a, b", Number, R::Same, binary<Op::Mul>, -kAll, kAll, 0.5, N::Propagates, "a * b; integers wrap."},
 {"div", Arithmetic, "a, b", Number, R::Float, true_division, -kAll, kAll, 0.5, N::Propagates, "a / b, of integers too: 1 / 2 is 0.5."},
 {"floor_div", Arithmetic, "a, b", Number, R::Same, [](X x) { return divide(x).quotient; }, -1e6, 1e6, 1, N::Propagates, "The largest whole number not above a / b; of integers, x / 0 is 0."},
-{"rem", Arithmetic, "a, b", Number, R::Same, [](X x) { return divide(x).remainder; }, -1e6, 1e6, 1, N::Propagates, "a - floor_div(a, b) * b, with the sign of b; of integers, x rem 0 is 0. Of floats, right while |a / b| < 2^23 (2^52)."},
+{"rem", Arithmetic, "a, b", Number, R::Same, [](X x) { return divide(x).remainder; }, -1e6, 1e6, 1, N::Propagates, "a - floor_div(a, b) * b, with the sign of b; of integers, x rem 0 is 0. Of floats exact, but for the rounding of what is left where a and b differ in sign."},
 {"neg", Arithmetic, "x", Number, R::Same, unary<Op::Neg>, -kAll, kAll, 0, N::Propagates, "-x; unsigned integers wrap."},
 {"abs", Arithmetic, "x", Number, R::Same, [](X x) { return abs(x[0]); }, -kAll, kAll, 0, N::Propagates, "The magnitude; the smallest integer stays what it is."},
 {"sign", Arithmetic, "x", Number, R::Same, sign, -kAll, kAll, 0, N::Propagates, "-1, 0 or 1."},

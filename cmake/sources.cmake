@@ -204,6 +204,7 @@ set(HOLOGRAM_SOURCES
     src/graph/codegen.cpp
     src/graph/codegen_rows.cpp
     src/graph/codegen_staged.cpp
+    src/graph/columns.cpp
     src/graph/combine.cpp
     src/graph/context.cpp
     src/graph/context_device.cpp
@@ -228,6 +229,7 @@ set(HOLOGRAM_SOURCES
     src/graph/sort_rows.cpp
     src/graph/sort_tiles.cpp
     src/graph/sources.cpp
+    src/graph/statistics.cpp
     src/graph/structure.cpp
     src/graph/tape.cpp
     src/graph/terms.cpp
@@ -249,7 +251,9 @@ set(HOLOGRAM_SOURCES
     src/tensor/ordering.cpp
     src/tensor/pooling.cpp
     src/tensor/promote.cpp
+    src/tensor/reduce.cpp
     src/tensor/reductions.cpp
+    src/tensor/statistics.cpp
     src/tensor/tensor.cpp
     src/tensor/views.cpp
 

@@ -210,15 +210,53 @@ void Generator::begin(std::vector<One>& list) {
   }
 }
 
-// All of them, in one walk.
+// Whether a guard of the level's reductions holds for the row; nothing if one has no guard. A group
+// combines its lanes behind that, so all of them must know it to be the same.
+std::optional<Value> Generator::guard_of(const std::vector<One>& list) {
+  Known none = none_known();
+  std::optional<Value> any;
+  for (const One& one : list) {
+    const Term& term = kernel_.terms[one.term];
+    if (!term.is_guarded()) return {};
+    const Value holds = value(term.operands[1], none, nullptr);
+    any = any ? *any | holds : holds;
+  }
+  return l_.walk == Walk::GroupRows ? b_.group_uniform(*any) : *any;
+}
+
+// All of them, in one walk. Where no guard holds, the row ends where it begins.
 void Generator::reduce(uint8_t level) {
   std::vector<One> list = reductions(level);
   if (list.empty()) return;
-  if (l_.held > 0) {
+  const std::optional<Value> guard = guard_of(list);
+  if (l_.held > 0) return reduce_held(list, guard);
+  const Value begin_of_row = begin_, end_of_row = end_;
+  if (guard) end_ = select(*guard, end_, begin_);
+  reduce_walk(std::move(list), level);
+  begin_ = begin_of_row;
+  end_ = end_of_row;
+}
+
+void Generator::reduce_held(const std::vector<One>& list, const std::optional<Value>& guard) {
+  if (!guard) {
     for (const One& one : list)
       keep_row(one.term, b_.group_reduce(combine_of(one.term), reduce_places(one.term, one.type)));
     return;
   }
+  std::vector<Var> results;
+  for (const One& one : list)
+    results.push_back(b_.var(identity(b_, combine_of(one.term), one.type)));
+  b_.if_(*guard, [&] {
+    const std::vector<Place> places = places_;
+    for (size_t i = 0; i < list.size(); i++)
+      b_.set(results[i],
+             b_.group_reduce(combine_of(list[i].term), reduce_places(list[i].term, list[i].type)));
+    places_ = places;  // what has been computed here is not known behind it
+  });
+  for (size_t i = 0; i < list.size(); i++) keep_row(list[i].term, b_.get(results[i]));
+}
+
+void Generator::reduce_walk(std::vector<One> list, uint8_t level) {
   if (kernel_.gathers) return reduce_pieces(std::move(list), level);
   begin(list);
   accumulate(list, level);
@@ -278,7 +316,7 @@ void Generator::reduce_pieces(std::vector<One> list, uint8_t level) {
   std::vector<Var> all;
   all.reserve(list.size());
   for (const One& one : list) all.push_back(b_.var(identity(b_, combine_of(one.term), one.type)));
-  const Value length = scalar("length");
+  const Value length = end_;
   b_.for_(whole(0), length, static_cast<uint64_t>(kLongestGroupRow), [&](Value piece) {
     begin_ = piece;
     end_ = min(piece + scalar("piece"), length);
@@ -291,8 +329,6 @@ void Generator::reduce_pieces(std::vector<One> list, uint8_t level) {
     for (size_t i = 0; i < list.size(); i++)
       b_.set(all[i], combined(combine_of(list[i].term), b_.get(all[i]), of_piece[i]));
   });
-  begin_ = whole(0);
-  end_ = length;
   for (size_t i = 0; i < list.size(); i++) keep_row(list[i].term, b_.get(all[i]));
 }
 

@@ -14,6 +14,12 @@ uint8_t last_level(const Kernel& kernel) {
   return last;
 }
 
+bool is_guarded(const Kernel& kernel, uint8_t level) {
+  return std::all_of(kernel.terms.begin(), kernel.terms.end(), [level](const Term& t) {
+    return t.kind != TermKind::Reduce || t.level != level || t.is_guarded();
+  });
+}
+
 bool same_along_row(const Layout& layout, const Output& output) {
   const Strides& along = layout.views[output.view].row;
   return std::all_of(along.begin(), along.end(), [](int64_t s) { return s == 0; });
@@ -24,6 +30,7 @@ std::map<size_t, uint32_t> kept_terms(const Kernel& kernel, const Layout& layout
   if ((layout.walk != Walk::LaneRows && layout.walk != Walk::GroupRows) || layout.held > 0)
     return kept;
   const uint8_t last = last_level(kernel);
+  if (is_guarded(kernel, last)) return kept;  // the walk may not take place
   std::vector<bool> walked(kernel.terms.size(), false);
   for (size_t t = kernel.terms.size(); t-- > 0;) {
     const Term& term = kernel.terms[t];

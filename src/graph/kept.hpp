@@ -10,6 +10,9 @@ namespace hologram::graph {
 // That of the reductions that need most others before them; 0 if there are none.
 uint8_t last_level(const Kernel& kernel);
 
+// Whether all reductions of this level are guarded, so that their walk may be left out.
+bool is_guarded(const Kernel& kernel, uint8_t level);
+
 // Whether a result of a row is one for all of its elements.
 bool same_along_row(const Layout& layout, const Output& output);
 

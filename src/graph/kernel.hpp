@@ -24,7 +24,9 @@ struct Term {
   uint32_t buffer = 0;             // of a Load
   uint32_t first_attribute = 0;    // of an Apply
   uint32_t attributes = 0;         // how many it has
-  std::vector<uint32_t> operands;  // of an Apply or Reduce
+  std::vector<uint32_t> operands;  // of an Apply or Reduce; a second one of a Reduce is its guard
+
+  bool is_guarded() const { return kind == TermKind::Reduce && operands.size() > 1; }
 };
 
 struct Output {

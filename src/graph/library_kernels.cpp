@@ -15,7 +15,7 @@ const Term* summed(const Kernel& kernel) {
   if (kernel.outputs.size() != 1) return nullptr;
   const Term& sum = kernel.terms[kernel.outputs.front().term];
   const DType dtype = sum.dtype;
-  if (sum.kind != TermKind::Reduce || sum.combine != program::Combine::Add ||
+  if (sum.kind != TermKind::Reduce || sum.is_guarded() || sum.combine != program::Combine::Add ||
       kernel.outputs.front().target->dtype != dtype || compute_type(dtype) != dtype)
     return nullptr;
   const Term& term = kernel.terms[sum.operands.front()];

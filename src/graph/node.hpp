@@ -131,11 +131,15 @@ struct Node {
   // which there are `reduced`. If `chunk` is not 0, what is reduced goes by chunks of so many
   // elements, which the first axis of this node numbers, and the view lacks that axis; or, if it
   // `gathers`, are put together in their order, and the node has no such axis.
+  // A second input, a bool for each row, is a guard: where it is false nobody will look at the
+  // result, and the row need not be read.
   program::Combine combine = program::Combine::Add;
   uint8_t reduced = 0;
   bool gathers = false;
   int64_t chunk = 0;
   bool makes_pieces() const { return chunk != 0 && !gathers; }
+  bool is_guarded() const { return kind == Kind::Reduce && inputs.size() > 1; }
+  bool is_guard(const Input& input) const { return is_guarded() && &input == &inputs[1]; }
 
   // Of Assemble: where each input goes, a view of this node.
   std::vector<View> parts;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "core/messages.hpp"
+#include "graph/columns.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/terms.hpp"
 #include "graph/work.hpp"
@@ -17,8 +18,7 @@ namespace hologram::graph {
 namespace {
 
 constexpr size_t kMostMembers = 64;
-constexpr size_t kMostWays = 4;   // in which one kernel looks at the same value
-constexpr size_t kFarthest = 16;  // nodes that are looked at for a reduction to come
+constexpr size_t kMostWays = 4;  // in which one kernel looks at the same value
 
 class Scheduler {
  public:
@@ -154,6 +154,7 @@ class Scheduler {
   // Pieces that nobody but a kernel reads that puts them together: a group may have all of a row's.
   bool is_gathered(Node* node, const Uses& uses) {
     if (node->kind != Kind::Reduce || !node->makes_pieces() || !options_.fusion) return false;
+    if (node->is_guarded()) return false;
     if (uses.root || uses.list.size() != 1) return false;
     const int64_t pieces = node->shape[0];
     if (pieces == 0 || pieces > kMostGathered) return false;
@@ -184,8 +185,42 @@ class Scheduler {
     return true;
   }
 
+  // Pieces of rows that another kernel reads in the same pieces are made beside those, unless that
+  // kernel or one before it needs them.
+  bool joins_pieces(Node* node) {
+    if (!node->makes_pieces() || !options_.fusion) return false;
+    for (size_t i = drafts_.size(); i-- > 0;) {
+      Draft& draft = drafts_[i];
+      const Uses& uses = uses_[node->slot];
+      if (std::any_of(uses.list.begin(), uses.list.end(),
+                      [i](const Use& use) { return use.draft >= i; }))
+        return false;
+      if (draft.opaque != nullptr || draft.roots.empty()) continue;
+      const Node& other = *draft.roots.front().node;
+      if (draft.roots.front().target != &other || !have_same_pieces(*node, other)) continue;
+      Node* const input = node->inputs[0].node.get();
+      const bool shares = draft.reads.count(input) > 0 ||
+                          (input->slot != UINT32_MAX && uses_[input->slot].draft == i);
+      if (!shares || draft.reads.size() + draft.roots.size() + 1 > options_.max_bindings) continue;
+      const Draft::Root& first = draft.roots.front();
+      draft.roots.push_back({node, first.way, node, first.to});
+      add_member(i, node, {draft.roots.back().way});
+      return true;
+    }
+    return false;
+  }
+
+  static bool have_same_pieces(const Node& a, const Node& b) {
+    return b.kind == Kind::Reduce && b.makes_pieces() && a.chunk == b.chunk &&
+           a.reduced == b.reduced && a.shape == b.shape &&
+           a.inputs[0].view().shape == b.inputs[0].view().shape &&
+           a.inputs.size() == b.inputs.size() &&
+           (!a.is_guarded() || a.inputs[1].node == b.inputs[1].node);
+  }
+
   // A kernel of its own for the node, or a step of its kind.
   void begin(Node* node) {
+    if (joins_pieces(node)) return;
     if (node->kind == Kind::Opaque) {
       Draft& draft = drafts_.emplace_back();
       draft.opaque = node;
@@ -298,39 +333,6 @@ class Scheduler {
     return true;
   }
 
-  // Where short columns are reduced and what comes of that is used for their elements, a lane that
-  // walks a column does all of it: the axis of the columns. They are rows of the kernel then.
-  static std::optional<size_t> axis_of_columns(const Node& root) {
-    struct Seen {
-      const Node* node;
-      View way;
-    };
-    std::vector<Seen> above = {{&root, dense_view(root.shape)}};
-    for (size_t i = 0; i < above.size() && i < kFarthest; i++) {
-      const auto [at, way] = above[i];
-      if (at->kind == Kind::Reduce && !at->makes_pieces()) {
-        const int64_t length = element_count(reduced_shape(*at));
-        if (length <= 1 || length > kLongestLaneRow) return {};
-        std::optional<size_t> same;
-        for (size_t k = 0; k < way.shape.size(); k++) {
-          if (way.shape[k] == 1 || way.strides[k] != 0) continue;
-          if (same || way.shape[k] != length) return {};
-          same = k;
-        }
-        const bool last =
-            !same || std::all_of(way.shape.begin() + static_cast<std::ptrdiff_t>(*same) + 1,
-                                 way.shape.end(), [](int64_t n) { return n == 1; });
-        return last ? std::nullopt : same;
-      }
-      if (at->kind != Kind::Elementwise) continue;
-      for (const Input& input : at->inputs)
-        if (input.node->slot != UINT32_MAX)
-          if (auto through_it = composed(input.view(), way))
-            above.push_back({input.node.get(), std::move(*through_it)});
-    }
-    return {};
-  }
-
   static View with_axis_last(const View& view, size_t axis) {
     std::vector<int> axes;
     for (size_t k = 0; k < view.shape.size(); k++)
@@ -361,10 +363,6 @@ class Scheduler {
     }
   }
 
-  static Shape reduced_shape(const Node& node) {
-    const Shape shape = node.inputs[0].view().shape;
-    return Shape(shape.end() - node.reduced, shape.end());
-  }
   static bool ends_with(const Shape& shape, const Shape& end) {
     return shape.size() >= end.size() && std::equal(end.rbegin(), end.rend(), shape.rbegin());
   }

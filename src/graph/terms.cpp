@@ -47,16 +47,20 @@ std::optional<View> through(const Draft& draft, const Node& node, const Input& i
                             const View& way) {
   const View view = input.view();
   if (node.kind != Kind::Reduce) return composed(view, way);
-  if (node.makes_pieces()) return view;
+  if (node.makes_pieces()) return padded(view, draft.domain);
   // The outer axes lead to the node's element, the row to what it is made of.
   const size_t outer = draft.domain.size() - draft.row_axes;
+  const View outside{
+      Shape(way.shape.begin(), way.shape.begin() + static_cast<int64_t>(outer)),
+      Strides(way.strides.begin(), way.strides.begin() + static_cast<int64_t>(outer)), way.offset};
+  if (node.is_guard(input)) {
+    auto result = composed(view, outside);
+    return result ? std::optional(padded(*std::move(result), draft.domain)) : result;
+  }
   const size_t kept = view.shape.size() - node.reduced;
   const View inner{node.shape,
                    Strides(view.strides.begin(), view.strides.begin() + static_cast<int64_t>(kept)),
                    view.offset};
-  const View outside{
-      Shape(way.shape.begin(), way.shape.begin() + static_cast<int64_t>(outer)),
-      Strides(way.strides.begin(), way.strides.begin() + static_cast<int64_t>(outer)), way.offset};
   auto result = composed(inner, outside);
   if (!result) return result;
   for (size_t k = kept; k < view.shape.size(); k++) {
@@ -153,20 +157,21 @@ class TermBuilder {
 
   uint32_t view_index(const View& view) {
     for (uint32_t v = 0; v < kernel_.views.size(); v++)
-      if (v != pieces_ && kernel_.views[v] == view) return v;
+      if (!std::count(pieces_.begin(), pieces_.end(), v) && kernel_.views[v] == view) return v;
     kernel_.views.push_back(view);
     return static_cast<uint32_t>(kernel_.views.size() - 1);
   }
   // The layout adds a step from piece to piece to this one: no load may share it.
   uint32_t view_of_pieces(const View& view) {
     kernel_.views.push_back(view);
-    return pieces_ = static_cast<uint32_t>(kernel_.views.size() - 1);
+    pieces_.push_back(static_cast<uint32_t>(kernel_.views.size() - 1));
+    return pieces_.back();
   }
 
   const Draft& draft_;
   core::FunctionRef<bool(const Node&)> is_member_;
   Kernel kernel_;
-  uint32_t pieces_ = UINT32_MAX;
+  std::vector<uint32_t> pieces_;
   std::unordered_map<Node*, std::vector<std::pair<View, uint32_t>>> terms_;
 };
 

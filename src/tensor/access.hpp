@@ -87,6 +87,16 @@ Tensor full_like_number(const Operand& number, DType dtype, graph::Context& cont
 // Combines along axes, which go, or stay with a length of 1.
 Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const int> axes,
               bool keepdims = false);
+// The same; axes stay. `guard`, a bool for each row in the shape of the result, says whose result
+// will be looked at: the others are unspecified, and need not be computed.
+Tensor reduce_where(const Tensor& guard, const Tensor& tensor, program::Combine combine,
+                    std::span<const int> axes);
+
+// A row of the table of one of our own, over operands that are there as it wants them: of one
+// shape, or repeated to one, and on one device. Attributes have the type of `dtype`.
+Tensor apply_internal(const graph::ElementwiseOp& op, DType dtype,
+                      std::initializer_list<Tensor> operands,
+                      std::initializer_list<double> attributes = {});
 
 // The same value, dense in memory, if it is read as a view that is not.
 Tensor dense(const Tensor& tensor);

@@ -385,89 +385,18 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
   return finish(std::move(node));
 }
 
-namespace {
-
-// Of a reduction along the last axis and others: those that lie together with the last, if the
-// others do not and a row along these is long enough to be read by neighbours.
-std::span<const int> last_together(const Shape& shape, std::span<const int> axes) {
-  constexpr int64_t kLeast = 32;
-  size_t first = axes.size(), behind = shape.size();
-  int64_t length = 1;
-  while (first > 0) {
-    const auto axis = static_cast<size_t>(axes[first - 1]);
-    for (; behind > axis + 1; behind--)
-      if (shape[behind - 1] != 1)
-        return length < kLeast ? std::span<const int>() : axes.subspan(first);
-    length *= shape[axis];
-    behind = axis;
-    first--;
-  }
-  return {};
-}
-
-// Whether it is all the same if what is reduced in part is stored and read again.
-bool keeps_bits(program::Combine combine, DType dtype) {
-  if (dtype == DType::Bool) return false;
-  return combine == program::Combine::Max || combine == program::Combine::Min ||
-         compute_type(dtype) == dtype;
-}
-
-}  // namespace
-
-Tensor reduce(const Tensor& tensor, program::Combine combine, std::span<const int> axes,
-              bool keepdims) {
-  if (axes.empty()) return tensor;
-  // Where neighbours are would have to be divided for at every element otherwise.
-  if (const auto last = last_together(tensor.shape(), axes); !last.empty())
-    return reduce(reduce(tensor, combine, last, keepdims), combine,
-                  axes.first(axes.size() - last.size()), keepdims);
-  const size_t rank = tensor.shape().size();
-  if (keepdims && rank + axes.size() >= kMaxRank) {
-    Shape shape = tensor.shape();
-    for (const int axis : axes) shape[static_cast<size_t>(axis)] = 1;
-    return reduce(tensor, combine, axes).reshape(std::move(shape));
-  }
-  const View from = Access::view(tensor);
-  View through{{}, {}, from.offset};
-  const auto walk = [&through](int64_t length, int64_t stride) {
-    through.shape.push_back(length);
-    through.strides.push_back(stride);
-  };
-  int64_t length = 1, inner = 1;
-  for (size_t k = 0; k < rank; k++) {
-    const int64_t n = from.shape[k];
-    if (std::find(axes.begin(), axes.end(), static_cast<int>(k)) == axes.end()) {
-      walk(n, from.strides[k]);
-      inner *= n;
-    } else {
-      if (keepdims) walk(1, 0);
-      length *= n;
-      inner = 1;
-    }
-  }
-  Shape shape = through.shape;
-  for (const int axis : axes)
-    walk(from.shape[static_cast<size_t>(axis)], from.strides[static_cast<size_t>(axis)]);
-  // Rows of neighbours are shared by a group, others walked by a lane each. What is too long for
-  // that is reduced in pieces first. All of it follows from the shape alone, and so do the bits.
-  const bool cut = length > (inner == 1 ? graph::kLongestGroupRow : graph::kLongestLaneRow);
-  const int64_t piece = inner == 1 ? graph::kLongestGroupRow : graph::lane_piece(length, inner);
-  const int64_t pieces = (length + piece - 1) / piece;
-  // Pieces are results, and rounded as such, where they are stored.
-  const bool gathers =
-      cut && inner == 1 && keeps_bits(combine, tensor.dtype()) &&
-      graph::walks_whole_rows(context_of(tensor).device(), graph::element_count(shape), pieces);
-  if (cut && !gathers) shape.insert(shape.begin(), pieces);
-
-  auto node = std::make_unique<Node>(Kind::Reduce, context_of(tensor), tensor.dtype(), shape);
-  node->combine = combine;
-  node->reduced = static_cast<uint8_t>(axes.size());
-  node->chunk = cut ? piece : 0;
-  node->gathers = gathers;
-  node->inputs.emplace_back(Access::node(tensor), std::move(through));
-  const Tensor result = finish(std::move(node));
-  constexpr int kPieces[] = {0};
-  return cut && !gathers ? reduce(result, combine, kPieces) : result;
+Tensor apply_internal(const ElementwiseOp& op, DType dtype, std::initializer_list<Tensor> operands,
+                      std::initializer_list<double> attributes) {
+  Shape shape = operands.begin()->shape();
+  for (const Tensor& t : operands)
+    if (t.shape() != shape) shape = broadcast_shape(op.name, shape, t.shape());
+  auto node =
+      std::make_unique<Node>(Kind::Elementwise, context_of(*operands.begin()), dtype, shape);
+  node->op = &op;
+  const DType number = dtype == DType::Bool ? operands.begin()->dtype() : dtype;
+  for (const double a : attributes) node->attributes.push_back(attribute_of(number, a));
+  for (const Tensor& t : operands) add_input(*node, t);
+  return finish(std::move(node));
 }
 
 Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, const Shape& shape,

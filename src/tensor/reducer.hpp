@@ -1,0 +1,49 @@
+// What reductions share: their axes, the dtypes that they work in and return.
+#pragma once
+
+#include <algorithm>
+
+#include "core/messages.hpp"
+#include "hologram/reductions.hpp"
+#include "tensor/access.hpp"
+
+namespace hologram::tensor {
+
+// f16 and bf16 accumulate in f32.
+inline DType accumulator(DType t) { return compute_type(t); }
+inline DType float_dtype(DType t) { return is_float(t) ? t : DType::F32; }
+
+struct Reducer {
+  const char* name;
+  const Tensor& x;
+  AxisList axes;
+  bool keepdims;
+
+  Reducer(const char* name, const Tensor& x, const ops::Axes& wanted, bool keepdims)
+      : name(name), x(x), axes(checked_axes(name, wanted.list, x.rank())), keepdims(keepdims) {}
+
+  DType to() const { return float_dtype(x.dtype()); }  // of results that are no integers
+  int64_t count() const {
+    int64_t n = 1;
+    for (const int axis : axes) n *= x.size(axis);
+    return n;
+  }
+  Tensor run(const Tensor& of, program::Combine combine) const {
+    return reduce(of, combine, axes, keepdims);
+  }
+  Tensor kept(const Tensor& of, program::Combine combine) const {
+    return reduce(of, combine, axes, true);
+  }
+  Tensor without(const Tensor& result) const {
+    if (keepdims) return result;
+    Shape shape;
+    for (int k = 0; k < x.rank(); k++)
+      if (std::find(axes.begin(), axes.end(), k) == axes.end()) shape.push_back(x.size(k));
+    return result.reshape(std::move(shape));
+  }
+  void refuse_empty() const {
+    if (count() == 0) throw core::error(core::Text::EmptyReduction, name, to_string(x.shape()));
+  }
+};
+
+}  // namespace hologram::tensor

@@ -5,8 +5,8 @@
 
 namespace hologram::ops {
 
-// `value` everywhere. Without a dtype: bool, i64 or f32, as the number is. InvalidArgument if the
-// dtype cannot hold it.
+// `value` everywhere. Without a dtype: bool, i64 (u64 beyond it) or f32, as the number is.
+// InvalidArgument if the dtype cannot hold it.
 HOLOGRAM_API Tensor full(Shape shape, const Operand& value, DType dtype = DType::None,
                          const Executor& executor = default_executor());
 HOLOGRAM_API Tensor zeros(Shape shape, DType dtype = DType::F32,
@@ -17,7 +17,8 @@ HOLOGRAM_API Tensor ones(Shape shape, DType dtype = DType::F32,
 HOLOGRAM_API Tensor empty(Shape shape, DType dtype = DType::F32,
                           const Executor& executor = default_executor());
 
-// start, start + step, … before stop. Without a dtype: i64 if all are integers, else f32.
+// start, start + step, … before stop. Without a dtype: i64 (u64 beyond it) if all are integers,
+// else f32. InvalidArgument if an integer dtype cannot hold the first or the last of them.
 HOLOGRAM_API Tensor arange(const Operand& start, const Operand& stop, const Operand& step = 1,
                            DType dtype = DType::None,
                            const Executor& executor = default_executor());
@@ -49,8 +50,9 @@ HOLOGRAM_API Tensor rand(Shape shape, DType dtype = DType::F32,
 // Normal, of mean 0 and variance 1.
 HOLOGRAM_API Tensor randn(Shape shape, DType dtype = DType::F32,
                           const Executor& executor = default_executor());
-// Uniform in [low, high).
-HOLOGRAM_API Tensor randint(int64_t low, int64_t high, Shape shape, DType dtype = DType::I64,
+// Uniform in [low, high), two integers.
+HOLOGRAM_API Tensor randint(const Operand& low, const Operand& high, Shape shape,
+                            DType dtype = DType::I64,
                             const Executor& executor = default_executor());
 
 }  // namespace hologram::ops

@@ -16,12 +16,15 @@ namespace hologram::ops {
 HOLOGRAM_API Tensor matmul(const Tensor& a, const Tensor& b);
 // The same of exactly three axes, with equal batches.
 HOLOGRAM_API Tensor bmm(const Tensor& a, const Tensor& b);
-// alpha * a @ b + beta * c, with a or b transposed first; c is repeated to the result's shape.
-HOLOGRAM_API Tensor gemm(const Tensor& a, const Tensor& b, const Tensor& c, double alpha = 1,
-                         double beta = 1, bool transpose_a = false, bool transpose_b = false);
+// alpha * a @ b + beta * c, with a or b transposed first; c is repeated to the result's shape. The
+// dtype is that of a, b and c together, for all alpha and beta: numbers, which it has to hold. f16
+// and bf16 are rounded once, at the end. With a beta of 0 the values of c do not count.
+HOLOGRAM_API Tensor gemm(const Tensor& a, const Tensor& b, const Tensor& c,
+                         const Operand& alpha = 1, const Operand& beta = 1,
+                         bool transpose_a = false, bool transpose_b = false);
 // alpha * a @ x + beta * y of a matrix and vectors.
-HOLOGRAM_API Tensor gemv(const Tensor& a, const Tensor& x, const Tensor& y, double alpha = 1,
-                         double beta = 1);
+HOLOGRAM_API Tensor gemv(const Tensor& a, const Tensor& x, const Tensor& y,
+                         const Operand& alpha = 1, const Operand& beta = 1);
 // sum(a * b) of two vectors.
 HOLOGRAM_API Tensor dot(const Tensor& a, const Tensor& b);
 // a[i] * b[j] of two tensors, flattened.

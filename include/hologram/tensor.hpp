@@ -184,6 +184,8 @@ class HOLOGRAM_API Operand {
                : std::is_integral_v<T> ? DType::I64
                                        : DType::F64) {
     if constexpr (std::is_integral_v<T>) integer_ = static_cast<int64_t>(number);
+    if constexpr (std::is_unsigned_v<T>)
+      if (integer_ < 0) dtype_ = DType::U64;
   }
   // Looks at the tensor, which has to outlive the operand: what an expression is made of does.
   static Operand borrowed(const Tensor& tensor) {
@@ -193,9 +195,10 @@ class HOLOGRAM_API Operand {
   }
   bool is_number() const { return dtype_ != DType::None; }
   const Tensor& tensor() const { return borrowed_ != nullptr ? *borrowed_ : tensor_; }
-  DType kind() const { return dtype_; }  // Bool, I64 or F64: what sort of number
+  // What sort of number: Bool, I64, U64 (an integer beyond int64_t) or F64.
+  DType kind() const { return dtype_; }
   double real() const { return real_; }
-  int64_t integer() const { return integer_; }
+  int64_t integer() const { return integer_; }  // of U64 its bits
 
  private:
   Operand() = default;

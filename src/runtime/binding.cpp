@@ -46,7 +46,13 @@ uint64_t scalar_bits(const Program& program, const ScalarParam& p, const Number&
   const auto refuse = [&](auto shown) {
     return core::error(Text::ScalarRange, program.name(), p.name, shown, name_of(p.type));
   };
-  if (p.type == DType::F32) return std::bit_cast<uint32_t>(static_cast<float>(n.real));
+  // An integer is rounded once, not by way of f64.
+  const auto whole_as_f32 = [&] {
+    return n.above ? static_cast<float>(static_cast<uint64_t>(n.integer))
+                   : static_cast<float>(n.integer);
+  };
+  if (p.type == DType::F32)
+    return std::bit_cast<uint32_t>(n.whole ? whole_as_f32() : static_cast<float>(n.real));
   if (p.type == DType::F64) return std::bit_cast<uint64_t>(n.real);
   if (!n.whole && (n.real != std::trunc(n.real) || std::abs(n.real) >= 0x1p53))
     throw refuse(n.real);

@@ -78,6 +78,15 @@ Shape broadcast_shape(std::string_view operation, const Shape& a, const Shape& b
 // A tensor from nothing.
 Tensor make_source(const graph::ElementwiseOp& op, DType dtype, const Shape& shape,
                    InlineVector<graph::Attribute, 2> attributes, graph::Context& context);
+// What a tensor and a number, of the kind Bool, I64, U64 or F64, are brought to: the tensor's dtype
+// unless that is of a lesser kind. Without a tensor, None, what the number is by itself.
+DType with_number(DType tensor, DType number);
+// Every integer that a number of C++ or of an expression may be, and their sums and products.
+using Whole = __int128;
+Whole whole_of(const Operand& number);  // of an integer, or of a bool 0 or 1
+bool fits(DType dtype, Whole number);   // whether an integer dtype holds it
+// The number modulo the width of an integer dtype.
+graph::Attribute wrapped(DType dtype, Whole number);
 // The number as an attribute of a tensor of this dtype; InvalidArgument if it does not fit.
 graph::Attribute attribute_of(DType dtype, const Operand& number);
 graph::Attribute attribute_of(DType dtype, double number);

@@ -61,14 +61,6 @@ const char* words(graph::Accepts accepts) {
   return "";
 }
 
-// A number beside a tensor: it takes the tensor's dtype unless that is of a lesser kind.
-DType with_number(DType tensor, DType number) {
-  if (number == DType::F64) return is_float(tensor) ? tensor : DType::F32;
-  if (number == DType::I64) return tensor == DType::Bool ? DType::I64 : tensor;
-  return tensor;
-}
-DType alone(DType number) { return number == DType::F64 ? DType::F32 : number; }
-
 DType common_dtype(std::span<const Operand* const> operands) {
   DType t = DType::None, number = DType::None;
   for (const Operand* o : operands) {
@@ -79,35 +71,49 @@ DType common_dtype(std::span<const Operand* const> operands) {
       t = t == DType::None ? own : promote(t, own);
     }
   }
-  if (t == DType::None) return alone(number);
   return number == DType::None ? t : with_number(t, number);
 }
 
-Attribute whole(DType dtype, int64_t value, bool fits) {
-  if (!fits) throw core::error(Text::NumberRange, value, name_of(dtype));
+Attribute of_whole(DType dtype, Whole number) {
   const DType t = compute_type(dtype);
-  const auto bits = static_cast<uint64_t>(value);
-  return {t, size_of(t) == 4 ? bits & 0xffffffffu : bits};
+  // One rounding: by way of f64 there would be two.
+  if (t == DType::F32) return {t, std::bit_cast<uint32_t>(static_cast<float>(number))};
+  if (t == DType::F64) return {t, std::bit_cast<uint64_t>(static_cast<double>(number))};
+  if (t == DType::Bool) return {t, number != 0};
+  if (!fits(dtype, number)) {
+    const auto bits = static_cast<uint64_t>(number);
+    throw number < 0 ? core::error(Text::NumberRange, static_cast<int64_t>(bits), name_of(dtype))
+                     : core::error(Text::NumberRange, bits, name_of(dtype));
+  }
+  return wrapped(dtype, number);
 }
 
 }  // namespace
 
-Attribute attribute_of(DType dtype, int64_t number) {
-  if (is_float(dtype)) return attribute_of(dtype, static_cast<double>(number));
-  switch (dtype) {
-    case DType::Bool: return {DType::Bool, number != 0};
-    case DType::U64:
-    case DType::U32:
-    case DType::U16:
-    case DType::U8:
-      return whole(dtype, number,
-                   number >= 0 && (size_of(dtype) == 8 || number >> 8 * size_of(dtype) == 0));
-    default: {
-      const int64_t high = number >> (8 * size_of(dtype) - 1);
-      return whole(dtype, number, high == 0 || high == -1);
-    }
-  }
+DType with_number(DType tensor, DType number) {
+  if (number == DType::F64) return is_float(tensor) ? tensor : DType::F32;
+  return tensor == DType::None || tensor == DType::Bool ? std::max(tensor, number) : tensor;
 }
+
+Whole whole_of(const Operand& number) {
+  return number.kind() == DType::U64 ? Whole{static_cast<uint64_t>(number.integer())}
+                                     : Whole{number.integer()};
+}
+
+bool fits(DType dtype, Whole number) {
+  const auto bits = static_cast<int>(8 * size_of(dtype));
+  if (is_unsigned_integer(dtype)) return number >= 0 && number >> bits == 0;
+  const Whole high = number >> (bits - 1);
+  return high == 0 || high == -1;
+}
+
+Attribute wrapped(DType dtype, Whole number) {
+  const DType t = compute_type(dtype);
+  const auto bits = static_cast<uint64_t>(number);
+  return {t, size_of(t) == 4 ? bits & 0xffffffffu : bits};
+}
+
+Attribute attribute_of(DType dtype, int64_t number) { return of_whole(dtype, number); }
 
 Attribute attribute_of(DType dtype, double number) {
   switch (compute_type(dtype)) {
@@ -115,15 +121,17 @@ Attribute attribute_of(DType dtype, double number) {
     case DType::F32: return {DType::F32, std::bit_cast<uint32_t>(static_cast<float>(number))};
     case DType::Bool: return {DType::Bool, number != 0};
     default:
-      if (number != std::trunc(number) || std::fabs(number) >= 0x1p63)
+      if (number != std::trunc(number) || std::fabs(number) > 0x1p64)
         throw core::error(Text::NumberRange, number, name_of(dtype));
-      return attribute_of(dtype, static_cast<int64_t>(number));
+      if (!fits(dtype, static_cast<Whole>(number)))
+        throw core::error(Text::NumberRange, number, name_of(dtype));
+      return wrapped(dtype, static_cast<Whole>(number));
   }
 }
 
 Attribute attribute_of(DType dtype, const Operand& number) {
   return number.kind() == DType::F64 ? attribute_of(dtype, number.real())
-                                     : attribute_of(dtype, number.integer());
+                                     : of_whole(dtype, whole_of(number));
 }
 
 Input input_of(const Tensor& tensor) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "core/messages.hpp"
 #include "graph/elementwise.hpp"
@@ -16,6 +17,8 @@ using graph::Attribute;
 using graph::Context;
 using tensor::attribute_of;
 using tensor::make_source;
+using tensor::Whole;
+using tensor::whole_of;
 
 namespace source = graph::source;
 
@@ -29,18 +32,52 @@ void need_number(const char* name, const Operand& operand) {
   if (!operand.is_number()) throw core::error(Text::NeedsNumber, name);
 }
 
+bool is_whole(const Operand& number) { return number.kind() != DType::F64; }
+
+// The number for elements of an integer dtype, which may not hold it itself.
+Whole whole_in(DType dtype, const Operand& number) {
+  if (is_whole(number)) return whole_of(number);
+  const double real = number.real();
+  if (real != std::trunc(real) || std::fabs(real) > 0x1p64)
+    throw core::error(Text::NumberRange, real, name_of(dtype));
+  return static_cast<Whole>(real);
+}
+
+std::string text_of(Whole number) {
+  std::string digits;
+  for (Whole rest = number; rest != 0 || digits.empty(); rest /= 10)
+    digits.insert(digits.begin(), static_cast<char>('0' + (rest < 0 ? -(rest % 10) : rest % 10)));
+  return number < 0 ? '-' + digits : digits;
+}
+
 int64_t steps_between(const Operand& start, const Operand& stop, const Operand& step) {
   if (step.real() == 0) throw core::error(Text::StepZero);
   // In whole numbers where they are given: beyond 2^53 doubles are too coarse.
-  if (start.kind() != DType::F64 && stop.kind() != DType::F64 && step.kind() != DType::F64) {
-    const __int128 gap = static_cast<__int128>(stop.integer()) - start.integer();
-    const __int128 by = step.integer();
-    const __int128 count = by > 0 ? (gap + by - 1) / by : (gap + by + 1) / by;
-    return count > 0 ? static_cast<int64_t>(std::min<__int128>(count, INT64_MAX)) : 0;
+  if (is_whole(start) && is_whole(stop) && is_whole(step)) {
+    const Whole gap = whole_of(stop) - whole_of(start), by = whole_of(step);
+    const Whole count = by > 0 ? (gap + by - 1) / by : (gap + by + 1) / by;
+    return count > 0 ? static_cast<int64_t>(std::min<Whole>(count, INT64_MAX)) : 0;
   }
-  const double count = std::ceil((stop.real() - start.real()) / step.real());
-  if (!(count < 0x1p62)) throw core::error(Text::RangeCount);
-  return count > 0 ? static_cast<int64_t>(count) : 0;
+  const double from = start.real(), to = stop.real(), by = step.real();
+  // The difference may be beyond what doubles hold where the quotient is not.
+  const double gap = to - from;
+  double count = std::isfinite(gap) ? gap / by : to / by - from / by;
+  if (std::isnan(count) || count >= 0x1p62) throw core::error(Text::RangeCount);
+  // A step that is so large that the quotient vanishes still has room for the start.
+  count = std::max(std::ceil(count), from != to && (from < to) == (by > 0) ? 1.0 : 0.0);
+  return static_cast<int64_t>(count);
+}
+
+// Of an integer dtype: InvalidArgument unless it holds the first and the last element. The step
+// wraps, as sums do: it need not be of the dtype itself.
+std::array<Attribute, 2> integer_steps(DType dtype, const Operand& start, const Operand& step,
+                                       int64_t count) {
+  const Attribute first = attribute_of(dtype, start);
+  if (count <= 1) return {first, tensor::wrapped(dtype, 0)};
+  const Whole by = whole_in(dtype, step), last = whole_in(dtype, start) + by * (count - 1);
+  if (!tensor::fits(dtype, last))
+    throw core::error(Text::NumberRange, text_of(last), name_of(dtype));
+  return {first, tensor::wrapped(dtype, by)};
 }
 
 // 1 where compare(column - row, diagonal).
@@ -102,15 +139,22 @@ Tensor arange(const Operand& start, const Operand& stop, const Operand& step, DT
       return a.kind() < b.kind();
     }));
   if (dtype == DType::Bool) dtype = DType::I64;
-  return make_source(source::kArange, dtype, {count},
-                     {attribute_of(dtype, start), attribute_of(dtype, step)},
-                     *Context::of(executor));
+  const auto [first, by] = is_float(dtype)
+                               ? std::array{attribute_of(dtype, start),
+                                            attribute_of(dtype, count > 1 ? step : Operand(0))}
+                               : integer_steps(dtype, start, step, count);
+  return make_source(source::kArange, dtype, {count}, {first, by}, *Context::of(executor));
 }
 Tensor arange(const Operand& stop) { return arange(0, stop); }
 
 Tensor linspace(double start, double stop, int64_t count, DType dtype, const Executor& executor) {
   if (!is_float(dtype)) throw core::error(Text::OperandDType, "linspace", name_of(dtype), "floats");
-  const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
+  const auto gaps = static_cast<double>(count - 1);
+  double step = count > 1 ? (stop - start) / gaps : 0;
+  // The difference may be beyond what doubles hold where a step is not.
+  if (std::isinf(step)) step = stop / gaps - start / gaps;
+  // Of two ends, which are given, no step is taken: it may be beyond what the dtype holds.
+  if (count == 2 && std::fabs(step) > std::numeric_limits<float>::max()) step = 0;
   const Attribute first = attribute_of(dtype, start),
                   last = attribute_of(dtype, count > 1 ? stop : start);
   return make_source(source::kLinspace, dtype, {count},
@@ -140,16 +184,21 @@ Tensor rand(Shape shape, DType dtype, const Executor& executor) {
 Tensor randn(Shape shape, DType dtype, const Executor& executor) {
   return random(source::kNormal, std::move(shape), dtype, executor);
 }
-Tensor randint(int64_t low, int64_t high, Shape shape, DType dtype, const Executor& executor) {
+Tensor randint(const Operand& low, const Operand& high, Shape shape, DType dtype,
+               const Executor& executor) {
+  for (const Operand* o : {&low, &high}) need_number("randint", *o);
   if (!is_integer(dtype))
     throw core::error(Text::OperandDType, "randint", name_of(dtype), "integers");
-  if (low >= high) throw core::error(Text::EmptyRange, low, high);
-  attribute_of(dtype, low);
-  attribute_of(dtype, high - 1);
+  const Whole first = whole_in(dtype, low), end = whole_in(dtype, high);
+  if (first >= end) throw core::error(Text::EmptyRange, text_of(first), text_of(end));
+  // All of 64 bits are one number more than 64 bits count.
+  for (const Whole number : {first, end - 1, end - first > UINT64_MAX ? end : first})
+    if (!tensor::fits(dtype, number))
+      throw core::error(Text::NumberRange, text_of(number), name_of(dtype));
   const auto context = Context::of(executor);
   std::vector<Attribute> attributes = draw(*context);
-  attributes.push_back({DType::I64, static_cast<uint64_t>(low)});
-  attributes.push_back({DType::U64, static_cast<uint64_t>(high) - static_cast<uint64_t>(low)});
+  attributes.push_back({DType::I64, static_cast<uint64_t>(first)});
+  attributes.push_back({DType::U64, static_cast<uint64_t>(end - first)});
   return make_source(source::kIntegers, dtype, shape, attributes, *context);
 }
 

@@ -162,15 +162,29 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   return matmul(a, b);
 }
 
-Tensor gemm(const Tensor& a, const Tensor& b, const Tensor& c, double alpha, double beta,
-            bool transpose_a, bool transpose_b) {
-  const Tensor product = matmul(transpose_a ? a.transpose() : a, transpose_b ? b.transpose() : b);
-  Tensor scaled = alpha == 1 ? product : product * alpha;
-  if (beta == 0) return scaled;
-  return scaled + (beta == 1 ? c : c * beta).broadcast_to(product.shape());
+Tensor gemm(const Tensor& a, const Tensor& b, const Tensor& c, const Operand& alpha,
+            const Operand& beta, bool transpose_a, bool transpose_b) {
+  for (const Operand* o : {&alpha, &beta})
+    if (!o->is_number()) throw core::error(Text::NeedsNumber, "gemm");
+  const DType dtype = promote(promote(a.dtype(), b.dtype()), c.dtype());
+  // Sums of f16 and bf16 are rounded once, when they have been scaled and added to.
+  const bool plain = alpha.real() == 1 && beta.real() == 0;
+  const DType wide = plain || !is_float(dtype) ? dtype : compute_type(dtype);
+  const tensor::Converted left(a, wide), right(b, wide);
+  const Tensor product = matmul(transpose_a ? (*left).transpose() : *left,
+                                transpose_b ? (*right).transpose() : *right);
+  const auto times = [](const Tensor& t, const Operand& factor) {
+    if (factor.real() == 1) return t;
+    return t * tensor::full_like_number(factor, t.dtype(), tensor::context_of(t));
+  };
+  const Tensor scaled = times(product, alpha);
+  const Tensor more = c.broadcast_to(product.shape());
+  if (beta.real() == 0) return tensor::cast_to(scaled, dtype);
+  return tensor::cast_to(scaled + times(tensor::cast_to(more, wide), beta), dtype);
 }
 
-Tensor gemv(const Tensor& a, const Tensor& x, const Tensor& y, double alpha, double beta) {
+Tensor gemv(const Tensor& a, const Tensor& x, const Tensor& y, const Operand& alpha,
+            const Operand& beta) {
   if (a.rank() != 2 || x.rank() != 1)
     throw core::error(Text::ProductLengths, to_string(a.shape()), to_string(x.shape()));
   return gemm(a, x, y, alpha, beta);

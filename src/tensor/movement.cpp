@@ -25,6 +25,13 @@ int64_t product(const Shape& shape, size_t begin, size_t end) {
   return n;
 }
 
+// The sum of two lengths of an axis; ShapeMismatch beyond every axis.
+int64_t longer(int64_t length, int64_t by) {
+  int64_t sum = 0;
+  if (__builtin_add_overflow(length, by, &sum)) sum = INT64_MAX;
+  return count_of({sum});
+}
+
 // A part of a dense result: from `start` along one axis, of this shape.
 View part_of(const Shape& whole, const Shape& part, size_t axis, int64_t start) {
   View view{part, graph::dense_strides(whole), 0};
@@ -36,6 +43,8 @@ Tensor integers(std::string_view operation, const Tensor& positions) {
   if (!is_integer(positions.dtype()))
     throw core::error(Text::OperandDType, operation, name_of(positions.dtype()),
                       "integers as positions");
+  // What i64 cannot hold lies outside of every axis, as does the largest number that it can.
+  if (positions.dtype() == DType::U64) return minimum(positions, INT64_MAX).to(DType::I64);
   const bool wide = size_of(positions.dtype()) == 8 || positions.dtype() == DType::U32;
   return positions.to(wide ? DType::I64 : DType::I32);
 }
@@ -75,7 +84,7 @@ Tensor scattered(const char* name, const Tensor& x, const Tensor& positions, con
 // along an axis of their own, for which a tensor of the highest rank has no room.
 Tensor multiplied(const Tensor& x, size_t axis, int64_t times, bool each) {
   Shape wide = x.shape(), shape = x.shape();
-  shape[axis] *= times;
+  shape[axis] = count_of({shape[axis], times});
   if (shape.size() == kMaxRank)
     return multiplied(x.reshape(around(x.shape(), axis)), 1, times, each).reshape(std::move(shape));
   const size_t added = each ? axis + 1 : axis;
@@ -100,7 +109,7 @@ Tensor concat(const std::vector<Tensor>& tensors, int axis) {
     if (other != shape)
       throw core::error(Text::ConcatShapes, to_string(tensors.front().shape()),
                         to_string(t.shape()), k);
-    shape[k] += t.shape()[k];
+    shape[k] = longer(shape[k], t.shape()[k]);
   }
   std::vector<Part> parts;
   int64_t start = 0;
@@ -139,7 +148,9 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<int64_t>& lengths, 
 
 std::vector<Tensor> split(const Tensor& x, int64_t parts, int axis) {
   const int k = checked_axis("split", axis, x.rank());
-  if (parts <= 0) throw core::error(Text::SplitLengths, x.size(k), k);
+  constexpr int64_t kMostEmpty = int64_t{1} << 20;
+  if (parts <= 0 || parts > std::max(x.size(k), kMostEmpty))
+    throw core::error(Text::SplitLengths, x.size(k), k);
   std::vector<int64_t> lengths;
   for (int64_t i = 0; i < parts; i++)
     lengths.push_back(x.size(k) / parts + (i < x.size(k) % parts ? 1 : 0));
@@ -153,8 +164,9 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& padding, const Operand& 
   std::vector<Slice> inside;
   for (size_t k = 0; k < shape.size(); k++) {
     if (padding[k].before < 0 || padding[k].behind < 0) throw core::error(Text::NegativePadding, k);
-    inside.push_back({padding[k].before, padding[k].before + shape[k]});
-    shape[k] += padding[k].before + padding[k].behind;
+    const int64_t end = longer(padding[k].before, shape[k]);
+    inside.push_back({padding[k].before, end});
+    shape[k] = longer(end, padding[k].behind);
   }
   return put(full(shape, value, x.dtype(), x.executor()), inside, x);
 }

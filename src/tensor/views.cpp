@@ -20,14 +20,14 @@ Tensor look(const Tensor& t, View view) { return Access::make(Access::node(t), s
 
 // The length that -1 stands for.
 Shape completed(const Tensor& t, Shape shape) {
-  int64_t known = 1;
+  Shape rest;
   int64_t* open = nullptr;
   for (int64_t& n : shape) {
     if (n == -1 && open == nullptr) open = &n;
     else if (n < 0) throw core::error(Text::Reshape, to_string(t.shape()), to_string(shape));
-    else known *= n;
+    else rest.push_back(n);
   }
-  const int64_t count = t.size();
+  const int64_t known = count_of(rest), count = t.size();
   if (open != nullptr && known > 0 && count % known == 0) *open = count / known;
   else if (open != nullptr || known != count)
     throw core::error(Text::Reshape, to_string(t.shape()), to_string(shape));
@@ -93,11 +93,13 @@ Tensor Tensor::slice(std::vector<Slice> parts) const {
     };
     const int64_t begin = bound(part.begin, step > 0 ? low : high);
     const int64_t end = bound(part.end, step > 0 ? high : low);
-    const int64_t length =
-        step > 0 ? (end - begin + step - 1) / step : (begin - end - step - 1) / -step;
-    view.shape[k] = std::max<int64_t>(0, length);
-    if (view.shape[k] > 0) view.offset += begin * view.strides[k];
-    view.strides[k] *= step;
+    // The distance is at most the axis; the step may be any number.
+    const int64_t distance = step > 0 ? end - begin : begin - end;
+    const uint64_t by = step > 0 ? static_cast<uint64_t>(step) : -static_cast<uint64_t>(step);
+    const uint64_t steps = distance > 0 ? static_cast<uint64_t>(distance - 1) / by : 0;
+    view.shape[k] = distance > 0 ? static_cast<int64_t>(steps) + 1 : 0;
+    if (distance > 0) view.offset += begin * view.strides[k];
+    if (steps > 0) view.strides[k] *= step;
   }
   if (graph::element_count(view.shape) == 0) view.offset = 0;
   return look(*this, std::move(view));

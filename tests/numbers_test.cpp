@@ -217,5 +217,18 @@ TEST(Numbers, ProductsAreScaledBeforeTheyAreRounded) {
   EXPECT_EQ(ops::gemm(one, one, tiny, 1 + 0x1p-8, 0.25).item<float>(), 1 + 0x1p-7f);
 }
 
+// What is not kept needs no memory; what is kept has to fit.
+TEST(Numbers, OnlyWhatIsInMemoryHasToFit) {
+  const Executor cpu(BackendType::Cpu);
+  const auto memory = static_cast<int64_t>(cpu.device().total_memory);
+  const int64_t n = memory / 8 + 1000;
+  const Tensor ones = ops::ones({1}, DType::U8, cpu).broadcast_to({n});
+  EXPECT_NO_THROW(ops::sum(ones));
+  EXPECT_NO_THROW(ops::sum(ones.to(DType::F64) * 2));
+  EXPECT_TRUE(refuses([&] { (ones.to(DType::F64) * 2).eval(); }, "does not fit into the"));
+  EXPECT_TRUE(refuses([&] { ops::zeros({n}, DType::F64, cpu).eval(); }, "does not fit into the"));
+  EXPECT_TRUE(refuses([&] { ops::cumsum(ones.to(DType::F64)); }, "does not fit into the"));
+}
+
 }  // namespace
 }  // namespace hologram

@@ -94,6 +94,13 @@ uint64_t bytes_of(const Node& node) {
   return static_cast<uint64_t>(element_count(node.shape)) * size_of(node.dtype);
 }
 
+void Context::require_room(const Node& node) const {
+  const uint64_t bytes = bytes_of(node);
+  if (bytes <= most_bytes_) return;
+  throw core::error(core::Text::TensorTooLarge, to_string(node.shape), name_of(node.dtype), bytes,
+                    device().total_memory, device().name);
+}
+
 ScheduleOptions Context::options() const {
   return {.fusion = state_.config.fusion,
           .max_bindings = device().max_bindings,
@@ -232,7 +239,9 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
   // The first of the parts of a result makes the memory that the others are written into.
   for (const PlannedStep::Made& made : step.made) {
     Node& node = *nodes[made.place];
-    if (node.result.owner == nullptr) node.result = allocate(bytes_of(node));
+    if (node.result.owner != nullptr) continue;
+    require_room(node);
+    node.result = allocate(bytes_of(node));
   }
   if (step.opaque) {
     Node& node = *nodes[step.made.front().place];

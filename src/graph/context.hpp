@@ -32,7 +32,7 @@ class Context {
   Executor handle() { return Executor(state_.shared_from_this()); }
   const DeviceInfo& device() const { return state_.device->info(); }
   const BackendConfig& config() const { return state_.config; }
-  uint64_t most_bytes() const { return most_bytes_; }  // that a tensor may have
+  void require_room(const Node& node) const;  // TensorTooLarge if no memory of the device has any
   Executor::State& executor() { return state_; }
 
   // Makes the nodes ready. Throws what went wrong.
@@ -183,7 +183,7 @@ class Context {
   const Program& program_of(const Kernel& kernel, const struct Layout& layout);
 
   Executor::State& state_;
-  uint64_t most_bytes_ = UINT64_MAX;
+  uint64_t most_bytes_ = UINT64_MAX;                  // that a tensor may have
   std::unordered_map<std::string, Program> kernels_;  // by key_of
   std::unordered_map<uint64_t, Plan> plans_;          // by the hash of their structure
   Plan* last_plan_ = nullptr;                         // of these, that which ran last

@@ -167,12 +167,11 @@ Tensor taken(std::unique_ptr<Node> node) {
 }  // namespace
 
 Tensor finish(std::unique_ptr<Node> node) {
-  const uint64_t bytes = static_cast<uint64_t>(count_of(node->shape)) * size_of(node->dtype);
-  if (bytes > node->context->most_bytes()) {
-    const DeviceInfo& device = node->context->device();
-    throw core::error(Text::TensorTooLarge, to_string(node->shape), name_of(node->dtype), bytes,
-                      device.total_memory, device.name);
-  }
+  count_of(node->shape);
+  // The others may become part of a kernel, and never be in memory, unless no memory could hold
+  // them.
+  const bool kept = node->kind == Kind::Opaque || node->kind == Kind::Assemble;
+  if (kept || graph::bytes_of(*node) >> 48 != 0) node->context->require_room(*node);
   return taken(std::move(node));
 }
 

@@ -285,6 +285,7 @@ set(HOLOGRAM_SOURCES
     src/expression/index.cpp
     src/expression/lexer.cpp
     src/expression/names.cpp
+    src/expression/numbers.cpp
     src/expression/parser.cpp
     src/expression/reference.cpp
     src/expression/rows.cpp

@@ -8,6 +8,7 @@
 #include "core/parse_real.hpp"
 #include "expression/functions.hpp"
 #include "expression/names.hpp"
+#include "expression/numbers.hpp"
 #include "hologram/creation.hpp"
 #include "tensor/access.hpp"
 
@@ -40,33 +41,7 @@ std::vector<Parameter> parse_parameters(std::string_view text) {
   return list;
 }
 
-// Elementwise operations of numbers alone are done at once and exactly as of tensors, in the widest
-// dtype of the kind; on the CPU, which has all of them.
-Value fold(const graph::ElementwiseOp& op, const std::vector<Operand>& numbers,
-           const std::vector<double>& attributes) {
-  DType kind = DType::Bool;
-  for (const Operand& n : numbers) kind = std::max(kind, n.kind());
-  const bool inverse = op.name == "pow" && kind == DType::I64 && numbers.back().integer() < 0;
-  const bool truth =
-      op.accepts != graph::Accepts::Any && op.accepts != graph::Accepts::IntegerOrBool;
-  if (op.rule == graph::Rule::Float || inverse) kind = DType::F64;
-  else if (kind == DType::Bool && truth && op.rule == graph::Rule::Same) kind = DType::I64;
-  std::vector<Operand> operands;
-  for (const Operand& n : numbers) {
-    const bool condition = op.rule == graph::Rule::Choice && operands.empty();
-    operands.emplace_back(ops::full({}, n, condition ? n.kind() : kind, on_host()));
-  }
-  const Tensor result = tensor::apply(op, operands, attributes);
-  if (result.dtype() == DType::Bool) return result.item<bool>();
-  return is_float(result.dtype()) ? Value(result.item<double>()) : Value(result.item<int64_t>());
-}
-
 }  // namespace
-
-const Executor& on_host() {
-  static const auto* const cpu = new Executor(BackendType::Cpu);
-  return *cpu;
-}
 
 Call::Call(Callable callable, std::vector<Value> arguments, const std::vector<std::string>& words,
            const Executor& executor)
@@ -111,21 +86,40 @@ Call::Call(Callable callable, std::vector<Value> arguments, const std::vector<st
                         callable_.signature());
     values_[i] = parameters_[i].otherwise;
   }
+  const size_t elementwise = callable_.elementwise == nullptr ? 0 : callable_.elementwise->arity;
+  for (size_t i = 0; i < elementwise; i++)
+    if (values_[i].list() != nullptr) values_[i] = to_weak(values_[i]);
 }
 
 Value Call::run() const {
   if (callable_.function != nullptr) return callable_.function->call(*this);
   const graph::ElementwiseOp& op = *callable_.elementwise;
-  std::vector<Operand> operands;
-  bool numbers = true;
-  for (size_t i = 0; i < op.arity; i++) {
-    operands.push_back(operand(i));
-    numbers &= operands.back().is_number();
-  }
+  std::vector<Value> operands(values_.begin(), values_.begin() + static_cast<int64_t>(op.arity));
+  for (size_t i = 0; i < operands.size(); i++)
+    if (operands[i].operand() == nullptr) refuse(i, "a tensor or a number");
   std::vector<double> attributes;
   for (size_t k = 0; k < op.attribute_count; k++) attributes.push_back(real(op.arity + k));
-  if (numbers) return fold(op, operands, attributes);
-  return tensor::apply(op, operands, attributes);
+  if (std::none_of(operands.begin(), operands.end(), [](const Value& v) { return v.has_dtype(); }))
+    return fold(op, operands, attributes);
+  return tensor::apply(op, settled(op, operands), attributes);
+}
+
+// Lists get the dtype that a number in their place would have.
+std::vector<Operand> Call::settled(const graph::ElementwiseOp& op,
+                                   const std::vector<Value>& values) const {
+  const auto alone = [&](size_t i) {
+    return (op.rule == graph::Rule::Choice && i == 0) || (op.rule == graph::Rule::Shift && i == 1);
+  };
+  std::vector<Value> equal;
+  for (size_t i = 0; i < values.size(); i++)
+    if (!alone(i)) equal.push_back(values[i]);
+  const DType dtype = dtype_of(equal);
+  std::vector<Operand> operands;
+  for (size_t i = 0; i < values.size(); i++)
+    operands.push_back(values[i].weak
+                           ? to_tensor(values[i], executor_, alone(i) ? DType::None : dtype)
+                           : *values[i].operand());
+  return operands;
 }
 
 size_t Call::position(std::string_view parameter) const {
@@ -140,8 +134,7 @@ void Call::refuse(size_t i, std::string_view wanted) const {
 }
 
 Operand Call::operand(size_t i) const {
-  if (values_[i].operand() != nullptr) return *values_[i].operand();
-  if (values_[i].list() == nullptr) refuse(i, "a tensor or a number");
+  if (values_[i].is_number()) return *values_[i].operand();
   return tensor(i);
 }
 
@@ -149,6 +142,17 @@ Tensor Call::tensor(size_t i) const {
   if (values_[i].operand() == nullptr && values_[i].list() == nullptr)
     refuse(i, "a tensor or a number");
   return to_tensor(values_[i], executor_);
+}
+
+std::vector<Tensor> Call::together(std::initializer_list<size_t> which) const {
+  std::vector<Value> list;
+  for (const size_t i : which) {
+    if (values_[i].nothing()) continue;
+    if (values_[i].operand() == nullptr && values_[i].list() == nullptr)
+      refuse(i, "a tensor or a number");
+    list.push_back(values_[i]);
+  }
+  return to_tensors(list, executor_);
 }
 
 bool Call::given(size_t i) const { return !values_[i].nothing(); }
@@ -169,8 +173,7 @@ int Call::axis(size_t i) const {
 
 double Call::real(size_t i) const {
   if (!values_[i].is_number()) refuse(i, "a number");
-  const Operand& n = *values_[i].operand();
-  return n.kind() == DType::F64 ? n.real() : static_cast<double>(n.integer());
+  return values_[i].operand()->real();
 }
 
 DType Call::dtype(size_t i) const {
@@ -208,9 +211,7 @@ Shape Call::shape(size_t i) const { return integers(i, "a shape, as [3, 4]"); }
 
 std::vector<Tensor> Call::tensors(size_t i) const {
   if (values_[i].list() == nullptr) refuse(i, "a list of tensors");
-  std::vector<Tensor> list;
-  for (const Value& v : *values_[i].list()) list.push_back(to_tensor(v, executor_));
-  return list;
+  return to_tensors(*values_[i].list(), executor_);
 }
 
 }  // namespace hologram::expression

@@ -72,7 +72,7 @@ Value Evaluator::compute(uint32_t at) {
 Value Evaluator::compute_unplaced(uint32_t at) {
   const Node& node = syntax_.nodes[at];
   switch (node.kind) {
-    case Kind::Number: return node.dtype == DType::I64 ? Value(node.integer) : Value(node.real);
+    case Kind::Number: return node.dtype == DType::F64 ? Value(node.real) : Value(node.integer);
     case Kind::Name: return name(node);
     case Kind::Compare: return compare(at, node);
     case Kind::Slice: return slice(node);
@@ -133,7 +133,7 @@ void Evaluator::align(std::vector<Value>& values) const {
   if (shape[0] != rows) refuse_rows("one row is repeated");
   for (Value& v : values)
     if (v.is_tensor() && !v.by_rows() && v.tensor().shape().size() == rank && v.shape()[0] != 1)
-      v = Value(rows_of(v.tensor()));
+      v.is = Operand(rows_of(v.tensor()));
 }
 
 Value Evaluator::apply(uint32_t at, const std::string& function, std::vector<Value> arguments,
@@ -191,9 +191,10 @@ Value Evaluator::slice(const Node& node) {
   const auto number = [&](size_t k) -> std::optional<int64_t> {
     const Value v = node.children[k] == kAbsent ? Value() : take(node.children[k]);
     if (v.nothing()) return std::nullopt;
-    if (!v.is_number() || v.operand()->kind() != DType::I64)
+    if (!v.is_number() || !is_integer(v.operand()->kind()))
       throw core::error(Text::ExpressionIndex, describe(v));
-    return v.operand()->integer();
+    // Beyond every axis, wherever it stands.
+    return v.operand()->kind() == DType::U64 ? INT64_MAX : v.operand()->integer();
   };
   part.begin = number(0);
   part.end = number(1);
@@ -213,7 +214,8 @@ Value Evaluator::member(const Node& node) {
   const Shape shape = of.shape();
   if (node.name == "rank") return shape.size();
   if (node.name == "size") return graph::element_count(shape);
-  if (node.name == "dtype") return of.tensor().dtype();
+  if (node.name == "dtype")
+    return of.weak ? tensor::with_number(DType::None, of.tensor().dtype()) : of.tensor().dtype();
   if (node.name == "shape") return std::vector<Value>(shape.begin(), shape.end());
   if (of.by_rows() && shape.size() > 1) refuse_rows("T needs all rows at once");
   std::vector<int> axes(shape.size());
@@ -221,6 +223,7 @@ Value Evaluator::member(const Node& node) {
   Value result(of.tensor().permute(axes));
   result.rows = of.rows;
   result.level = of.level;
+  result.weak = of.weak;
   return result;
 }
 

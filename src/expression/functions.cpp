@@ -25,8 +25,24 @@ Value range(C c) {
   return ops::arange(c.operand(0), c.operand(1), c.operand(2), dtype, c.executor());
 }
 Value made(C c) {
-  const Tensor t = to_tensor(c.values()[0], c.executor());
-  return c.given(1) ? t.to(c.dtype(1)) : t;
+  const Value& given = c.values()[0];
+  if (!c.given(1)) return c.tensor(0);
+  const DType dtype = c.dtype(1);
+  // Of numbers that are written down, integers have to fit; fractions are cut, as everywhere.
+  const bool cuts =
+      !is_float(dtype) && !given.has_dtype() && to_weak(given).tensor().dtype() == DType::F64;
+  return given.has_dtype() || cuts ? convert(given, dtype, c.executor())
+                                   : to_tensor(given, c.executor(), dtype);
+}
+Value scattered(C c, Tensor (*scatter)(const Tensor&, const Tensor&, const Operand&, int)) {
+  const Tensor x = c.tensor(0), positions = c.tensor(1);
+  const Value& values = c.values()[2];
+  if (values.list() == nullptr) return scatter(x, positions, c.operand(2), c.axis(3));
+  return scatter(x, positions, to_tensor(values, c.executor(), x.dtype()), c.axis(3));
+}
+Value multiplied(C c, Tensor (*product)(const Tensor&, const Tensor&)) {
+  const std::vector<Tensor> both = c.together({0, 1});
+  return product(both[0], both[1]);
 }
 
 Value split(C c) {
@@ -69,8 +85,9 @@ Value convolved(C c) {
                       .dilation = extent(c, 5),
                       .groups = c.integer(6),
                       .layout = layout(c, 8)};
-  if (c.given(2)) options.bias = c.tensor(2);
-  return ops::conv2d(c.tensor(0), c.tensor(1), options);
+  const std::vector<Tensor> all = c.together({0, 1, 2});
+  if (c.given(2)) options.bias = all[2];
+  return ops::conv2d(all[0], all[1], options);
 }
 // x, kernel, stride, padding, same, channels_first
 ops::Pool2d pooling(C c) {
@@ -112,7 +129,7 @@ const Function kTable[] = {
 {"softmax", "x, axis=-1", A::Axis, [](C c) -> Value { return ops::softmax(c.tensor(0), c.axis(1)); }, "exp(x) / sum(exp(x)) along an axis, without overflow."},
 {"log_softmax", "x, axis=-1", A::Axis, [](C c) -> Value { return ops::log_softmax(c.tensor(0), c.axis(1)); }, "log(softmax(x)), accurate where softmax is tiny."},
 
-{"cast", "x, dtype", A::Each, [](C c) -> Value { return c.tensor(0).to(c.dtype(1)); }, "x converted to a dtype."},
+{"cast", "x, dtype", A::Each, [](C c) -> Value { return convert(c.values()[0], c.dtype(1), c.executor()); }, "x converted to a dtype."},
 {"reshape", "x, shape", A::All, [](C c) -> Value { return c.tensor(0).reshape(c.shape(1)); }, "The same elements in another shape; one length may be -1."},
 {"flatten", "x", A::All, [](C c) -> Value { return c.tensor(0).flatten(); }, "All elements along one axis."},
 {"transpose", "x, a=-2, b=-1", A::All, [](C c) -> Value { return c.tensor(0).transpose(c.axis(1), c.axis(2)); }, "Two axes exchanged; x.T reverses all of them."},
@@ -127,19 +144,19 @@ const Function kTable[] = {
 {"pad", "x, padding, value=0", A::All, padded, "A number around x: padding is [before, behind] for each axis, as [[1, 1], [0, 2]]."},
 {"take", "x, positions, axis=none", A::Axis, [](C c) -> Value { return ops::take(c.tensor(0), c.tensor(1), axis_of(c, 2)); }, "x at positions along an axis; without one, of x flattened."},
 {"gather", "x, positions, axis", A::Axis, [](C c) -> Value { return ops::gather(c.tensor(0), c.tensor(1), c.axis(2)); }, "Position by position: result[i, j] = x[positions[i, j], j] for axis 0."},
-{"scatter", "x, positions, values, axis", A::Axis, [](C c) -> Value { return ops::scatter(c.tensor(0), c.tensor(1), c.operand(2), c.axis(3)); }, "x with values put at positions along an axis."},
-{"scatter_add", "x, positions, values, axis", A::Axis, [](C c) -> Value { return ops::scatter_add(c.tensor(0), c.tensor(1), c.operand(2), c.axis(3)); }, "x with values added at positions along an axis."},
+{"scatter", "x, positions, values, axis", A::Axis, [](C c) -> Value { return scattered(c, ops::scatter); }, "x with values put at positions along an axis."},
+{"scatter_add", "x, positions, values, axis", A::Axis, [](C c) -> Value { return scattered(c, ops::scatter_add); }, "x with values added at positions along an axis."},
 {"roll", "x, shift, axis=none", A::Axis, [](C c) -> Value { return ops::roll(c.tensor(0), c.integer(1), axis_of(c, 2)); }, "Moved along an axis, and in at the other end."},
 {"repeat", "x, times, axis=none", A::Axis, [](C c) -> Value { return ops::repeat(c.tensor(0), c.integer(1), axis_of(c, 2)); }, "Each element so often."},
 {"tile", "x, times", A::All, [](C c) -> Value { return ops::tile(c.tensor(0), c.shape(1)); }, "All of x so often along each of the last axes."},
 
-{"matmul", "a, b", A::Left, [](C c) -> Value { return ops::matmul(c.tensor(0), c.tensor(1)); }, "The product of matrices, also written a @ b; axes before the last two are a batch."},
-{"bmm", "a, b", A::All, [](C c) -> Value { return ops::bmm(c.tensor(0), c.tensor(1)); }, "The same of exactly three axes."},
-{"gemm", "a, b, c, alpha=1, beta=1, transpose_a=false, transpose_b=false", A::All, [](C c) -> Value { return ops::gemm(c.tensor(0), c.tensor(1), c.tensor(2), c.real(3), c.real(4), c.flag(5), c.flag(6)); }, "alpha * a @ b + beta * c."},
-{"gemv", "a, x, y, alpha=1, beta=1", A::All, [](C c) -> Value { return ops::gemv(c.tensor(0), c.tensor(1), c.tensor(2), c.real(3), c.real(4)); }, "alpha * a @ x + beta * y."},
-{"dot", "a, b", A::All, [](C c) -> Value { return ops::dot(c.tensor(0), c.tensor(1)); }, "sum(a * b) of two vectors."},
-{"outer", "a, b", A::All, [](C c) -> Value { return ops::outer(c.tensor(0), c.tensor(1)); }, "a[i] * b[j]."},
-{"tensordot", "a, b, axes=2", A::All, [](C c) -> Value { return ops::tensordot(c.tensor(0), c.tensor(1), c.axis(2)); }, "Sums over the last axes of a and the first ones of b."},
+{"matmul", "a, b", A::Left, [](C c) -> Value { return multiplied(c, ops::matmul); }, "The product of matrices, also written a @ b; axes before the last two are a batch."},
+{"bmm", "a, b", A::All, [](C c) -> Value { return multiplied(c, ops::bmm); }, "The same of exactly three axes."},
+{"gemm", "a, b, c, alpha=1, beta=1, transpose_a=false, transpose_b=false", A::All, [](C c) -> Value { const auto all = c.together({0, 1, 2}); return ops::gemm(all[0], all[1], all[2], c.operand(3), c.operand(4), c.flag(5), c.flag(6)); }, "alpha * a @ b + beta * c."},
+{"gemv", "a, x, y, alpha=1, beta=1", A::All, [](C c) -> Value { const auto all = c.together({0, 1, 2}); return ops::gemv(all[0], all[1], all[2], c.operand(3), c.operand(4)); }, "alpha * a @ x + beta * y."},
+{"dot", "a, b", A::All, [](C c) -> Value { return multiplied(c, ops::dot); }, "sum(a * b) of two vectors."},
+{"outer", "a, b", A::All, [](C c) -> Value { return multiplied(c, ops::outer); }, "a[i] * b[j]."},
+{"tensordot", "a, b, axes=2", A::All, [](C c) -> Value { const auto both = c.together({0, 1}); return ops::tensordot(both[0], both[1], c.axis(2)); }, "Sums over the last axes of a and the first ones of b."},
 {"conv2d", "x, weight, bias=none, stride=1, padding=0, dilation=1, groups=1, same=false, channels_first=false", A::Images, convolved, "Convolution of images [n, height, width, channels] with a weight [height, width, channels / groups, outputs], or of [n, channels, height, width] with [outputs, channels / groups, height, width]. stride and dilation are a number or [height, width], padding also [top, bottom, left, right]; same: a padding after which the result has the length input / stride."},
 {"max_pool2d", "x, kernel=2, stride=none, padding=0, same=false, channels_first=false", A::Images, [](C c) -> Value { return ops::max_pool2d(c.tensor(0), pooling(c)); }, "The largest element of each window of images, as of conv2d; the stride is the kernel unless given."},
 {"avg_pool2d", "x, kernel=2, stride=none, padding=0, same=false, channels_first=false, count_padding=false", A::Images, averaged, "The mean of each window; padding does not count unless it is to."},
@@ -149,7 +166,7 @@ const Function kTable[] = {
 {"sort", "x, axis=-1, descending=false", A::Axis, [](C c) -> Value { return ops::sort(c.tensor(0), c.axis(1), c.flag(2)); }, "In order along an axis; NaN counts as the largest."},
 {"argsort", "x, axis=-1, descending=false", A::Axis, [](C c) -> Value { return ops::argsort(c.tensor(0), c.axis(1), c.flag(2)); }, "The positions that sort."},
 {"topk", "x, k, axis=-1, largest=true", A::All, largest, "The list of the k largest elements along an axis and of their positions: topk(x, 3)[0]."},
-{"searchsorted", "sorted, values, behind=false", A::All, [](C c) -> Value { return ops::searchsorted(c.tensor(0), c.tensor(1), c.flag(2)); }, "Where values would go into a sorted vector."},
+{"searchsorted", "sorted, values, behind=false", A::All, [](C c) -> Value { const auto both = c.together({0, 1}); return ops::searchsorted(both[0], both[1], c.flag(2)); }, "Where values would go into a sorted vector."},
 {"nonzero", "x", A::All, [](C c) -> Value { return ops::nonzero(c.tensor(0)); }, "The positions of elements that differ from 0, [count, axes]."},
 {"unique", "x", A::All, different, "The list of the different values in order and of how often each is there."},
 
@@ -166,7 +183,7 @@ const Function kTable[] = {
 {"tri", "rows, columns=-1, diagonal=0, dtype=f32", A::Nothing, [](C c) -> Value { return ops::tri(c.integer(0), c.integer(1), c.integer(2), c.dtype(3), c.executor()); }, "1 on and below a diagonal."},
 {"rand", "shape, dtype=f32", A::Nothing, [](C c) -> Value { return ops::rand(c.shape(0), c.dtype(1), c.executor()); }, "Random numbers, uniform in [0, 1)."},
 {"randn", "shape, dtype=f32", A::Nothing, [](C c) -> Value { return ops::randn(c.shape(0), c.dtype(1), c.executor()); }, "Random numbers, normal, of mean 0 and variance 1."},
-{"randint", "low, high, shape, dtype=i64", A::Nothing, [](C c) -> Value { return ops::randint(c.integer(0), c.integer(1), c.shape(2), c.dtype(3), c.executor()); }, "Random whole numbers from low to below high."},
+{"randint", "low, high, shape, dtype=i64", A::Nothing, [](C c) -> Value { return ops::randint(c.operand(0), c.operand(1), c.shape(2), c.dtype(3), c.executor()); }, "Random whole numbers from low to below high."},
 };
 // clang-format on
 

@@ -72,9 +72,6 @@ struct Callable {
 // Its name is empty if there is none.
 Callable find_callable(std::string_view name);
 
-// For numbers that are known: nobody has to wait for them there.
-const Executor& on_host();
-
 // The arguments of one call, in the order of the parameters. What asks for an argument of the wrong
 // sort gets an InvalidArgument with the signature.
 class Call {
@@ -93,7 +90,9 @@ class Call {
 
   Operand operand(size_t i) const;  // a tensor or a number
   Tensor tensor(size_t i) const;    // numbers become tensors without axes
-  bool given(size_t i) const;       // not `none`
+  // Those of these that are given, where what has no dtype gets that of the others.
+  std::vector<Tensor> together(std::initializer_list<size_t> which) const;
+  bool given(size_t i) const;  // not `none`
   bool flag(size_t i) const;
   int64_t integer(size_t i) const;
   int axis(size_t i) const;
@@ -107,6 +106,8 @@ class Call {
 
  private:
   std::vector<int64_t> integers(size_t i, std::string_view wanted) const;
+  std::vector<Operand> settled(const graph::ElementwiseOp& op,
+                               const std::vector<Value>& values) const;
 
   Callable callable_;
   std::vector<Parameter> parameters_;

@@ -70,6 +70,7 @@ Value Evaluator::index(const Node& node) {
     result = of_tensor(of.tensor(), parts);
     result.rows = of.rows;
     result.level = of.level;
+    result.weak = of.weak;
     return result;
   }
   // Some rows of a file can be had without the others.

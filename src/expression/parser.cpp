@@ -301,7 +301,7 @@ class Parser {
   uint32_t number() {
     const Token where = next();
     std::string_view text = text_of(where);
-    int64_t integer = 0;
+    uint64_t integer = 0;
     double real = 0;
     const int base = text.starts_with("0x") || text.starts_with("0X") ? 16 : 10;
     if (base == 16) text.remove_prefix(2);
@@ -316,7 +316,8 @@ class Parser {
       if (base == 16 || digits || !fraction) fail(Text::ExpressionNumber, where, text_of(where));
     }
     const uint32_t node = add(Kind::Number, where);
-    out_.nodes[node].dtype = is_whole ? DType::I64 : DType::F64;
+    const DType whole_dtype = integer > INT64_MAX ? DType::U64 : DType::I64;
+    out_.nodes[node].dtype = is_whole ? whole_dtype : DType::F64;
     out_.nodes[node].integer = integer;
     out_.nodes[node].real = real;
     return node;

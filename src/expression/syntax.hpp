@@ -31,8 +31,8 @@ struct Node {
   Kind kind = Kind::Number;
   uint32_t offset = 0, length = 0;  // what to point at if it fails
   std::string name;
-  DType dtype = DType::None;  // of a Number: I64 or F64
-  int64_t integer = 0;
+  DType dtype = DType::None;  // of a Number: I64, U64 (an integer beyond it) or F64
+  uint64_t integer = 0;
   double real = 0;
   uint32_t definition = kAbsent;  // of a Name: the assignment that gives its value
   std::vector<uint32_t> children;

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "core/messages.hpp"
 #include "hologram/creation.hpp"
+#include "tensor/access.hpp"
 
 namespace hologram::expression {
 namespace {
@@ -26,6 +29,30 @@ void flatten(const Value& value, size_t depth, Shape& shape, std::vector<Operand
   numbers.push_back(*value.operand());
 }
 
+// The numbers of a weak tensor, row by row.
+std::vector<Operand> numbers_of(const Tensor& weak) {
+  const auto read = [&](const auto& values) {
+    return std::vector<Operand>(values.begin(), values.end());
+  };
+  if (weak.dtype() == DType::F64) return read(weak.to_vector<double>());
+  if (weak.dtype() == DType::U64) return read(weak.to_vector<uint64_t>());
+  return read(weak.to(DType::I64).to_vector<int64_t>());
+}
+
+// InvalidArgument if the dtype does not hold one of the numbers.
+Tensor in_dtype(const Tensor& weak, DType dtype) {
+  if (weak.dtype() == dtype) return weak;
+  const DType stored = is_float(dtype) ? compute_type(dtype) : dtype;
+  Array array(stored, weak.shape());
+  std::byte* to = array.mutable_data();
+  for (const Operand& number : numbers_of(weak)) {
+    const uint64_t bits = tensor::attribute_of(dtype, number).bits;
+    std::memcpy(to, &bits, size_of(stored));
+    to += size_of(stored);
+  }
+  return Tensor::from(array, on_host()).to(dtype);
+}
+
 }  // namespace
 
 Shape Value::shape() const {
@@ -35,11 +62,17 @@ Shape Value::shape() const {
 }
 
 std::string describe(const Value& value) {
-  if (value.is_tensor())
-    return fmt::format("a tensor {}{}", name_of(value.tensor().dtype()), to_string(value.shape()));
+  if (value.is_tensor()) {
+    const DType own = value.tensor().dtype();
+    return fmt::format("a tensor {}{}",
+                       name_of(value.weak ? tensor::with_number(DType::None, own) : own),
+                       to_string(value.shape()));
+  }
   if (const Operand* number = value.operand()) {
     if (number->kind() == DType::Bool) return number->integer() != 0 ? "true" : "false";
     if (number->kind() == DType::I64) return fmt::format("the number {}", number->integer());
+    if (number->kind() == DType::U64)
+      return fmt::format("the number {}", static_cast<uint64_t>(number->integer()));
     return fmt::format("the number {}", number->real());
   }
   if (const DType* dtype = std::get_if<DType>(&value.is))
@@ -49,25 +82,63 @@ std::string describe(const Value& value) {
   return value.nothing() ? "none" : "'...'";
 }
 
-Tensor to_tensor(const Value& value, const Executor& executor) {
-  if (value.is_tensor()) return value.tensor();
-  if (value.is_number()) return ops::full({}, *value.operand(), DType::None, executor);
-  if (value.list() == nullptr) throw core::error(Text::ExpressionNoTensor, describe(value));
+const Executor& on_host() {
+  static const auto* const cpu = new Executor(BackendType::Cpu);
+  return *cpu;
+}
+
+Value to_weak(const Value& value) {
+  if (value.is_tensor()) return value;
+  if (!value.is_number() && value.list() == nullptr)
+    throw core::error(Text::ExpressionNoTensor, describe(value));
   Shape shape;
   std::vector<Operand> numbers;
   flatten(value, 0, shape, numbers);
   DType kind = numbers.empty() ? DType::F64 : DType::Bool;
   for (const Operand& n : numbers) kind = std::max(kind, n.kind());
-  if (kind == DType::F64) {
-    std::vector<float> floats;
-    floats.reserve(numbers.size());
-    for (const Operand& n : numbers) floats.push_back(static_cast<float>(n.real()));
-    return Tensor::from_vector(std::move(floats), shape, executor);
+  Array array(kind, shape);
+  std::byte* to = array.mutable_data();
+  for (const Operand& n : numbers) {
+    const uint64_t bits = tensor::attribute_of(kind, n).bits;
+    std::memcpy(to, &bits, size_of(kind));
+    to += size_of(kind);
   }
-  std::vector<int64_t> integers;
-  integers.reserve(numbers.size());
-  for (const Operand& n : numbers) integers.push_back(n.integer());
-  return Tensor::from_vector(std::move(integers), shape, executor).to(kind);
+  Value weak(Tensor::from(array, on_host()));
+  weak.weak = true;
+  return weak;
+}
+
+Tensor to_tensor(const Value& value, const Executor& executor, DType dtype) {
+  if (value.has_dtype()) return value.tensor();
+  const Tensor weak = to_weak(value).tensor();
+  if (dtype == DType::None) dtype = tensor::with_number(DType::None, weak.dtype());
+  return Tensor::from(in_dtype(weak, dtype).array(), executor);
+}
+
+DType dtype_of(const std::vector<Value>& values) {
+  DType dtype = DType::None, kind = DType::None;
+  for (const Value& v : values) {
+    const DType own = v.is_number() ? v.operand()->kind() : v.tensor().dtype();
+    if (!v.has_dtype()) kind = std::max(kind, own);
+    else dtype = dtype == DType::None ? own : promote(dtype, own);
+  }
+  return kind == DType::None ? dtype : tensor::with_number(dtype, kind);
+}
+
+std::vector<Tensor> to_tensors(const std::vector<Value>& values, const Executor& executor) {
+  std::vector<Value> all;
+  all.reserve(values.size());
+  for (const Value& v : values) all.push_back(to_weak(v));
+  const DType dtype = dtype_of(all);
+  std::vector<Tensor> tensors;
+  tensors.reserve(all.size());
+  for (const Value& v : all) tensors.push_back(to_tensor(v, executor, dtype));
+  return tensors;
+}
+
+Tensor convert(const Value& value, DType dtype, const Executor& executor) {
+  if (value.has_dtype()) return value.tensor().to(dtype);
+  return Tensor::from(to_weak(value).tensor().to(dtype).array(), executor);
 }
 
 }  // namespace hologram::expression

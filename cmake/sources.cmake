@@ -288,6 +288,7 @@ set(HOLOGRAM_SOURCES
     src/expression/numbers.cpp
     src/expression/parser.cpp
     src/expression/reference.cpp
+    src/expression/row_reductions.cpp
     src/expression/rows.cpp
     src/expression/value.cpp
 )

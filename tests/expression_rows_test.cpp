@@ -1,9 +1,11 @@
 // Expressions over inputs that are read by pieces: the same values as of the whole.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 
 #include "hologram/error.hpp"
 #include "hologram/expression.hpp"
@@ -155,6 +157,132 @@ TEST(ExpressionByRows, Variances) {
     for (size_t i = k; i < x.size(); i += kColumns)
       EXPECT_NEAR(normal.array.as<float>()[i], (x[i] - mean) / std::sqrt(squares / kRows), 1e-5);
   }
+}
+
+// Numbers over the full range of a dtype, or the same close together, or few small ones.
+enum class Spread { All, Close, Small };
+
+template <class T>
+Array extreme_array(DType dtype, Spread spread) {
+  const bool real = is_float(dtype);
+  const double most = dtype == DType::F16   ? 65504
+                      : dtype == DType::F64 ? std::numeric_limits<double>::max()
+                                            : std::numeric_limits<float>::max() * 0.99;
+  const auto top = static_cast<uint64_t>(std::numeric_limits<T>::max());
+  std::vector<T> values;
+  uint64_t random = 12345;
+  for (int64_t i = 0; i < kRows * 3; i++) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    const uint64_t word = random >> 11;
+    const double unit = static_cast<double>(word) * 0x1p-52 - 1;
+    if (spread == Spread::Small) values.push_back(static_cast<T>(word % 3));
+    else if (!real && spread == Spread::All) values.push_back(static_cast<T>(random));
+    else if (!real) values.push_back(static_cast<T>(top - word % 10));
+    else if (spread == Spread::All) values.push_back(static_cast<T>(unit * most));
+    else values.push_back(static_cast<T>(most - std::abs(unit) * most * 0x1p-6));
+  }
+  if (dtype == DType::Bool || is_float(dtype))
+    return Tensor::from_vector(values, {kRows, 3}).to(dtype).array();
+  return Array::from(values, {kRows, 3});
+}
+
+Array extreme_array(DType dtype, Spread spread) {
+  switch (dtype) {
+    case DType::Bool:
+    case DType::U8: return extreme_array<uint8_t>(dtype, spread);
+    case DType::I8: return extreme_array<int8_t>(dtype, spread);
+    case DType::I16: return extreme_array<int16_t>(dtype, spread);
+    case DType::U16: return extreme_array<uint16_t>(dtype, spread);
+    case DType::I32: return extreme_array<int32_t>(dtype, spread);
+    case DType::U32: return extreme_array<uint32_t>(dtype, spread);
+    case DType::I64: return extreme_array<int64_t>(dtype, spread);
+    case DType::U64: return extreme_array<uint64_t>(dtype, spread);
+    case DType::F64: return extreme_array<double>(dtype, spread);
+    default: return extreme_array<float>(dtype, spread);
+  }
+}
+
+// The elements of one column, exactly.
+std::vector<long double> exact(const Array& array, size_t column) {
+  std::vector<long double> values;
+  const auto read = [&](const auto& all) {
+    for (size_t i = column; i < all.size(); i += 3) values.push_back(all[i]);
+  };
+  const Tensor t = Tensor::from(array);
+  if (array.dtype() == DType::U64) read(t.to_vector<uint64_t>());
+  else if (is_float(array.dtype())) read(t.to(DType::F64).to_vector<double>());
+  else read(t.to(DType::I64).to_vector<int64_t>());
+  return values;
+}
+
+// Mean and spread in two passes of long double, whose range is wider than any of ours; taken from
+// the first element, so that 64-bit integers close together are told apart.
+struct Moments {
+  long double sum = 0, mean = 0, variance = 0;
+};
+Moments moments_of(const std::vector<long double>& values) {
+  Moments m;
+  const auto n = static_cast<long double>(values.size());
+  for (const long double v : values) m.sum += v;
+  long double shift = 0;
+  for (const long double v : values) shift += (v - values[0]) / n;
+  m.mean = values[0] + shift;
+  for (const long double v : values)
+    m.variance += (v - values[0] - shift) * (v - values[0] - shift) / n;
+  return m;
+}
+
+// Each dtype and range: what is exact in memory is the same, bit for bit, and the rest is as near
+// to the right answer as its dtype allows, never wrapped, and infinite only if the right answer is.
+TEST(ExpressionByRows, ReductionsOfEveryDTypeAndRange) {
+  for (size_t d = 1; d < kDTypeCount; d++)
+    for (const Spread spread : {Spread::All, Spread::Close, Spread::Small}) {
+      const auto dtype = static_cast<DType>(d);
+      const Case c = {{{"x", extreme_array(dtype, spread)}}, {}};
+      const std::string what = fmt::format("{} {}", name_of(dtype), static_cast<int>(spread));
+      std::vector<std::string> same = {"min", "max", "any", "all"};
+      if (!is_float(dtype)) same.insert(same.end(), {"sum", "prod"});
+      for (const std::string& name : same)
+        for (const char* axes : {"(x)", "(x, axis=0)", "(x, axis=(0, 1), keepdims=true)"}) {
+          const std::string text = name + axes;
+          Collected out;
+          c.run(text, out);
+          const Array right = c.at_once(text).array();
+          ASSERT_EQ(out.array.dtype(), right.dtype()) << what << text;
+          ASSERT_EQ(out.array.shape(), right.shape()) << what << text;
+          EXPECT_EQ(std::memcmp(out.array.data(), right.data(), right.bytes()), 0) << what << text;
+        }
+      const double eps = dtype == DType::F64    ? 1e-13
+                         : dtype == DType::F16  ? 0x1p-11
+                         : dtype == DType::BF16 ? 0x1p-8
+                                                : 0x1p-23;
+      const auto near = [&](const std::string& text, size_t k, long double right,
+                            long double scale) {
+        Collected out;
+        c.run(text, out);
+        const Tensor t = Tensor::from(out.array);
+        const double most = t.dtype() == DType::F16   ? 65504
+                            : t.dtype() == DType::F64 ? std::numeric_limits<double>::max()
+                                                      : std::numeric_limits<float>::max();
+        const double got = t.to(DType::F64).to_vector<double>().at(k);
+        if (std::fabs(right) > most) EXPECT_TRUE(std::isinf(got)) << what << text << got;
+        else
+          EXPECT_NEAR(got, static_cast<double>(right), eps * static_cast<double>(scale))
+              << what << text;
+      };
+      for (size_t k = 0; k < 3; k++) {
+        const std::vector<long double> column = exact(c.by_rows.at("x"), k);
+        const Moments m = moments_of(column);
+        long double size = 0;
+        for (const long double v : column) size += std::fabs(v) / static_cast<long double>(kRows);
+        if (is_float(dtype)) near("sum(x, 0)", k, m.sum, size * kRows);
+        near("mean(x, 0)", k, m.mean, size);
+        near("var(x, 0)", k, m.variance, m.variance);
+        near("std(x, 0)", k, std::sqrt(m.variance), std::sqrt(m.variance));
+        near("std(x, 0, correction=1)", k, std::sqrt(m.variance * kRows / (kRows - 1)),
+             std::sqrt(m.variance));
+      }
+    }
 }
 
 TEST(ExpressionByRows, NaNComesThrough) {

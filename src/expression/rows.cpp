@@ -19,13 +19,6 @@ uint64_t bytes_of(DType dtype, const Shape& shape) {
   return static_cast<uint64_t>(graph::element_count(shape)) * size_of(dtype);
 }
 
-// What sums are kept in.
-DType wide(DType t) {
-  if (is_float(t)) return DType::F64;
-  return t == DType::U64 ? t : DType::I64;
-}
-DType float_dtype(DType t) { return is_float(t) ? t : DType::F32; }
-
 }  // namespace
 
 ByRows::ByRows(const Syntax& syntax, const Executor& executor, std::map<std::string, Value> inputs,
@@ -124,7 +117,7 @@ void ByRows::load(int64_t first, int64_t count) {
 void ByRows::settle(uint32_t level) {
   for (uint32_t i = 0; i < plan_.size(); i++)
     if (Plan& p = plan_[i]; p.live && !p.by_rows && p.level == level) {
-      values_[i] = p.reduction ? Value(finished(*p.reduction)) : compute(i);
+      values_[i] = p.reduction ? Value(p.reduction->finished()) : compute(i);
       values_[i].level = level;
     }
 }
@@ -149,14 +142,15 @@ void ByRows::piece(uint32_t level) {
     if (p.by_rows && p.level <= level) values_[i] = compute(i);
     if (!p.reduction || p.level != level + 1) continue;
     compute(i);
-    work.insert(work.end(), p.reduction->pieces.begin(), p.reduction->pieces.end());
+    const std::vector<Tensor>& parts = p.reduction->parts();
+    work.insert(work.end(), parts.begin(), parts.end());
   }
   for (const Assigned& output : wanted_)
     if (plan_[output.node].by_rows && plan_[output.node].level == level)
       work.push_back(values_[output.node].tensor());
   eval(work);
   for (Plan& p : plan_)
-    if (p.live && p.reduction && p.level == level + 1) add(*p.reduction);
+    if (p.live && p.reduction && p.level == level + 1) p.reduction->add();
   for (const Assigned& output : wanted_)
     if (plan_[output.node].by_rows && plan_[output.node].level == level) hand_over(output);
   // Before the next rows are read, these are let go.
@@ -187,91 +181,18 @@ uint64_t ByRows::bytes_by_rows() const {
   return bytes;
 }
 
-// The parts of one piece. While the pieces come in, the value of the node itself is not known.
+// While the pieces come in, the value of the node itself is not known.
 Value ByRows::across_rows(uint32_t node, const Call& call) {
-  const Merge merge = call.callable().function->merge;
-  const size_t at = call.position("axis");
-  const ops::Axes axes = call.axes(at);
-  const bool keep = call.flag(call.position("keepdims"));
-  const Tensor x = call.tensor(0);
-  std::optional<Reduction>& kept = plan_[node].reduction;
-  if (!kept) kept.emplace();
-  Reduction& r = *kept;
-  r.merge = merge;
-  r.result = call.run().tensor().dtype();
-  // f16 and bf16 would round every part.
-  const Tensor wider = is_float(x.dtype()) ? x.to(compute_type(x.dtype())) : x;
-  switch (merge) {
-    case Merge::None: break;
-    case Merge::Sum:
-    case Merge::Mean: r.pieces = {ops::sum(wider, axes, keep)}; break;
-    case Merge::Product: r.pieces = {ops::prod(wider, axes, keep)}; break;
-    case Merge::Least: r.pieces = {ops::min(x, axes, keep)}; break;
-    case Merge::Largest: r.pieces = {ops::max(x, axes, keep)}; break;
-    case Merge::Any: r.pieces = {ops::any(x, axes, keep)}; break;
-    case Merge::All: r.pieces = {ops::all(x, axes, keep)}; break;
-    case Merge::Variance:
-    case Merge::Deviation:
-      r.correction = call.real(call.position("correction"));
-      r.pieces = {ops::mean(wider, axes, keep), ops::var(wider, axes, 0, keep)};
-      break;
-  }
-  r.latest = x.size() / std::max<int64_t>(1, r.pieces[0].size());
+  std::optional<RowReduction>& reduction = plan_[node].reduction;
   Value result;
-  if (trial_) result = call.run();
+  if (trial_) {
+    result = call.run();
+    reduction.emplace(call, result.tensor().dtype());
+  } else {
+    reduction->reduce(call);
+  }
   result.level = call.values()[0].level + 1;
   return result;
-}
-
-// Puts what the latest piece gave to what was there.
-void ByRows::add(Reduction& r) {
-  const std::vector<Tensor> latest = std::move(r.pieces);
-  r.pieces.clear();
-  const int64_t before = r.count;
-  r.count += r.latest;
-  const auto widened = [&](size_t k) { return latest[k].to(wide(latest[k].dtype())); };
-  const auto joined = [&](const auto& function, const Tensor& more) {
-    return before == 0 ? more : function(r.state[0], more);
-  };
-  std::vector<Tensor> state;
-  switch (r.merge) {
-    case Merge::None: return;
-    case Merge::Sum:
-    case Merge::Mean: state = {joined(ops::add, widened(0))}; break;
-    case Merge::Product: state = {joined(ops::mul, widened(0))}; break;
-    case Merge::Least: state = {joined(ops::minimum, latest[0])}; break;
-    case Merge::Largest: state = {joined(ops::maximum, latest[0])}; break;
-    case Merge::Any: state = {joined(ops::logical_or, latest[0])}; break;
-    case Merge::All: state = {joined(ops::logical_and, latest[0])}; break;
-    case Merge::Variance:
-    case Merge::Deviation: {
-      // Means and sums of squared distances of two parts (Chan, Golub and LeVeque, 1979).
-      const auto n = static_cast<double>(before), m = static_cast<double>(r.latest);
-      const Tensor mean = widened(0), squares = widened(1) * m;
-      if (before == 0) {
-        state = {mean, squares};
-      } else {
-        const Tensor gap = mean - r.state[0];
-        state = {r.state[0] + gap * (m / (n + m)),
-                 r.state[1] + squares + gap * gap * (n * m / (n + m))};
-      }
-      break;
-    }
-  }
-  eval(state);
-  r.state = std::move(state);
-}
-
-Tensor ByRows::finished(const Reduction& r) {
-  const auto n = static_cast<double>(r.count);
-  switch (r.merge) {
-    case Merge::Mean: return (r.state[0].to(DType::F64) / n).to(r.result);
-    case Merge::Variance:
-      return (r.state[1] / std::max(0.0, n - r.correction)).to(float_dtype(r.result));
-    case Merge::Deviation:
-      return ops::sqrt(r.state[1] / std::max(0.0, n - r.correction)).to(float_dtype(r.result));
-    default: return r.state[0].to(r.result);
-  }
 }
 
 }  // namespace hologram::expression

@@ -9,19 +9,10 @@
 #include <optional>
 
 #include "expression/evaluate.hpp"
+#include "expression/row_reductions.hpp"
 #include "hologram/expression.hpp"
 
 namespace hologram::expression {
-
-// A reduction over the first axis, as far as it has got.
-struct Reduction {
-  Merge merge = Merge::None;
-  DType result = DType::None;
-  double correction = 0;
-  std::vector<Tensor> pieces;     // of the latest piece, lazy
-  int64_t count = 0, latest = 0;  // elements that went into a result; of the latest piece
-  std::vector<Tensor> state;
-};
 
 class ByRows : public Evaluator {
  public:
@@ -35,7 +26,7 @@ class ByRows : public Evaluator {
   struct Plan {
     bool live = false, by_rows = false;
     uint32_t level = 0;
-    std::optional<Reduction> reduction;
+    std::optional<RowReduction> reduction;  // over the first axis, as far as it has got
   };
 
   void mark_live();
@@ -51,9 +42,6 @@ class ByRows : public Evaluator {
   uint64_t bytes_by_rows() const override;
   Tensor rows_of(const Tensor& whole) const override;
   bool small(const Tensor& tensor) const override;
-
-  static void add(Reduction& reduction);
-  static Tensor finished(const Reduction& reduction);
 
   const std::map<std::string, RowSource>& sources_;
   const std::vector<Assigned>& wanted_;

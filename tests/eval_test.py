@@ -15,7 +15,7 @@ import subprocess
 import sys
 import unittest
 
-from cli_test import COMMAND, FILE, USAGE, WRONG, Case, npy
+from cli_test import COMMAND, FILE, MEMORY, USAGE, WRONG, Case, npy
 
 
 MEASURE = """
@@ -113,6 +113,48 @@ class Works(Case):
         self.assertEqual(done.out.count("\nprogram "), 1)
         self.assertEqual(len(json.loads(self.hologram(*words, "--json").out)["kernels"]), 1)
         self.refused(USAGE, "'a:f33[2]' is no input", "show", "--expr", "a", "a:f33[2]")
+
+    def prints(self, expression, printed, *inputs):
+        self.assertEqual(self.hologram("eval", expression, *inputs).out, printed + "\n")
+
+    def test_brackets_are_part_of_the_expression(self):
+        self.prints("[1, 2]", "i64[2] [1, 2]")
+        self.prints("[1, 2] + [3, 4]", "i64[2] [4, 6]")
+        self.prints("[[1], [2]][0]", "i64[1] [1]")
+        self.prints("[x, y][1] + [1,2]", "i64[2] [3, 4]", "x=1", "y=2")
+        self.refused(USAGE, "'[1, 2]' is not of the form name=value", "eval", "[1]", "[1, 2]")
+        self.refused(USAGE, "'[1, 2]' is one word too many", "devices", "[1, 2]")
+        done = self.hologram("show", "--expr", "[1, 2] + a", "a:f32[2]")
+        self.assertTrue(done.out.startswith("1 step on "), done.out)
+
+    def test_integers_are_exact(self):
+        for number in (2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 2**63, 2**64 - 1):
+            dtype = "u64" if number >= 2**63 else "i64"
+            self.prints("x", f"{dtype}[] {number}", f"x={number}")
+            self.prints(str(number), f"{dtype}[] {number}")
+            self.prints("[x]", f"{dtype}[1] [{number}]", f"x={number}")
+            done = self.hologram("eval", "full([2], x)", f"x={number}", "--json")
+            output = json.loads(done.out)["outputs"][0]
+            self.assertEqual((output["min"], output["max"], output["values"]), (number, number, [number] * 2))
+        self.prints("x == 9007199254740992.0", "bool[] false", "x=9007199254740993")
+        self.prints("x * 1.0", "f32[] 1.8446744e+19", "x=18446744073709551615")
+        self.prints("x", "bool[] true", "x=true")
+        self.prints("x", "u64[] 18446744073709551615", "x=0xffffffffffffffff")
+        self.prints("full([100], 9007199254740993)",
+                    "i64[100], min 9007199254740993, max 9007199254740993, mean 9.007199e+15")
+        self.refused(USAGE, "x=18446744073709551616: no integer type holds 18446744073709551616", "eval", "x",
+                     "x=18446744073709551616", remedy="Write it as a float, as in x=1.8446744")
+        self.file("x.npy", npy("<u8", (2,), struct.pack("<QQ", 2**64 - 1, 2**53 + 1)))
+        self.prints("x", f"u64[2] [{2**64 - 1}, {2**53 + 1}]", "x=x.npy")
+
+    def test_sums_of_what_would_not_fit(self):
+        # Whatever the machine has, the operand in i64 would be larger.
+        pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+        count = pages * page // 8 + 1000
+        operand = f"broadcast_to(ones([1], u8), [{count}])"
+        done = self.hologram("eval", f"sum({operand})", "--explain")
+        self.assertTrue(done.out.startswith("1 step on ") or " steps on " in done.out, done.out)
+        self.refused(MEMORY, "does not fit into the", "eval", f"cast({operand}, i64) * 2")
 
     def test_seed(self):
         one, again, other = (

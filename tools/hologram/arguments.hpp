@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hologram/executor.hpp"
+#include "hologram/tensor.hpp"
 
 namespace hologram::tool {
 
@@ -18,6 +19,10 @@ std::pair<std::string, std::string> split_assignment(const std::string& text,
 
 // "2.5", "-3", "0x1f", "true"; nothing if it is no number.
 std::optional<Number> parse_number(std::string_view text);
+
+// The same as an input of an expression, where integers are never rounded: UsageError for one
+// beyond u64. `name` is that of the input.
+std::optional<Operand> parse_operand(std::string_view name, std::string_view text);
 
 // "480,640,3" as a shape; UsageError naming `option` if it is none.
 Shape parse_shape(std::string_view option, std::string_view text);

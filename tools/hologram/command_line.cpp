@@ -202,8 +202,32 @@ const CLI::App& chosen(const CLI::App& app) {
   return subs.empty() ? app : *subs.front();
 }
 
+// CLI11 takes a word from [ to ] for a list and tears it apart at its commas. It is hidden behind a
+// character that nobody types.
+class Words {
+ public:
+  Words(int argc, char** argv) : texts_(argv, argv + argc) {
+    for (std::string& text : texts_) {
+      if (text.starts_with('[') && text.ends_with(']')) text += kMark;
+      pointers_.push_back(text.data());
+    }
+  }
+  static std::string plain(std::string text) {
+    if (text.ends_with(kMark)) text.pop_back();
+    return text;
+  }
+  int count() const { return static_cast<int>(pointers_.size()); }
+  char** pointers() { return pointers_.data(); }
+
+ private:
+  static constexpr char kMark = '\x1f';
+  std::vector<std::string> texts_;
+  std::vector<char*> pointers_;
+};
+
 // Words that no option or subcommand took.
-[[noreturn]] void refuse_extras(const CLI::App& app, const std::string& wrong) {
+[[noreturn]] void refuse_extras(const CLI::App& app, const std::string& extra) {
+  const std::string wrong = Words::plain(extra);
   const CLI::App& sub = chosen(app);
   if (wrong.starts_with("-")) {
     std::vector<std::string> known;
@@ -244,10 +268,14 @@ int run_command_line(int argc, char** argv) {
   for (const auto add : {add_devices, add_run, add_eval, add_show, add_estimate, add_bench,
                          add_conformance, add_help})
     add(app, action);
-  for (CLI::App* sub : app.get_subcommands({})) sub->allow_extras(false)->fallthrough(false);
+  for (CLI::App* sub : app.get_subcommands({})) {
+    sub->allow_extras(false)->fallthrough(false);
+    for (CLI::Option* option : sub->get_options()) option->transform(Words::plain);
+  }
   app.require_subcommand(0, 1);
   try {
-    app.parse(argc, argv);
+    Words words(argc, argv);
+    app.parse(words.count(), words.pointers());
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ExtrasError& e) {

@@ -10,19 +10,10 @@
 #include "spelling.hpp"
 
 namespace hologram::tool {
-namespace {
-
-Operand operand_of(const Number& number) {
-  if (number.whole) return number.integer;
-  return number.real;
-}
-
-}  // namespace
-
 Expression::Inputs EvalInputs::without(const std::map<std::string, RowSource>& by_rows,
                                        const Executor& executor) const {
   Expression::Inputs inputs;
-  for (const auto& [name, number] : numbers) inputs.emplace(name, operand_of(number));
+  for (const auto& [name, number] : numbers) inputs.emplace(name, number);
   for (const auto& [name, array] : arrays)
     if (!by_rows.contains(name)) inputs.emplace(name, Tensor::from(array, executor));
   return inputs;
@@ -81,7 +72,7 @@ EvalInputs read_inputs(const Expression& expression, const std::vector<std::stri
                      fmt::format("Add{}, or a number.", example));
   EvalInputs inputs;
   for (const auto& [name, value] : pairs) {
-    if (const auto number = parse_number(value)) {
+    if (const auto number = parse_operand(name, value)) {
       inputs.numbers.emplace(name, *number);
       continue;
     }

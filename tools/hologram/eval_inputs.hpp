@@ -10,7 +10,7 @@
 namespace hologram::tool {
 
 struct EvalInputs {
-  std::map<std::string, Number> numbers;
+  std::map<std::string, Operand> numbers;
   std::map<std::string, Array> arrays;       // mapped where that can be
   std::map<std::string, RowSource> sources;  // of those arrays that can be read by rows
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "hologram/tensor.hpp"
 
 namespace hologram::tool {
@@ -11,18 +9,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kShort = 64;  // elements that are printed one by one
+// The elements as numbers of JSON, which tell all 64-bit integers apart.
+std::vector<Json> elements(const Array& rows) {
+  static const auto* const cpu = new Executor(BackendType::Cpu);
+  const auto read = [&]<class T>(DType type, T) {
+    const std::vector<T> values = Tensor::from(rows, *cpu).to(type).flatten().to_vector<T>();
+    return std::vector<Json>(values.begin(), values.end());
+  };
+  if (rows.dtype() == DType::U64) return read(DType::U64, uint64_t{});
+  return is_integer(rows.dtype()) ? read(DType::I64, int64_t{}) : read(DType::F64, double{});
+}
 
-std::string number(DType type, double value) {
+std::string number(DType type, const Json& value) {
   if (type == DType::Bool) return value != 0 ? "true" : "false";
-  if (type == DType::F64) return fmt::format("{}", value);
+  if (is_integer(type)) return value.dump();
+  if (type == DType::F64) return fmt::format("{}", value.get<double>());
   // As many digits as the type tells apart.
-  if (is_float(type)) return fmt::format("{}", static_cast<float>(value));
-  return fmt::format("{:.0f}", value);
+  return fmt::format("{}", static_cast<float>(value.get<double>()));
 }
 
 // Nested brackets, a line for each innermost row.
-std::string nested(const OutputInfo& info, const std::vector<double>& values, size_t axis,
+std::string nested(const OutputInfo& info, const std::vector<Json>& values, size_t axis,
                    size_t& at) {
   if (axis == info.shape.size()) return number(info.dtype, values.at(at++));
   const bool innermost = axis + 1 == info.shape.size();
@@ -35,20 +42,10 @@ std::string nested(const OutputInfo& info, const std::vector<double>& values, si
 
 }  // namespace
 
-bool Result::short_enough() const {
-  // Whole numbers beyond 2^53 are not told apart here.
-  const bool wide = info_.dtype == DType::I64 || info_.dtype == DType::U64;
-  for (const double v : values_)
-    if (wide && std::fabs(v) >= 0x1p53) return false;
-  return static_cast<uint64_t>(count_of(info_.shape)) <= kShort;
-}
-
 void Result::add(const Array& rows) {
   summary_.add(rows);
-  if (static_cast<uint64_t>(count_of(info_.shape)) > kShort) return;
-  static const auto* const cpu = new Executor(BackendType::Cpu);
-  const std::vector<double> more =
-      Tensor::from(rows, *cpu).to(DType::F64).flatten().to_vector<double>();
+  if (!short_enough()) return;
+  const std::vector<Json> more = elements(rows);
   values_.insert(values_.end(), more.begin(), more.end());
 }
 
@@ -61,10 +58,7 @@ std::string Result::text() const {
 }
 
 void Result::describe(Json& json) const {
-  json["min"] = summary_.min();
-  json["max"] = summary_.max();
-  json["mean"] = summary_.mean();
-  json["nan"] = summary_.nans();
+  summary_.describe(json);
   if (short_enough()) json["values"] = values_;
 }
 

@@ -24,10 +24,11 @@ class Result {
   void describe(nlohmann::ordered_json& json) const;  // adds to it
 
  private:
-  bool short_enough() const;
+  bool short_enough() const { return static_cast<uint64_t>(count_of(info_.shape)) <= kShort; }
+  static constexpr size_t kShort = 64;  // elements that are printed one by one
   OutputInfo info_;
   Summary summary_;
-  std::vector<double> values_;  // of a short one
+  std::vector<nlohmann::ordered_json> values_;  // of a short one
 };
 
 struct EvalReport {

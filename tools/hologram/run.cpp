@@ -153,11 +153,7 @@ class Job {
       if (outputs.wanted(name)) {
         o["file"] = outputs.paths().at(name);
       } else {
-        const Summary& s = summaries_.at(name);
-        o["min"] = s.min();
-        o["max"] = s.max();
-        o["mean"] = s.mean();
-        o["nan"] = s.nans();
+        summaries_.at(name).describe(o);
       }
       object["outputs"].push_back(std::move(o));
     }

@@ -117,9 +117,9 @@ std::pair<std::string, Operand> parse_input(const std::string& text, const Execu
   const auto wrong = [&] { return UsageError(fmt::format("'{}' is no input", text), kRemedy); };
   if (text.find(':') == std::string::npos) {
     const auto [name, value] = split_assignment(text, kRemedy);
-    const auto number = parse_number(value);
+    const auto number = parse_operand(name, value);
     if (!number) throw wrong();
-    return {name, number->whole ? Operand(number->integer) : Operand(number->real)};
+    return {name, *number};
   }
   const size_t colon = text.find(':'), open = text.find('[', colon);
   if (open == std::string::npos || !text.ends_with("]")) throw wrong();

@@ -78,6 +78,33 @@ TEST_F(Files, NpyOfOtherWriters) {
             (std::vector<bool>{true, false}));
 }
 
+// Whatever NumPy reads: a header is a literal of Python, with white space of every sort between its
+// parts and around it, keys in any order, numbers and quotes of Python 2.
+TEST_F(Files, NpyHeadersAsPythonReadsThem) {
+  const char* const headers[] = {
+      "{'descr':'<i2','fortran_order':False,'shape':(2,)}",
+      "{\t'descr'\t:\t'<i2',\t'fortran_order' : False ,\t'shape' : (\t2\t,\t)\t,\t}\t",
+      " \t {\n 'shape': (2,),\r\n 'fortran_order':\f False,\n 'descr': \"<i2\",\n}\n\n  \t\n",
+      "{'fortran_order': False, 'shape': (2L,), 'descr': '<i2', }          ",
+      "{u'descr': u'<i2', u'fortran_order': False, u'shape': (2L ,)}",
+      "{'descr': 'int16', 'fortran_order': False, 'shape': (2,)}",
+      "{'descr': '=i2', 'fortran_order': True, 'shape': (2,)}",
+      "\n{'descr': 'h', # of two bytes\n 'fortran_order': False, 'shape': (0x2,)} # the end",
+      "{'descr': '<h', 'fortran_order': False, 'shape': (+2,)}",
+  };
+  for (const int version : {1, 2, 3})
+    for (const char* header : headers)
+      EXPECT_EQ(list<int16_t>(read(put("a", npy(header, std::string("\1\0\xfe\xff", 4), version)))),
+                (std::vector<int16_t>{1, -2}))
+          << version << header;
+  for (const char* header : {"{'descr': '<i2' 'fortran_order': False, 'shape': (2,)}",
+                             "{'descr': '<i2', 'fortran_order': False, 'shape': (2,)",
+                             "{'descr': '<i2', 'fortran_order': False, 'shape': (2,)} 1"})
+    EXPECT_TRUE(
+        contains(message_of([&] { read(put("a", npy(header, "abcd"))); }), "does not parse"))
+        << header;
+}
+
 TEST_F(Files, FortranOrderInTiles) {
   for (const Shape& shape : {Shape{67, 3, 41}, {5, 3, 4, 2}, {40, 70}, {2, 3, 1, 4, 5}}) {
     // Walks the elements as the file stores them, the first axis fastest.

@@ -14,12 +14,15 @@ constexpr size_t kMaxAxes = 64;  // NumPy's own bound
 struct TypeRow {
   std::string_view code;  // without the byte order
   DType dtype;
+  std::string_view others;  // that NumPy reads, too
 };
 constexpr TypeRow kTypes[] = {
-    {"b1", DType::Bool}, {"i1", DType::I8},  {"u1", DType::U8},  {"i2", DType::I16},
-    {"u2", DType::U16},  {"i4", DType::I32}, {"u4", DType::U32}, {"i8", DType::I64},
-    {"u8", DType::U64},  {"f2", DType::F16}, {"f4", DType::F32}, {"f8", DType::F64},
-    {"?", DType::Bool},
+    {"b1", DType::Bool, " ? bool "},    {"i1", DType::I8, " b int8 "},
+    {"u1", DType::U8, " B uint8 "},     {"i2", DType::I16, " h int16 "},
+    {"u2", DType::U16, " H uint16 "},   {"i4", DType::I32, " i int32 "},
+    {"u4", DType::U32, " I uint32 "},   {"i8", DType::I64, " l q int64 "},
+    {"u8", DType::U64, " L Q uint64 "}, {"f2", DType::F16, " e float16 "},
+    {"f4", DType::F32, " f float32 "},  {"f8", DType::F64, " d float64 "},
 };
 
 struct RefusedRow {
@@ -62,9 +65,14 @@ class HeaderText {
  private:
   [[noreturn]] void fail() const { damaged(source_, Format::Npy, "its header does not parse"); }
 
-  // The next character that is not a space; '\0' at the end.
+  // The next character that is neither what Python takes for a space nor in a comment; '\0' at the
+  // end.
   char peek() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) at_++;
+    while (true) {
+      at_ = std::min(text_.find_first_not_of(" \t\n\r\f", at_), text_.size());
+      if (at_ == text_.size() || text_[at_] != '#') break;
+      at_ = std::min(text_.find('\n', at_), text_.size());
+    }
     return at_ < text_.size() ? text_[at_] : '\0';
   }
   bool accept(char c) {
@@ -76,6 +84,7 @@ class HeaderText {
     if (!accept(c)) fail();
   }
   std::string string() {
+    if (peek() == 'u') at_++;  // as Python 2 writes text
     const char quote = peek();
     if (quote != '\'' && quote != '"') fail();
     const size_t end = text_.find(quote, at_ + 1);
@@ -94,10 +103,14 @@ class HeaderText {
     fail();
   }
   int64_t integer() {
+    accept('+');
     peek();
+    const std::string_view prefix = text_.substr(at_, 2);
+    const int base = prefix == "0x" || prefix == "0X" ? 16 : 10;
+    if (base == 16) at_ += 2;
     int64_t value = 0;
     const char* begin = text_.data() + at_;
-    const auto [end, problem] = std::from_chars(begin, text_.data() + text_.size(), value);
+    const auto [end, problem] = std::from_chars(begin, text_.data() + text_.size(), value, base);
     if (problem != std::errc() || value < 0) fail();
     at_ += static_cast<size_t>(end - begin);
     accept('L');  // as Python 2 writes it
@@ -140,8 +153,11 @@ void resolve_type(NpyHeader& header) {
   const char order = code.empty() ? '\0' : code[0];
   if (order == '<' || order == '>' || order == '=' || order == '|') code.remove_prefix(1);
   header.layout.swapped = order == '>';
+  const std::string name = ' ' + std::string(code) + ' ';
   for (const TypeRow& row : kTypes)
-    if (row.code == code) header.dtype = row.dtype;
+    if (row.code == code ||
+        (code.find(' ') == code.npos && row.others.find(name) != row.others.npos))
+      header.dtype = row.dtype;
   if (header.dtype != DType::None && header.shape.size() <= kMaxRank) return;
   if (header.dtype != DType::None) {
     header.dtype = DType::None;

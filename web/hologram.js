@@ -187,13 +187,15 @@ export class Hologram {
     const typed = ArrayBuffer.isView(values);
     const flat = typed ? values : Array.isArray(values) ? values.flat(Infinity) : [values];
     const wanted = dtype ?? (typed ? DTYPES.get(values.constructor)
-      : typeof flat[0] === 'boolean' ? 'bool' : typeof flat[0] === 'bigint' ? 'i64' : 'f32');
+      : typeof flat[0] === 'boolean' ? 'bool' : typeof flat[0] === 'bigint' ? (flat.some((v) => v >= 2n ** 63n) ? 'u64' : 'i64') : 'f32');
     const Type = ARRAYS[wanted];
     if (Type === undefined) throw invalid(`There is no dtype ${wanted}.`);
     if (wanted === 'f16' || wanted === 'bf16') {
       if (!(values instanceof Uint16Array)) return this.tensor(values, { shape }).cast(wanted);
     }
-    const bits = values instanceof Type ? values : Type.from(flat, (v) => Type === BigInt64Array || Type === BigUint64Array ? BigInt(v) : v);
+    const wide = Type === BigInt64Array || Type === BigUint64Array;
+    const bits = values instanceof Type ? values : Type.from(flat, (v) => wide ? BigInt(v) : v);
+    if (wide && bits.some((v, i) => v !== BigInt(flat[i]))) throw invalid(`${wanted} does not hold all of the integers.`);
     const lengths = shape ?? (typed ? [values.length] : shapeOf(values));
     const bytes = new Uint8Array(bits.buffer, bits.byteOffset, bits.byteLength);
     const handle = this.#with(JSON.stringify({ dtype: wanted, shape: lengths }), (text) =>
@@ -320,7 +322,7 @@ export class Hologram {
       if (value instanceof Tensor) {
         if (value.runtime !== this) throw invalid(`${name} is a tensor of another runtime.`);
         all[name] = { handle: value.handle };
-      } else if (typeof value === 'bigint') all[name] = Number(value);
+      } else if (typeof value === 'bigint') all[name] = { integer: String(value) };
       else if (typeof value === 'number' || typeof value === 'boolean') all[name] = value;
       else all[name] = { handle: this.tensor(value).handle };
     }

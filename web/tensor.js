@@ -35,7 +35,8 @@ export function literal(value, inputs) {
   if (value === null || value === undefined) return 'none';
   if (Array.isArray(value)) return `[${value.map((v) => literal(v, inputs)).join(', ')}]`;
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') {
-    const text = String(value);
+    // Digits alone are an integer, for which 1e20 is too large.
+    const text = typeof value === 'number' && Math.abs(value) >= 2 ** 64 ? value.toExponential() : String(value);
     return text === 'Infinity' ? 'inf' : text === '-Infinity' ? '-inf' : text === 'NaN' ? 'nan' : text;
   }
   if (typeof value === 'string' && /^[a-z_0-9]+$/i.test(value)) return value;

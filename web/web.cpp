@@ -177,6 +177,19 @@ Shape shape_of(const Json& lengths) {
   return Shape(all.begin(), all.end());
 }
 
+// Hands over a tensor, {"handle": 1}, or a number: one of JSON, or an integer that is none of
+// JavaScript's, {"integer": "9007199254740993"}.
+template <class Take>
+void with_argument(const Json& value, const Take& take) {
+  if (value.contains("handle")) return take(tensor_of(value["handle"].get<uint32_t>()));
+  const Json n = value.is_object() ? Json::parse(value.at("integer").get<std::string>()) : value;
+  if (n.is_boolean()) take(n.get<bool>());
+  else if (n.is_number_unsigned()) take(n.get<uint64_t>());
+  else if (n.is_number_integer()) take(n.get<int64_t>());
+  else if (!value.is_object()) take(n.get<double>());
+  else throw std::invalid_argument("no integer type holds " + n.dump());
+}
+
 // The value of a scalar's bits.
 Json number_of(DType type, uint64_t bits) {
   switch (type) {
@@ -292,11 +305,7 @@ EMSCRIPTEN_KEEPALIVE uint32_t hg_evaluate(const char* request) {
     const Expression expression = Expression::parse(wanted.at("text").get<std::string>());
     Expression::Inputs inputs;
     for (const auto& [name, value] : wanted.at("inputs").items()) {
-      if (value.is_object())
-        inputs.insert_or_assign(name, tensor_of(value.at("handle").get<uint32_t>()));
-      else if (value.is_boolean()) inputs.insert_or_assign(name, value.get<bool>());
-      else if (value.is_number_integer()) inputs.insert_or_assign(name, value.get<int64_t>());
-      else inputs.insert_or_assign(name, value.get<double>());
+      with_argument(value, [&](auto given) { inputs.insert_or_assign(name, given); });
     }
     Json outputs = Json::array();
     for (auto& [name, tensor] : expression.evaluate(inputs, executor())) {
@@ -317,11 +326,7 @@ EMSCRIPTEN_KEEPALIVE uint32_t hg_run(const char* request) {
     const auto program = hologram::Program::parse(wanted.at("text").get<std::string>());
     std::vector<hologram::tensor::LaunchArgument> arguments;
     for (const auto& [name, value] : wanted.at("arguments").items()) {
-      if (value.is_object())
-        arguments.push_back({name, tensor_of(value.at("handle").get<uint32_t>())});
-      else if (value.is_boolean()) arguments.push_back({name, value.get<bool>()});
-      else if (value.is_number_integer()) arguments.push_back({name, value.get<int64_t>()});
-      else arguments.push_back({name, value.get<double>()});
+      with_argument(value, [&](auto given) { arguments.push_back({name, given}); });
     }
     hologram::RunOptions options;
     if (wanted.contains("shapes"))

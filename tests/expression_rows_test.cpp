@@ -322,6 +322,22 @@ TEST(ExpressionByRows, RefusesWhatNeedsAllRowsAndSaysWhere) {
   }
 }
 
+// Those of a list that belong to the rows of a piece.
+TEST(ExpressionByRows, ListsAsLongAsTheRows) {
+  std::string list;
+  for (int64_t i = 0; i < kRows; i++) list += fmt::format("{}0.1", i == 0 ? "" : ", ");
+  Case c = the_case();
+  c.by_rows["d"] = extreme_array(DType::F64, Spread::Small);
+  for (const std::string& text : {"column * [" + list + "]", "d[:, 0] + [" + list + "]",
+                                  "([" + list + "] * 3)[:, none] + d"}) {
+    Collected out;
+    c.run(text, out);
+    const Array right = c.at_once(text).array();
+    ASSERT_EQ(out.array.dtype(), right.dtype());
+    EXPECT_EQ(std::memcmp(out.array.data(), right.data(), right.bytes()), 0);
+  }
+}
+
 // A shape that only fits because the piece happens to be as long.
 TEST(ExpressionByRows, ChecksShapesOfTheWhole) {
   const Case c = the_case();

@@ -44,6 +44,19 @@ test('expressions and methods are the same functions', async () => {
   assert.ok(Math.abs(await spread.item() - Math.sqrt(1.25)) < 1e-6);
 });
 
+test('integers of 64 bits stay what they are', async () => {
+  for (const n of [9007199254740993n, -9007199254740993n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 63n, 2n ** 64n - 1n]) {
+    assert.equal(await hg.eval('x', { x: n }).item(), n);
+    assert.equal(await hg.tensor([n]).item(), n);
+    assert.equal(await hg.tensor([0n], { dtype: n < 2n ** 63n ? 'i64' : 'u64' }).add(n).item(), n);
+  }
+  assert.throws(() => hg.eval('x', { x: 2n ** 64n }), HologramError);
+  assert.throws(() => hg.tensor([2n ** 64n]), HologramError);
+  assert.throws(() => hg.tensor([-1n], { dtype: 'u64' }), HologramError);
+  assert.equal(await hg.tensor([1], { dtype: 'f64' }).mul([0.1]).item(), 0.1);
+  assert.equal(await hg.tensor([1], { dtype: 'f64' }).mul(1e20).item(), 1e20);
+});
+
 test('Atlas programs run', async () => {
   const saxpy = hg.program('program saxpy(in x: f32[n], inout y: f32[n], a: f32) lanes(n) {\n' +
     '  i = global_id.x\n  y[i] = fma(a, x[i], y[i])\n}');

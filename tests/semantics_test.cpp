@@ -42,6 +42,7 @@ double real_of(const Json& j) { return std::strtod(j.get<std::string>().c_str(),
 Operand operand_of(const Json& j, const std::vector<Tensor>& values) {
   if (j.is_number()) return values.at(j.get<size_t>());
   if (j.contains("bool")) return j.at("bool").get<bool>();
+  if (j.contains("int") && j["int"].is_number_unsigned()) return j["int"].get<uint64_t>();
   if (j.contains("int")) return j.at("int").get<int64_t>();
   return real_of(j.at("float"));
 }

@@ -200,6 +200,7 @@ def promotion_cases():
 
 def scalar_cases():
     scalars = [True, 1, -3, 0, 200, 70000, 2**40, 0.5, -2.0, 3.0, 1e5, 0.1, math.inf, math.nan]
+    scalars += [2**53 + 1, 2**53 + 2**29 + 1, 2**63 - 1, -(2**63), 2**63, 2**64 - 1, -(2.0**63), 2.0**63, 2.0**64]
     for dtype in ALL:
         for value in scalars:
             for name in ("add", "mul", "sub", "eq", "maximum", "where"):
@@ -209,8 +210,8 @@ def scalar_cases():
                     add("scalar/where", [x, numbers("bool", (5,))], [(name, [1, *arguments], {})])
                 else:
                     add(f"scalar/{name}", [x], [(name, arguments, {})])
-    for a in (True, 2, 2.5):
-        for b in (False, 7, 0.25):
+    for a in (True, 2, 2.5, 2**64 - 2):
+        for b in (False, 7, 0.25, 2**63):
             add("scalar/both", [], [("add", [Number(a), Number(b)], {})])
             add("scalar/both", [], [("minimum", [Number(a), Number(b)], {})])
 
@@ -253,8 +254,8 @@ def some_view(shape):
     name = rng.choice(model.VIEWS)
     axes = list(range(rank))
     if name == "slice":
-        ends = [None, None, *range(-7, 8)]
-        steps = [1, 1, 1, 2, -1, -1, -2, 3] + [0] * (rng.random() < 0.02)
+        ends = [None, None, *range(-7, 8), 2**63 - 1, -(2**63)]
+        steps = [1, 1, 1, 2, -1, -1, -2, 3, 2**63 - 1, -(2**63)] + [0] * (rng.random() < 0.02)
         many = rng.randint(0, rank + (rng.random() < 0.03))
         return name, {"parts": [[rng.choice(ends), rng.choice(ends), rng.choice(steps)] for _ in range(many)]}
     if name == "select":

@@ -150,13 +150,15 @@ def common_dtype(arguments):
         difference("integer_with_float")
     if "bf16" in dtypes and len(set(dtypes)) > 1:
         difference("bf16")
+    large = any(isinstance(a, Number) and a.kind == "int" and a.value >= 2**63 for a in arguments)
+    whole = "u64" if large else "i64"
     if dtype is None:
-        return "f32" if "float" in kinds else "i64" if "int" in kinds else "bool"
+        return "f32" if "float" in kinds else whole if "int" in kinds else "bool"
     if kinds:
         difference("weak_scalars")
     if "float" in kinds and dtype not in FLOATS:
         return "f32"
-    return "i64" if "int" in kinds and dtype == "bool" else dtype
+    return whole if "int" in kinds and dtype == "bool" else dtype
 
 
 def as_value(argument, dtype):

@@ -179,6 +179,8 @@ TEST(ExpressionNumbers, IntegersAreExactToTheEnds) {
           {"x * 1.0", "f32[] 1.8446744e+19"},
           {"x // 1", "u64[] 18446744073709551615"},
           {"true + true", "i64[] 2"},
+          {"max(true, false)", "bool[] 1"},
+          {"-true", "i64[] -1"},
       },
       {{"x", UINT64_MAX}});
   for (const char* text :

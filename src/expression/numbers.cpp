@@ -42,7 +42,8 @@ Whole power(Whole base, Whole exponent) {
   return result;
 }
 
-// Those for which doubles, or the width of a dtype, are too narrow. `b` is 0 where there is none.
+// Those for which doubles, or the width of a dtype, are too narrow. Those of one number take no
+// `b`.
 struct Exact {
   std::string_view name;
   Whole (*result)(Whole a, Whole b);
@@ -94,7 +95,8 @@ std::optional<Value> exactly(std::string_view name, const std::vector<Value>& va
   const Operand &a = *values.front().operand(), &b = *values.back().operand();
   for (const Comparison& c : kComparisons)
     if (c.name == name) return Value(c.holds(order(a, b)));
-  if (a.kind() == DType::F64 || b.kind() == DType::F64) return {};
+  const DType kind = std::max(a.kind(), b.kind());
+  if (!is_integer(kind)) return {};
   for (const Exact& e : kExact) {
     if (e.name != name) continue;
     const Whole result = e.result(whole_of(a), whole_of(b));

@@ -118,7 +118,7 @@ Division divide(X x) {
     const Value quotient = select(far, q, rounded);
     const Value nothing = x.builder.constant(x.compute(), std::numeric_limits<double>::quiet_NaN());
     return {select(by_infinity, select(same, copysign(0 * a, ratio), -1),
-                   select(isinf(a), nothing, quotient)),
+                   select(isinf(a) & (b != 0), nothing, quotient)),
             select(by_infinity, select(same, a, b), copysign(left, select(left == 0, b, left)))};
   }
   const Value q = a / b;

@@ -83,5 +83,9 @@ const ElementwiseOp kNorm = internal_row("norm", "sum, scaled, scale", [](X x) {
   const Value root = x.builder.constant(x.to, 1.0) / x.attribute(1);
   return norm_of(x, apply(Op::Pow, {x[0], root}), apply(Op::Pow, {x[1], root}));
 });
+const ElementwiseOp kProduct = internal_row("product", "product, has_zero, is_finite", [](X x) {
+  const Value zero = x.builder.constant(x.to, 0.0);
+  return select(apply(Op::IsNan, {x[0]}) & x[1] & x[2], zero, x[0]);
+});
 
 }  // namespace hologram::graph::statistics

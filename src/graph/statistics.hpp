@@ -1,5 +1,5 @@
-// Rows that mean, var, std and norm are made of. What they add up may be beyond what the dtype
-// holds, or vanish, though their results do not: sums are scaled by powers of two then, which
+// Rows that mean, var, std, norm and prod are made of. What they add up may be beyond what the
+// dtype holds, or vanish, though their results do not: sums are scaled by powers of two then, which
 // rounds nothing.
 #pragma once
 
@@ -31,5 +31,9 @@ extern const ElementwiseOp kVariance, kStandardDeviation;
 // sum of powers, the same of scaled elements, scale. Attribute 0: as for kOutOfRange.
 extern const ElementwiseOp kNorm2;
 extern const ElementwiseOp kNorm;  // attribute 1: the order
+
+// product, whether an element is 0, whether all are finite: 0 where only the order of the factors
+// made it NaN.
+extern const ElementwiseOp kProduct;
 
 }  // namespace hologram::graph::statistics

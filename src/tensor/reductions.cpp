@@ -13,17 +13,6 @@ using tensor::Reducer;
 
 namespace {
 
-DType sum_dtype(DType t) {
-  if (is_float(t)) return t;
-  return t == DType::U64 ? DType::U64 : DType::I64;
-}
-
-Tensor total(const char* name, const Tensor& x, const Axes& axes, bool keepdims, Combine combine) {
-  const DType to = sum_dtype(x.dtype());
-  const tensor::Converted wide(x, accumulator(to));
-  return tensor::cast_to(Reducer(name, x, axes, keepdims).run(*wide, combine), to);
-}
-
 Tensor extreme(const char* name, const Tensor& x, const Axes& axes, bool keepdims,
                Combine combine) {
   const Reducer r(name, x, axes, keepdims);
@@ -54,10 +43,9 @@ Tensor finite_max(const Reducer& r, const Tensor& x) {
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
-  return total("sum", x, axes, keepdims, Combine::Add);
-}
-Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
-  return total("prod", x, axes, keepdims, Combine::Mul);
+  const DType to = tensor::sum_dtype(x.dtype());
+  const tensor::Converted wide(x, accumulator(to));
+  return tensor::cast_to(Reducer("sum", x, axes, keepdims).run(*wide, Combine::Add), to);
 }
 
 Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {

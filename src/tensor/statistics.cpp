@@ -1,4 +1,4 @@
-// mean, var, std and norm: finite where the result is, whatever their sums would be.
+// mean, var, std, norm and prod: finite where the result is, whatever they are on the way.
 #include "graph/statistics.hpp"
 
 #include <cmath>
@@ -78,6 +78,22 @@ Tensor norm_by_powers(const Reducer& r, const Tensor& size, double order) {
 
 }  // namespace
 
+// Factors are multiplied in an order of their own: some may be beyond what the dtype holds
+// together, and then meet a 0.
+Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Reducer r("prod", x, axes, keepdims);
+  const DType to = tensor::sum_dtype(x.dtype());
+  const tensor::Converted converted(x, accumulator(to));
+  const Tensor& wide = *converted;
+  if (!is_float(to)) return r.run(wide, Combine::Mul);
+  const Tensor product = r.kept(wide, Combine::Mul), guard = isnan(product);
+  const Tensor has_zero = reduce_where(guard, wide == 0, Combine::Max, r.axes);
+  const Tensor is_finite = reduce_where(guard, isfinite(wide), Combine::Min, r.axes);
+  const Tensor result =
+      apply_internal(rows::kProduct, wide.dtype(), {product, has_zero, is_finite});
+  return r.without(result).to(to);
+}
+
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const Reducer r("mean", x, axes, keepdims);
   const tensor::Converted converted(x, accumulator(r.to()));
@@ -89,9 +105,9 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
     shrunk = reduce_where(guard, apply_internal(rows::kShrunk, wide.dtype(), {wide}), Combine::Add,
                           r.axes);
   }
-  const Tensor result =
-      apply_internal(rows::kMean, wide.dtype(), {moments.sum, moments.least, moments.greatest, shrunk},
-                     {static_cast<double>(r.count())});
+  const Tensor result = apply_internal(rows::kMean, wide.dtype(),
+                                       {moments.sum, moments.least, moments.greatest, shrunk},
+                                       {static_cast<double>(r.count())});
   return r.without(result).to(r.to());
 }
 

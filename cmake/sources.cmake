@@ -220,6 +220,7 @@ set(HOLOGRAM_SOURCES
     src/graph/node.cpp
     src/graph/product_work.cpp
     src/graph/scan.cpp
+    src/graph/scan_programs.cpp
     src/graph/places.cpp
     src/graph/plan.cpp
     src/graph/schedule.cpp

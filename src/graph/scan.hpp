@@ -10,9 +10,8 @@ namespace hologram::graph {
 program::Value scan_start(program::Builder& builder, program::Combine combine, DType dtype);
 program::Value scan_next(program::Combine combine, program::Value sum, program::Value term);
 
-// Combines along the middle axis of `from`, [outer, length, inner], into `to`. Pieces of 256
-// elements are combined alone, their results scanned in turn, so that the order of additions
-// depends on the length alone.
+// Combines along the middle axis of `from`, [outer, length, inner], into `to`, in the order of
+// hal::ScanDesc.
 void scan(Context& context, program::Combine combine, DType dtype,
           const std::array<int64_t, 3>& lengths, const Storage& from, const Storage& to);
 // The same with a say in how: `by_tiles`, of an inner length of 1, a group of lanes reads what

@@ -249,9 +249,15 @@ struct PlacesDesc {
   friend bool operator==(const PlacesDesc&, const PlacesDesc&) = default;
 };
 
-// Running sums, or products, along the middle of three dense axes, in the order of a program whose
-// lanes go through pieces: the last sums of the pieces are added up first, in the same way, and
-// each piece begins with what those before it come to.
+// Running sums, or products, along the middle of three dense axes. The order depends on the length
+// alone: a piece of kPiece elements is summed from its first element on, and so are the totals of
+// kPiece pieces, which are a block, the totals of kPiece blocks, and so on. A result is the sum
+// within its piece, to which is added what comes before the piece in its block, then what comes
+// before the block, up to the outermost level. The total of a block is the last of its running
+// sums, so that sums of numbers that are not negative never step back.
+//
+// Partial results of floats have the precision of the type, but exponents that do not end
+// (program/extended_range.hpp): the result alone is rounded into the range of the type.
 struct ScanDesc {
   static constexpr int64_t kPiece = 256;
   DType dtype = DType::None;

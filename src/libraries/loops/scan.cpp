@@ -2,39 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "libraries/loops/elements.hpp"
 #include "libraries/loops/loops.hpp"
-#include "libraries/loops/scan_kernels.hpp"
+#include "libraries/loops/scan_pieces.hpp"
 
 namespace hologram::libraries::loops {
 namespace {
 
-constexpr int64_t kPiece = hal::ScanDesc::kPiece;
-// Pieces side by side: a sum waits for the one before it.
-constexpr int64_t kSide = 8;
-static_assert(kSide <= kMostAtOnce);
+constexpr int64_t kPiece = kScanPiece;
 constexpr int64_t kMostColumns = 5;  // more are vectors' work
 constexpr int64_t kLeastBeside = 4;  // elements of rows
-
-// Integers overflow as programs let them.
-template <class T>
-T add(T a, T b) {
-  return a + b;
-}
-template <>
-int64_t add(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-template <class T>
-T multiply(T a, T b) {
-  return a * b;
-}
-template <>
-int64_t multiply(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
 
 template <class T, bool kProducts>
 class Rows {
@@ -47,21 +28,30 @@ class Rows {
     const int64_t done = beside(x, y, rows, pieces, length);
     if (done == rows) return;
     x += done * length, y += done * length, rows -= done;
-    if (pieces <= 1) return walk<true>(x, y, rows, pieces, length, from_nothing);
-    const bool few = rows * length <= kWorthAThread || rows >= threads_.count();
-    if (few && pieces <= kPiece * kPiece) {
+    if (pieces <= 1)
+      return walk(x, rows, pieces, length, [&](auto& some, int64_t /*p*/) {
+        std::array<Part<T>, kMostAtOnce> totals;
+        some.template sum<true>(totals.data());
+        some.add(y, [](size_t) { return Before<T>(); });
+      });
+    if (rows * length <= kWorthAThread || rows >= threads_.count()) {
       const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / length));
       return threads_.run(static_cast<uint64_t>(rows), worth, [&](uint64_t begin, uint64_t end) {
         for (auto r = static_cast<int64_t>(begin); r < static_cast<int64_t>(end); r++)
           row(x + r * length, y + r * length, pieces, length);
       });
     }
-    const auto count = static_cast<size_t>(rows * pieces);
-    std::vector<T> totals(count), before(count);
-    walk<false>(x, totals.data(), rows, pieces, length, from_nothing);
-    run(totals.data(), before.data(), rows, pieces);
-    walk<true>(x, y, rows, pieces, length, [&](int64_t p) {
-      return p % pieces == 0 ? kNothing : before[static_cast<size_t>(p - 1)];
+    std::vector<Part<T>> totals(static_cast<size_t>(rows * pieces));
+    walk(x, rows, pieces, length,
+         [&](auto& some, int64_t p) { some.template sum<false>(&totals[static_cast<size_t>(p)]); });
+    const Prefixes<T, kProducts> prefixes(threads_, std::move(totals), rows, pieces);
+    walk(x, rows, pieces, length, [&](auto& some, int64_t p) {
+      std::array<Part<T>, kMostAtOnce> own;
+      std::array<Before<T>, kMostAtOnce> before;
+      some.template sum<true>(own.data());
+      for (int64_t s = 0; s < some.count(); s++)
+        before[static_cast<size_t>(s)] = prefixes.before((p + s) / pieces, (p + s) % pieces);
+      some.add(y, [&](size_t s) -> const Before<T>& { return before[s]; });
     });
   }
 
@@ -72,64 +62,39 @@ class Rows {
     threads_.run(static_cast<uint64_t>(matrices), worth, [&](uint64_t begin, uint64_t end) {
       for (uint64_t z = begin; z < end; z++) {
         const uint64_t first = z * static_cast<uint64_t>(length) * kColumns;
-        const T* from = x + first;
-        T* to = y + first;
-        std::array<Starts, kColumns> starts;
+        std::array<Levels<T, kProducts>, kColumns> levels;
         for (int64_t p = 0; p * kPiece < length; p++) {
-          std::array<T, kColumns> sums, totals;
-          for (size_t c = 0; c < kColumns; c++) sums[c] = starts[c].next(), totals[c] = kNothing;
-          const int64_t count = std::min(kPiece, length - p * kPiece);
-          for (int64_t j = 0; j < count; j++, from += kColumns, to += kColumns)
-#pragma GCC unroll 5
-            for (size_t c = 0; c < kColumns; c++) {
-              totals[c] = step(totals[c], from[c]);
-              to[c] = sums[c] = step(sums[c], from[c]);
-            }
-          for (size_t c = 0; c < kColumns; c++) starts[c].add(p, totals[c]);
+          const uint64_t at = first + static_cast<uint64_t>(p * kPiece) * kColumns;
+          piece_of_columns<kColumns>(x + at, y + at, std::min(kPiece, length - p * kPiece), levels);
         }
       }
     });
   }
 
  private:
-  static constexpr T kNothing = kProducts ? 1 : 0;
-  static T step(T a, T b) { return kProducts ? multiply(a, b) : add(a, b); }
-  static T from_nothing(int64_t /*piece*/) { return kNothing; }
-
-  static const PieceKernels* vectors() {  // of floats
-    return kProducts ? products_of_pieces() : sums_of_pieces();
-  }
-
-  // What comes before the pieces of a row, one after the other: the running sum of their totals,
-  // which are pieces of their own; before one of those come their totals.
-  class Starts {
-   public:
-    T next() const { return before_; }
-    void add(int64_t piece, T of_piece) {
-      if (piece % kPiece == 0) {
-        if (piece > 0) all_ = step(all_, total_);
-        sum_ = all_, total_ = kNothing;
-      }
-      before_ = sum_ = step(sum_, of_piece);
-      total_ = step(total_, of_piece);
-    }
-
-   private:
-    T sum_ = kNothing, total_ = kNothing, all_ = kNothing, before_ = kNothing;
-  };
-
-  static constexpr bool kHasBeside =
-      std::is_floating_point_v<T> || (std::is_same_v<T, int64_t> && !kProducts);
+  static constexpr bool kHasBeside = kFloat<T> || (std::is_same_v<T, int64_t> && !kProducts);
 
   void one_by_one(const T* x, T* y, int64_t rows, int64_t length) const {
     threads_.run(static_cast<uint64_t>(rows), static_cast<uint64_t>(kWorthAThread),
                  [&](uint64_t begin, uint64_t end) {
-                   const auto last = static_cast<int64_t>(end) * length;
-                   for (auto i = static_cast<int64_t>(begin) * length; i < last;) {
-                     T sum = kNothing;
-                     for (int64_t j = 0; j < length; j++, i++) y[i] = sum = step(sum, x[i]);
-                   }
+                   for (uint64_t r = begin; r < end; r++)
+                     short_row(x + r * static_cast<uint64_t>(length),
+                               y + r * static_cast<uint64_t>(length), length);
                  });
+  }
+  static void short_row(const T* x, T* y, int64_t length) {
+    T sum = kNothing<T, kProducts>;
+    bool leaves = false;
+    for (int64_t j = 0; j < length; j++) {
+      const T next = step<kProducts>(sum, x[j]);
+      if constexpr (kFloat<T> && kProducts)
+        leaves |= static_cast<int>(std::fabs(next) < std::numeric_limits<T>::min()) &
+                  static_cast<int>(sum != 0) & static_cast<int>(x[j] != 0);
+      y[j] = sum = next;
+    }
+    if constexpr (kFloat<T>)
+      if (leaves || !(std::fabs(sum) <= std::numeric_limits<T>::max()))
+        walk_extended<kProducts>(x, y, length, 1, Before<T>());
   }
 
   // As many of the first rows as go side by side.
@@ -139,22 +104,18 @@ class Rows {
       if constexpr (kProducts) kernel = products_beside(T());
       else kernel = sums_beside(T());
       // A long row's own pieces go side by side, if they are floats.
-      const int64_t most = std::is_same_v<T, float> ? kMostAtOnce : kPiece * kPiece;
+      const int64_t most = kFloat<T> ? kMostAtOnce : kPiece * kPiece;
       if (kernel == nullptr || pieces > most) return 0;
       const int64_t many = kernel->rows, groups = rows / many;
       if (groups < threads_.count()) return 0;
       const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / length / many));
       threads_.run(static_cast<uint64_t>(groups), worth, [&](uint64_t begin, uint64_t end) {
         for (auto g = static_cast<int64_t>(begin); g < static_cast<int64_t>(end); g++) {
-          std::array<Starts, kMostAtOnce> rows_starts;
-          std::array<T, kMostAtOnce> starts, totals;
+          std::array<Levels<T, kProducts>, kMostAtOnce> levels;
           for (int64_t p = 0; p < pieces; p++) {
-            for (size_t r = 0; r < static_cast<size_t>(many); r++)
-              starts[r] = rows_starts[r].next();
             const int64_t at = g * many * length + p * kPiece;
-            kernel->run(x + at, y + at, length, std::min(kPiece, length - p * kPiece),
-                        starts.data(), totals.data());
-            for (size_t r = 0; r < static_cast<size_t>(many); r++) rows_starts[r].add(p, totals[r]);
+            pieces_beside(*kernel, x + at, y + at, length, std::min(kPiece, length - p * kPiece),
+                          levels);
           }
         }
       });
@@ -163,99 +124,120 @@ class Rows {
     return 0;
   }
 
-  // A row of at most kPiece pieces of pieces by one thread: some pieces' totals, the running sums
-  // of those, and then the pieces once more, while they are near.
-  static void row(const T* x, T* y, int64_t pieces, int64_t length) {
-    Starts of_row;
-    std::array<T, kMostAtOnce> totals, starts;
-    const auto pass = [&](int64_t first, int64_t count) {
-      for (int64_t s = 0; s < count; s++) {
-        starts[static_cast<size_t>(s)] = of_row.next();
-        of_row.add(first + s, totals[static_cast<size_t>(s)]);
-      }
-    };
-    int64_t p = 0;
-    if constexpr (std::is_same_v<T, float>) {
-      if (const PieceKernels* const by_vectors = vectors()) {
-        PieceKernels::Turned turned;
-        for (const int64_t count = by_vectors->pieces; (p + count) * kPiece <= length; p += count) {
-          by_vectors->turn(x + p * kPiece, turned, totals.data());
-          pass(p, count);
-          by_vectors->run(turned, starts.data(), y + p * kPiece);
+  static void pieces_beside(const BesideKernel<T>& kernel, const T* x, T* y, int64_t length,
+                            int64_t count, std::array<Levels<T, kProducts>, kMostAtOnce>& levels) {
+    const auto many = static_cast<size_t>(kernel.rows);
+    Starts<T> starts;
+    std::array<T, kMostAtOnce> totals;
+    Lanes leaves = 0;
+    const size_t used = levels[0].before().count;
+    for (size_t r = 0; r < many; r++) {
+      const Before<T>& before = levels[r].before();
+      for (size_t k = 0; k < used; k++) starts[k][r] = plain_of<T>(before.levels[k]);
+      leaves |= static_cast<Lanes>(!before.is_plain()) << r;
+    }
+    leaves |= kernel.run[used](x, y, length, count, starts, totals.data());
+    for (size_t r = 0; r < many; r++) {
+      Part<T> total = part_of(totals[r]);
+      if constexpr (kFloat<T>)
+        if (leaves >> r & 1) {
+          const auto at = static_cast<int64_t>(r) * length;
+          total = walk_extended<kProducts>(x + at, y + at, count, 1, levels[r].before());
         }
+      levels[r].add(total);
+    }
+  }
+
+  // A row by one thread: some pieces' sums, what comes before each, and then both together, while
+  // they are near.
+  static void row(const T* x, T* y, int64_t pieces, int64_t length) {
+    Levels<T, kProducts> levels;
+    std::array<Part<T>, kMostAtOnce> totals;
+    std::array<Before<T>, kMostAtOnce> before;
+    for (int64_t p = 0; p < pieces;) {
+      Some<T, kProducts> some(x, p, pieces, pieces, length);
+      some.template sum<true>(totals.data());
+      for (size_t s = 0; s < static_cast<size_t>(some.count()); s++) {
+        before[s] = levels.before();
+        levels.add(totals[s]);
       }
-    }
-    for (; p < pieces; p += kSide) {
-      const int64_t count = std::min(kSide, pieces - p), left = length - p * kPiece;
-      const T* const from = x + p * kPiece;
-      some_of<false>(from, totals.data(), 0, count, count, left, from_nothing);
-      pass(p, count);
-      some_of<true>(from, y + p * kPiece, 0, count, count, left,
-                    [&](int64_t s) { return starts[static_cast<size_t>(s)]; });
+      some.add(y, [&](size_t s) -> const Before<T>& { return before[s]; });
+      p += some.count();
     }
   }
 
-  // Pieces [p, last), each from start(piece) on: every sum to its element's place, or the last to
-  // the piece's.
-  template <bool kAll, class Start>
-  static void some_of(const T* x, T* y, int64_t p, int64_t last, int64_t pieces, int64_t length,
-                      const Start& start) {
-    if constexpr (std::is_same_v<T, float>)
-      if (const PieceKernels* const by_vectors = vectors())
-        p = some_by<kAll>(*by_vectors, x, y, p, last, pieces, length, start);
-    for (; p + kSide <= last; p += kSide) side<kAll, kSide>(x, y, p, pieces, length, start);
-    for (; p < last; p++) side<kAll, 1>(x, y, p, pieces, length, start);
-  }
-
-  // The same for as many of the first as vectors take; where the rest begins.
-  template <bool kAll, class Start>
-  static int64_t some_by(const PieceKernels& by_vectors, const float* x, float* y, int64_t p,
-                         int64_t last, int64_t pieces, int64_t length, const Start& start) {
-    std::array<float, kMostAtOnce> totals, starts;
-    PieceKernels::Turned turned;
-    for (const int64_t count = by_vectors.pieces; p + count <= last; p += count) {
-      const int64_t first = p % pieces * kPiece, from = p / pieces * length + first;
-      if (first + count * kPiece > length) break;
-      by_vectors.turn(x + from, turned, kAll ? totals.data() : y + p);
-      if constexpr (!kAll) continue;
-      for (int64_t s = 0; s < count; s++) starts[static_cast<size_t>(s)] = start(p + s);
-      by_vectors.run(turned, starts.data(), y + from);
-    }
-    return p;
-  }
-
-  template <bool kAll, int64_t kCount, class Start>
-  static void side(const T* x, T* y, int64_t p, int64_t pieces, int64_t length,
-                   const Start& start) {
-    std::array<T, kCount> sums;
-    std::array<int64_t, kCount> from, count;
-    for (size_t s = 0; s < kCount; s++) {
-      const int64_t piece = p + static_cast<int64_t>(s), first = piece % pieces * kPiece;
-      sums[s] = start(piece);
-      from[s] = piece / pieces * length + first;
-      count[s] = std::min(kPiece, length - first);
-    }
-    const auto add_at = [&](size_t s, int64_t j) {
-      sums[s] = step(sums[s], x[from[s] + j]);
-      if constexpr (kAll) y[from[s] + j] = sums[s];
-    };
-    const int64_t together = *std::min_element(count.begin(), count.end());
-    for (int64_t j = 0; j < together; j++)
-#pragma GCC unroll 8
-      for (size_t s = 0; s < kCount; s++) add_at(s, j);
-    for (size_t s = 0; s < kCount; s++) {
-      for (int64_t j = together; j < count[s]; j++) add_at(s, j);
-      if constexpr (!kAll) y[p + static_cast<int64_t>(s)] = sums[s];
+  template <size_t kColumns>
+  static void piece_of_columns(const T* x, T* y, int64_t count,
+                               std::array<Levels<T, kProducts>, kColumns>& levels) {
+    std::array<T, (kPiece + 1) * kColumns> own;
+    std::array<T, kColumns> sums;
+    sums.fill(kNothing<T, kProducts>);
+    T* to = own.data();
+    for (size_t c = 0; c < kColumns; c++) *to++ = kNothing<T, kProducts>;
+    const T* from = x;
+    for (int64_t j = 0; j < count; j++, from += kColumns, to += kColumns)
+#pragma GCC unroll 5
+      for (size_t c = 0; c < kColumns; c++) to[c] = sums[c] = step<kProducts>(sums[c], from[c]);
+    const T* const made = own.data() + kColumns;
+    const auto all = count * static_cast<int64_t>(kColumns);
+    bool leaves = false;
+    if constexpr (kFloat<T>) leaves = add_to_columns<kColumns>(x, made, y, all, sums, levels);
+    else
+      for (size_t c = 0; c < kColumns; c++)
+        add_to_column<kColumns>(made + c, y + c, count, levels[c]);
+    for (size_t c = 0; c < kColumns; c++) {
+      Part<T> total = part_of(sums[c]);
+      if constexpr (kFloat<T>)
+        if (leaves)
+          total = walk_extended<kProducts>(x + c, y + c, count, static_cast<int64_t>(kColumns),
+                                           levels[c].before());
+      levels[c].add(total);
     }
   }
 
-  template <bool kAll, class Start>
-  void walk(const T* x, T* y, int64_t rows, int64_t pieces, int64_t length,
-            const Start& start) const {
+  // Whether something left the range.
+  template <size_t kColumns>
+  static bool add_to_columns(const T* x, const T* sums, T* y, int64_t all,
+                             const std::array<T, kColumns>& totals,
+                             const std::array<Levels<T, kProducts>, kColumns>& levels) {
+    const auto& kernels = *(kProducts ? columns_of_products(T()) : columns_of_sums(T()));
+    const size_t lanes = static_cast<size_t>(kernels.lanes), used = levels[0].before().count;
+    bool leaves = false;
+    std::array<T, kMostLevels * kMostAtOnce * kColumns> starts;
+    for (size_t c = 0; c < kColumns; c++) {
+      const Before<T>& before = levels[c].before();
+      leaves =
+          leaves || !before.is_plain() || !(std::fabs(totals[c]) <= std::numeric_limits<T>::max());
+      for (size_t k = 0; k < used; k++)
+        for (size_t n = 0; n < lanes; n++)
+          starts[(k * lanes + n) * kColumns + c] = plain_of<T>(before.levels[k]);
+    }
+    const auto apart = static_cast<int64_t>(kColumns);
+    if (kProducts) leaves = leaves || kernels.leaves(x, sums, all, apart);
+    return leaves || kernels.add[used](sums, y, all, apart, starts.data());
+  }
+
+  template <size_t kColumns>
+  static void add_to_column(const T* sums, T* y, int64_t count,
+                            const Levels<T, kProducts>& levels) {
+    T start = kNothing<T, kProducts>;
+    for (size_t k = 0; k < levels.before().count; k++)
+      start = step<kProducts>(start, levels.before().levels[k]);
+    for (int64_t j = 0; j < count; j++)
+      y[j * static_cast<int64_t>(kColumns)] =
+          step<kProducts>(start, sums[j * static_cast<int64_t>(kColumns)]);
+  }
+
+  // body(some pieces, the number of the first) for all of them.
+  template <class Body>
+  void walk(const T* x, int64_t rows, int64_t pieces, int64_t length, const Body& body) const {
     const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / kPiece));
     threads_.run(static_cast<uint64_t>(rows * pieces), worth, [&](uint64_t begin, uint64_t end) {
-      some_of<kAll>(x, y, static_cast<int64_t>(begin), static_cast<int64_t>(end), pieces, length,
-                    start);
+      for (auto p = static_cast<int64_t>(begin); p < static_cast<int64_t>(end);) {
+        Some<T, kProducts> some(x, p, static_cast<int64_t>(end), pieces, length);
+        body(some, p);
+        p += some.count();
+      }
     });
   }
 

@@ -6,6 +6,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <limits>
+#include <type_traits>
+#include <utility>
+
 #include "libraries/best.hpp"
 #include "libraries/loops/scan_kernels.hpp"
 #include "libraries/squares.hpp"
@@ -13,19 +17,179 @@
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::loops::HWY_NAMESPACE {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int64_t kPiece = hal::ScanDesc::kPiece;
+
+template <bool kProducts, class Vector>
+HWY_INLINE Vector step(Vector a, Vector b) {
+  if constexpr (kProducts) return hn::Mul(a, b);
+  else return hn::Add(a, b);
+}
+
+template <class D>
+HWY_INLINE Lanes lanes_of(D tag, hn::Mask<D> mask) {
+  HWY_ALIGN uint8_t bytes[8] = {};
+  hn::StoreMaskBits(tag, mask, bytes);
+  return bytes[0] | static_cast<Lanes>(bytes[1]) << 8;
+}
+
+template <class D>
+HWY_INLINE hn::Mask<D> is_low(D tag, hn::Vec<D> v) {
+  return hn::Lt(hn::Abs(v), hn::Set(tag, std::numeric_limits<hn::TFromD<D>>::min()));
+}
+
+// The running sums of lanes.
+template <class D, bool kProducts>
+class Running {
+  using T = hn::TFromD<D>;
+  static constexpr bool kWatched = kProducts && std::is_floating_point_v<T>;
+
+ public:
+  explicit HWY_INLINE Running(D tag)
+      : tag_(tag),
+        total_(hn::Set(tag, kProducts ? 1 : 0)),
+        zero_(hn::Eq(total_, hn::Set(tag, 2))),
+        low_(zero_) {}
+  HWY_INLINE hn::Vec<D> next(hn::Vec<D> x) {
+    total_ = step<kProducts>(total_, x);
+    if constexpr (kWatched) {
+      zero_ = hn::Or(zero_, hn::Eq(x, hn::Zero(tag_)));
+      low_ = hn::Or(low_, hn::AndNot(zero_, is_low(tag_, total_)));
+    }
+    return total_;
+  }
+  HWY_INLINE hn::Vec<D> total() const { return total_; }
+  HWY_INLINE hn::Mask<D> leaves() const {
+    if constexpr (std::is_floating_point_v<T>) {
+      // What is not finite stays so.
+      const auto infinite = hn::Not(hn::IsFinite(total_));
+      return kProducts ? hn::Or(low_, infinite) : infinite;
+    } else {
+      return low_;
+    }
+  }
+
+ private:
+  D tag_;
+  hn::Vec<D> total_;
+  hn::Mask<D> zero_, low_;
+};
+
+// What comes before the pieces in lanes, level by level.
+template <class D, bool kProducts, size_t kLevels>
+class Before {
+  using T = hn::TFromD<D>;
+  static constexpr bool kFloat = std::is_floating_point_v<T>;
+
+ public:
+  HWY_INLINE Before(D tag, const T* starts, size_t apart) : tag_(tag) {
+    for (size_t k = 0; k < kLevels; k++) {
+      start_[k] = hn::LoadU(tag, starts + k * apart);
+      finite_[k] = hn::Zero(tag);
+      low_[k] = hn::Lt(finite_[k], finite_[k]);
+    }
+  }
+  HWY_INLINE hn::Vec<D> add_to(hn::Vec<D> sum) {
+    const auto zero = hn::Zero(tag_);
+    hn::Vec<D> v = sum;
+#pragma GCC unroll 4
+    for (size_t k = 0; k < kLevels; k++) {
+      v = step<kProducts>(start_[k], v);
+      if constexpr (kFloat) finite_[k] = hn::MulAdd(v, zero, finite_[k]);  // or NaN from there on
+      if constexpr (kFloat && kProducts)
+        low_[k] = hn::Or(low_[k], hn::AndNot(hn::Eq(sum, zero), is_low(tag_, v)));
+    }
+    return v;
+  }
+  // What begins as infinite, NaN or 0 stays so by right.
+  HWY_INLINE hn::Mask<D> leaves() const {
+    const auto zero = hn::Zero(tag_);
+    auto leaves = hn::Lt(zero, zero), known = leaves, nothing = leaves;
+    if constexpr (kFloat)
+      for (size_t k = 0; k < kLevels; k++) {
+        known = hn::Or(known, hn::Not(hn::IsFinite(start_[k])));
+        leaves = hn::Or(leaves, hn::AndNot(known, hn::Not(hn::IsFinite(finite_[k]))));
+        if constexpr (!kProducts) continue;
+        nothing = hn::Or(nothing, hn::Eq(start_[k], zero));
+        leaves = hn::Or(leaves, hn::AndNot(nothing, low_[k]));
+      }
+    return leaves;
+  }
+
+ private:
+  static constexpr size_t kRoom = kLevels == 0 ? 1 : kLevels;
+  D tag_;
+  hn::Vec<D> start_[kRoom], finite_[kRoom];
+  hn::Mask<D> low_[kRoom];
+};
+
+// The first `count`, and zeros.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_some(D tag, const T* from, int64_t count) {
+  HWY_ALIGN T some[hn::MaxLanes(D())] = {};
+  for (int64_t k = 0; k < count; k++) some[k] = from[k];
+  return hn::Load(tag, some);
+}
+
+template <class T, bool kProducts>
+bool leaves(const T* x, const T* products, int64_t count, int64_t columns) {
+  constexpr hn::ScalableTag<T> tag;
+  const auto zero = hn::Zero(tag);
+  auto low = hn::Lt(zero, zero);
+  const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+  const auto look = [&](auto now, auto before, auto factor) HWY_ATTR {
+    const auto zeros = hn::Or(hn::Eq(before, zero), hn::Eq(factor, zero));
+    low = hn::Or(low, hn::AndNot(zeros, is_low(tag, now)));
+  };
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    look(hn::LoadU(tag, products + i), hn::LoadU(tag, products + i - columns),
+         hn::LoadU(tag, x + i));
+  if (const int64_t left = count - i; left > 0)
+    look(load_some(tag, products + i, left), load_some(tag, products + i - columns, left),
+         load_some(tag, x + i, left));
+  return !hn::AllFalse(tag, low);
+}
+
+template <class T, bool kProducts, size_t kLevels>
+bool add_to_columns(const T* sums, T* y, int64_t count, int64_t columns, const T* starts) {
+  constexpr hn::ScalableTag<T> tag;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
+  const int64_t together = lanes * columns;
+  bool leaves = false;
+  for (int64_t first = 0; first < together; first += lanes) {
+    Before<decltype(tag), kProducts, kLevels> before(tag, starts + first,
+                                                     static_cast<size_t>(together));
+    int64_t i = first;
+    for (; i + lanes <= count; i += together)
+      hn::StoreU(before.add_to(hn::LoadU(tag, sums + i)), tag, y + i);
+    if (i < count) {
+      HWY_ALIGN T last[hn::MaxLanes(hn::ScalableTag<T>())];
+      hn::Store(before.add_to(load_some(tag, sums + i, count - i)), tag, last);
+      for (int64_t k = i; k < count; k++) y[k] = last[k - i];
+    }
+    leaves = leaves || !hn::AllFalse(tag, before.leaves());
+  }
+  return leaves;
+}
+
+template <class T, bool kProducts>
+const ColumnKernels<T>* columns() {
+  static constexpr auto kKernels = []<size_t... kLevels>(std::index_sequence<kLevels...>) {
+    return ColumnKernels<T>{hn::MaxLanes(hn::ScalableTag<T>()),
+                            &leaves<T, kProducts>,
+                            {&add_to_columns<T, kProducts, kLevels>...}};
+  }
+  (std::make_index_sequence<kMostLevels + 1>());
+  return &kKernels;
+}
+
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
-namespace hn = hwy::HWY_NAMESPACE;
 using libraries::HWY_NAMESPACE::load_blocks;
 using libraries::HWY_NAMESPACE::store_blocks;
 using libraries::HWY_NAMESPACE::turn_squares;
-
-using Tag = hn::ScalableTag<float>;
-using V = hn::Vec<Tag>;
-constexpr Tag kTag;
-constexpr int64_t kPiece = hal::ScanDesc::kPiece;
-constexpr int64_t kPieces = hn::MaxLanes(Tag());
-static_assert(kPieces <= kMostAtOnce);
 
 // Four elements of four neighbouring pieces in each block become four pieces of an element, and
 // back. Of eight bytes, two.
@@ -36,108 +200,118 @@ HWY_INLINE void transpose(Vector (&v)[kSquare]) {
       [&](int64_t i, Vector turned) HWY_ATTR { v[i] = turned; });
 }
 
-template <bool kProducts, class Vector>
-HWY_INLINE Vector step(Vector a, Vector b) {
-  if constexpr (kProducts) return hn::Mul(a, b);
-  else return hn::Add(a, b);
-}
-
 // What comes next, in the order in which it lies, which is not that in which it is needed.
-HWY_INLINE void announce(const float* next) {
-  constexpr int64_t kLine = 64 / sizeof(float);
+template <int64_t kBytes>
+HWY_INLINE void announce(const void* next) {
 #pragma GCC unroll 4
-  for (int64_t i = 0; i < 4 * kPieces; i += kLine) hwy::Prefetch(next + i);
+  for (int64_t i = 0; i < kBytes; i += 64) hwy::Prefetch(static_cast<const char*>(next) + i);
 }
 
-template <bool kProducts>
-void turn(const float* x, PieceKernels::Turned& turned, float* totals) {
-  float* to = turned.elements.data();
-  V total = hn::Set(kTag, kProducts ? 1.0f : 0.0f), v[4];
-  for (int64_t j = 0; j < kPiece; j += 4) {
-    announce(x + (kPiece + j) * kPieces);
-#pragma GCC unroll 4
-    for (int64_t p = 0; p < 4; p++) v[p] = load_blocks(kTag, x + p * kPiece + j, 4 * kPiece);
-    transpose(v);
-#pragma GCC unroll 4
-    for (const V now : v) {
-      total = step<kProducts>(total, now);
-      hn::Store(now, kTag, to);
-      to += kPieces;
-    }
-  }
-  hn::StoreU(total, kTag, totals);
-}
-
-template <bool kProducts>
-void run(const PieceKernels::Turned& turned, const float* starts, float* y) {
-  const float* from = turned.elements.data();
-  V sum = hn::LoadU(kTag, starts), v[4];
-  for (int64_t j = 0; j < kPiece; j += 4) {
-    announce(y + (kPiece + j) * kPieces);
-#pragma GCC unroll 4
-    for (V& now : v) {
-      now = sum = step<kProducts>(sum, hn::Load(kTag, from));
-      from += kPieces;
-    }
-    transpose(v);
-#pragma GCC unroll 4
-    for (int64_t p = 0; p < 4; p++) store_blocks(kTag, v[p], y + p * kPiece + j, 4 * kPiece);
-  }
-}
+template <class T>
+constexpr int64_t kLanes = hn::MaxLanes(hn::ScalableTag<T>());
+template <class T>
+constexpr int64_t kSquare = 16 / sizeof(T);
+template <class T>
+constexpr int64_t kSquareBytes = kSquare<T>* kLanes<T> * sizeof(T);
 
 template <class T, bool kProducts>
-void run_beside(const T* x, T* y, int64_t apart, int64_t count, const T* starts, T* totals) {
+Lanes sum_pieces(const T* x, typename PieceKernels<T>::Turned& sums, T* totals) {
   constexpr hn::ScalableTag<T> tag;
-  constexpr int64_t kRows = hn::MaxLanes(tag), kSquare = 16 / sizeof(T);
-  using Vector = hn::Vec<decltype(tag)>;
-  Vector sum = hn::LoadU(tag, starts), total = hn::Set(tag, kProducts ? 1 : 0), v[kSquare];
-  const int64_t whole = count - count % kSquare;
-  for (int64_t j = 0; j < whole; j += kSquare) {
+  constexpr int64_t kSide = kSquare<T>;
+  T* to = sums.elements.data();
+  hn::Vec<decltype(tag)> v[kSide];
+  Running<decltype(tag), kProducts> running(tag);
+  for (int64_t j = 0; j < kPiece; j += kSide) {
+    announce<kSquareBytes<T>>(x + (kPiece + j) * kLanes<T>);
 #pragma GCC unroll 4
-    for (int64_t p = 0; p < kSquare; p++)
-      v[p] = load_blocks(tag, x + p * apart + j, kSquare * apart);
+    for (int64_t p = 0; p < kSide; p++) v[p] = load_blocks(tag, x + p * kPiece + j, kSide * kPiece);
     transpose(v);
 #pragma GCC unroll 4
-    for (Vector& now : v) {
-      total = step<kProducts>(total, now);
-      now = sum = step<kProducts>(sum, now);
+    for (const auto now : v) {
+      hn::Store(running.next(now), tag, to);
+      to += kLanes<T>;
+    }
+  }
+  hn::StoreU(running.total(), tag, totals);
+  return lanes_of(tag, running.leaves());
+}
+
+template <class T, bool kProducts, size_t kLevels>
+Lanes add_to_pieces(const typename PieceKernels<T>::Turned& sums, const Starts<T>& starts, T* y) {
+  constexpr hn::ScalableTag<T> tag;
+  constexpr int64_t kSide = kSquare<T>;
+  const T* from = sums.elements.data();
+  hn::Vec<decltype(tag)> v[kSide];
+  Before<decltype(tag), kProducts, kLevels> before(tag, starts[0].data(), kMostAtOnce);
+  for (int64_t j = 0; j < kPiece; j += kSide) {
+    announce<kSquareBytes<T>>(y + (kPiece + j) * kLanes<T>);
+#pragma GCC unroll 4
+    for (auto& now : v) {
+      now = before.add_to(hn::Load(tag, from));
+      from += kLanes<T>;
     }
     transpose(v);
 #pragma GCC unroll 4
-    for (int64_t p = 0; p < kSquare; p++)
-      store_blocks(tag, v[p], y + p * apart + j, kSquare * apart);
+    for (int64_t p = 0; p < kSide; p++) store_blocks(tag, v[p], y + p * kPiece + j, kSide * kPiece);
+  }
+  return lanes_of(tag, before.leaves());
+}
+
+template <class T, bool kProducts, size_t kLevels>
+Lanes run_beside(const T* x, T* y, int64_t apart, int64_t count, const Starts<T>& starts,
+                 T* totals) {
+  constexpr hn::ScalableTag<T> tag;
+  constexpr int64_t kRows = kLanes<T>, kSide = kSquare<T>;
+  hn::Vec<decltype(tag)> v[kSide];
+  Running<decltype(tag), kProducts> running(tag);
+  Before<decltype(tag), kProducts, kLevels> before(tag, starts[0].data(), kMostAtOnce);
+  const int64_t whole = count - count % kSide;
+  for (int64_t j = 0; j < whole; j += kSide) {
+#pragma GCC unroll 4
+    for (int64_t p = 0; p < kSide; p++) v[p] = load_blocks(tag, x + p * apart + j, kSide * apart);
+    transpose(v);
+#pragma GCC unroll 4
+    for (auto& now : v) now = before.add_to(running.next(now));
+    transpose(v);
+#pragma GCC unroll 4
+    for (int64_t p = 0; p < kSide; p++) store_blocks(tag, v[p], y + p * apart + j, kSide * apart);
   }
   // The last few elements, each of all rows.
   HWY_ALIGN T column[kRows];
   for (int64_t j = whole; j < count; j++) {
     for (int64_t r = 0; r < kRows; r++) column[r] = x[r * apart + j];
-    const Vector now = hn::Load(tag, column);
-    total = step<kProducts>(total, now);
-    sum = step<kProducts>(sum, now);
-    hn::Store(sum, tag, column);
+    hn::Store(before.add_to(running.next(hn::Load(tag, column))), tag, column);
     for (int64_t r = 0; r < kRows; r++) y[r * apart + j] = column[r];
   }
-  hn::StoreU(total, tag, totals);
+  hn::StoreU(running.total(), tag, totals);
+  return lanes_of(tag, hn::Or(running.leaves(), before.leaves()));
 }
 
 template <class T, bool kProducts>
 const BesideKernel<T>* beside() {
-  static constexpr BesideKernel<T> kKernel = {hn::MaxLanes(hn::ScalableTag<T>()),
-                                              &run_beside<T, kProducts>};
+  static constexpr auto kKernel = []<size_t... kLevels>(std::index_sequence<kLevels...>) {
+    return BesideKernel<T>{kLanes<T>, {&run_beside<T, kProducts, kLevels>...}};
+  }
+  (std::make_index_sequence<BesideKernel<T>::kLevels + 1>());
   static_assert(kKernel.rows <= kMostAtOnce);
   return &kKernel;
 }
 
-template <bool kProducts>
-const PieceKernels* kernels() {
-  static constexpr PieceKernels kKernels = {kPieces, &turn<kProducts>, &run<kProducts>};
+template <class T, bool kProducts>
+const PieceKernels<T>* pieces() {
+  static constexpr auto kKernels = []<size_t... kLevels>(std::index_sequence<kLevels...>) {
+    return PieceKernels<T>{
+        kLanes<T>, &sum_pieces<T, kProducts>, {&add_to_pieces<T, kProducts, kLevels>...}};
+  }
+  (std::make_index_sequence<kMostLevels + 1>());
+  static_assert(kLanes<T> <= static_cast<int64_t>(PieceKernels<T>::kMost));
   return &kKernels;
 }
 
 #else
 
-template <bool kProducts>
-const PieceKernels* kernels() {
+template <class T, bool kProducts>
+const PieceKernels<T>* pieces() {
   return nullptr;
 }
 template <class T, bool kProducts>
@@ -147,13 +321,19 @@ const BesideKernel<T>* beside() {
 
 #endif
 
-const PieceKernels* sums() { return kernels<false>(); }
-const PieceKernels* products() { return kernels<true>(); }
-const BesideKernel<float>* sums_of_f32() { return beside<float, false>(); }
-const BesideKernel<double>* sums_of_f64() { return beside<double, false>(); }
-const BesideKernel<int64_t>* sums_of_i64() { return beside<int64_t, false>(); }
-const BesideKernel<float>* products_of_f32() { return beside<float, true>(); }
-const BesideKernel<double>* products_of_f64() { return beside<double, true>(); }
+const PieceKernels<float>* sums_of_f32() { return pieces<float, false>(); }
+const PieceKernels<double>* sums_of_f64() { return pieces<double, false>(); }
+const PieceKernels<float>* products_of_f32() { return pieces<float, true>(); }
+const PieceKernels<double>* products_of_f64() { return pieces<double, true>(); }
+const BesideKernel<float>* sums_beside_f32() { return beside<float, false>(); }
+const BesideKernel<double>* sums_beside_f64() { return beside<double, false>(); }
+const BesideKernel<int64_t>* sums_beside_i64() { return beside<int64_t, false>(); }
+const BesideKernel<float>* products_beside_f32() { return beside<float, true>(); }
+const BesideKernel<double>* products_beside_f64() { return beside<double, true>(); }
+const ColumnKernels<float>* sum_columns_f32() { return columns<float, false>(); }
+const ColumnKernels<double>* sum_columns_f64() { return columns<double, false>(); }
+const ColumnKernels<float>* product_columns_f32() { return columns<float, true>(); }
+const ColumnKernels<double>* product_columns_f64() { return columns<double, true>(); }
 
 }  // namespace hologram::libraries::loops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -161,13 +341,19 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::loops {
 
-HOLOGRAM_BEST(const PieceKernels*, sums_of_pieces(), sums)
-HOLOGRAM_BEST(const PieceKernels*, products_of_pieces(), products)
-HOLOGRAM_BEST(const BesideKernel<float>*, sums_beside(float), sums_of_f32)
-HOLOGRAM_BEST(const BesideKernel<double>*, sums_beside(double), sums_of_f64)
-HOLOGRAM_BEST(const BesideKernel<int64_t>*, sums_beside(int64_t), sums_of_i64)
-HOLOGRAM_BEST(const BesideKernel<float>*, products_beside(float), products_of_f32)
-HOLOGRAM_BEST(const BesideKernel<double>*, products_beside(double), products_of_f64)
+HOLOGRAM_BEST(const PieceKernels<float>*, pieces_of_sums(float), sums_of_f32)
+HOLOGRAM_BEST(const PieceKernels<double>*, pieces_of_sums(double), sums_of_f64)
+HOLOGRAM_BEST(const PieceKernels<float>*, pieces_of_products(float), products_of_f32)
+HOLOGRAM_BEST(const PieceKernels<double>*, pieces_of_products(double), products_of_f64)
+HOLOGRAM_BEST(const BesideKernel<float>*, sums_beside(float), sums_beside_f32)
+HOLOGRAM_BEST(const BesideKernel<double>*, sums_beside(double), sums_beside_f64)
+HOLOGRAM_BEST(const BesideKernel<int64_t>*, sums_beside(int64_t), sums_beside_i64)
+HOLOGRAM_BEST(const BesideKernel<float>*, products_beside(float), products_beside_f32)
+HOLOGRAM_BEST(const BesideKernel<double>*, products_beside(double), products_beside_f64)
+HOLOGRAM_BEST(const ColumnKernels<float>*, columns_of_sums(float), sum_columns_f32)
+HOLOGRAM_BEST(const ColumnKernels<double>*, columns_of_sums(double), sum_columns_f64)
+HOLOGRAM_BEST(const ColumnKernels<float>*, columns_of_products(float), product_columns_f32)
+HOLOGRAM_BEST(const ColumnKernels<double>*, columns_of_products(double), product_columns_f64)
 
 }  // namespace hologram::libraries::loops
 #endif

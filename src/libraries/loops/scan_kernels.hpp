@@ -1,5 +1,9 @@
 // Running sums of pieces or rows side by side, a lane of a vector each, bit for bit what one after
 // the other gives: a lane adds up its own from the first element to the last.
+//
+// They go in plain arithmetic, and say in which lanes it left the range of the type: where a sum
+// is not finite, or a product neither normal nor 0 because of a factor. Those are walked again with
+// exponents that do not end (program/extended_range.hpp).
 #pragma once
 
 #include <array>
@@ -10,33 +14,68 @@
 namespace hologram::libraries::loops {
 
 inline constexpr int64_t kMostAtOnce = 16;  // pieces
+inline constexpr size_t kMostLevels = 4;    // above the pieces: rows of up to 2^40 elements
+
+// A bit for each lane that left the range.
+using Lanes = uint32_t;
+
+// What comes before pieces in lanes side by side: those of a level behind each other.
+template <class T>
+using Starts = std::array<std::array<T, kMostAtOnce>, kMostLevels>;
 
 // For the best vector instructions of this processor. Pieces are whole ones, of
 // hal::ScanDesc::kPiece elements, that lie behind each other.
+template <class T>
 struct PieceKernels {
+  static constexpr size_t kMost = 64 / sizeof(T);
   struct alignas(64) Turned {  // element by element, those of all pieces beside each other
-    std::array<float, kMostAtOnce * hal::ScanDesc::kPiece> elements;
+    std::array<T, kMost * hal::ScanDesc::kPiece> elements;
   };
-  int64_t pieces;                                               // at once
-  void (*turn)(const float* x, Turned& turned, float* totals);  // and adds each piece up
-  void (*run)(const Turned& turned, const float* starts, float* y);
+  int64_t pieces;                                     // at once
+  Lanes (*sum)(const T* x, Turned& sums, T* totals);  // each piece by itself
+  // What comes before is added, by so many levels.
+  std::array<Lanes (*)(const Turned& sums, const Starts<T>& starts, T* y), kMostLevels + 1> add;
 };
+// Null where vectors are short.
+const PieceKernels<float>* pieces_of_sums(float);
+const PieceKernels<double>* pieces_of_sums(double);
+const PieceKernels<float>* pieces_of_products(float);
+const PieceKernels<double>* pieces_of_products(double);
 
-// Of sums and of products; null where vectors are short.
-const PieceKernels* sums_of_pieces();
-const PieceKernels* products_of_pieces();
-
-// Of `rows` rows, `apart` elements from one to the next, so many elements of each: from the starts
-// on into y, and from nothing on into the totals.
+// Of `rows` rows, `apart` elements from one to the next, so many elements of each: running sums
+// with what comes before them into y, by themselves into the totals.
 template <class T>
 struct BesideKernel {
+  static constexpr size_t kLevels = 2;
   int64_t rows;  // at most kMostAtOnce
-  void (*run)(const T* x, T* y, int64_t apart, int64_t count, const T* starts, T* totals);
+  std::array<Lanes (*)(const T* x, T* y, int64_t apart, int64_t count, const Starts<T>& starts,
+                       T* totals),
+             kLevels + 1>
+      run;
 };
 const BesideKernel<float>* sums_beside(float);
 const BesideKernel<double>* sums_beside(double);
 const BesideKernel<int64_t>* sums_beside(int64_t);
 const BesideKernel<float>* products_beside(float);
 const BesideKernel<double>* products_beside(double);
+
+// Sums that were made one after the other, of one row or of a few columns beside each other:
+// element i is of column i % columns.
+template <class T>
+struct ColumnKernels {
+  int64_t lanes;
+  // Whether a running product left the range. What comes before the first products is 1, which
+  // stands there.
+  bool (*leaves)(const T* x, const T* products, int64_t count, int64_t columns);
+  // What comes before is added, by so many levels: starts of lanes * columns elements each. Whether
+  // that left the range.
+  std::array<bool (*)(const T* sums, T* y, int64_t count, int64_t columns, const T* starts),
+             kMostLevels + 1>
+      add;
+};
+const ColumnKernels<float>* columns_of_sums(float);
+const ColumnKernels<double>* columns_of_sums(double);
+const ColumnKernels<float>* columns_of_products(float);
+const ColumnKernels<double>* columns_of_products(double);
 
 }  // namespace hologram::libraries::loops

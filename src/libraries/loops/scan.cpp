@@ -8,14 +8,13 @@
 
 #include "libraries/loops/elements.hpp"
 #include "libraries/loops/loops.hpp"
-#include "libraries/loops/scan_pieces.hpp"
+#include "libraries/loops/scan_columns.hpp"
 
 namespace hologram::libraries::loops {
 namespace {
 
 constexpr int64_t kPiece = kScanPiece;
-constexpr int64_t kMostColumns = 5;  // more are vectors' work
-constexpr int64_t kLeastBeside = 4;  // elements of rows
+constexpr size_t kMostColumns = 5;  // of integers; more are vectors' work
 
 template <class T, bool kProducts>
 class Rows {
@@ -24,15 +23,20 @@ class Rows {
 
   void run(const T* x, T* y, int64_t rows, int64_t length) const {
     const int64_t pieces = (length + kPiece - 1) / kPiece;
-    if (length < kLeastBeside) return one_by_one(x, y, rows, length);
+    switch (length) {
+      case 1: return short_rows<1>(x, y, rows);
+      case 2: return short_rows<2>(x, y, rows);
+      case 3: return short_rows<3>(x, y, rows);
+      default: break;
+    }
     const int64_t done = beside(x, y, rows, pieces, length);
     if (done == rows) return;
     x += done * length, y += done * length, rows -= done;
+    using Before = Starting<T, kProducts, kMostAtOnce>;
     if (pieces <= 1)
-      return walk(x, rows, pieces, length, [&](auto& some, int64_t /*p*/) {
-        std::array<Part<T>, kMostAtOnce> totals;
-        some.template sum<true>(totals.data());
-        some.add(y, [](size_t) { return Before<T>(); });
+      return walk(x, rows, pieces, length, [&](Some<T, kProducts>& some, int64_t /*p*/) {
+        some.template sum<true>();
+        some.add(y, Before());
       });
     if (rows * length <= kWorthAThread || rows >= threads_.count()) {
       const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / length));
@@ -42,31 +46,40 @@ class Rows {
       });
     }
     std::vector<Part<T>> totals(static_cast<size_t>(rows * pieces));
-    walk(x, rows, pieces, length,
-         [&](auto& some, int64_t p) { some.template sum<false>(&totals[static_cast<size_t>(p)]); });
+    walk(x, rows, pieces, length, [&](Some<T, kProducts>& some, int64_t p) {
+      some.template sum<false>();
+      for (size_t s = 0; s < some.count(); s++)
+        totals[static_cast<size_t>(p) + s] =
+            some.out() >> s & 1 ? some.total(s) : part_of<T>(some.totals()[s]);
+    });
     const Prefixes<T, kProducts> prefixes(threads_, std::move(totals), rows, pieces);
-    walk(x, rows, pieces, length, [&](auto& some, int64_t p) {
-      std::array<Part<T>, kMostAtOnce> own;
-      std::array<Before<T>, kMostAtOnce> before;
-      some.template sum<true>(own.data());
-      for (int64_t s = 0; s < some.count(); s++)
-        before[static_cast<size_t>(s)] = prefixes.before((p + s) / pieces, (p + s) % pieces);
-      some.add(y, [&](size_t s) -> const Before<T>& { return before[s]; });
+    walk(x, rows, pieces, length, [&](Some<T, kProducts>& some, int64_t p) {
+      Before before;
+      int64_t r = p / pieces, piece = p % pieces;
+      for (size_t s = 0; s < some.count(); s++) {
+        prefixes.set(r, piece, s, before);
+        if (++piece == pieces) r++, piece = 0;
+      }
+      some.template sum<true>();
+      some.add(y, before);
     });
   }
 
-  // A few columns down the rows: two or three sums wait for each other less than one.
+  // A few columns of integers, which add up in any order: two or three sums wait for each other
+  // less than one.
   template <size_t kColumns>
   void columns(const T* x, T* y, int64_t matrices, int64_t length) const {
     const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / length));
     threads_.run(static_cast<uint64_t>(matrices), worth, [&](uint64_t begin, uint64_t end) {
       for (uint64_t z = begin; z < end; z++) {
         const uint64_t first = z * static_cast<uint64_t>(length) * kColumns;
-        std::array<Levels<T, kProducts>, kColumns> levels;
-        for (int64_t p = 0; p * kPiece < length; p++) {
-          const uint64_t at = first + static_cast<uint64_t>(p * kPiece) * kColumns;
-          piece_of_columns<kColumns>(x + at, y + at, std::min(kPiece, length - p * kPiece), levels);
-        }
+        const T* from = x + first;
+        T* to = y + first;
+        std::array<T, kColumns> sums;
+        sums.fill(kNothing<T, kProducts>);
+        for (int64_t j = 0; j < length; j++, from += kColumns, to += kColumns)
+#pragma GCC unroll 5
+          for (size_t c = 0; c < kColumns; c++) to[c] = sums[c] = step<kProducts>(sums[c], from[c]);
       }
     });
   }
@@ -74,27 +87,37 @@ class Rows {
  private:
   static constexpr bool kHasBeside = kFloat<T> || (std::is_same_v<T, int64_t> && !kProducts);
 
-  void one_by_one(const T* x, T* y, int64_t rows, int64_t length) const {
+  template <int64_t kLength>
+  void short_rows(const T* x, T* y, int64_t rows) const {
+    constexpr int64_t kSome = 64;  // rows that are looked at once
     threads_.run(static_cast<uint64_t>(rows), static_cast<uint64_t>(kWorthAThread),
                  [&](uint64_t begin, uint64_t end) {
-                   for (uint64_t r = begin; r < end; r++)
-                     short_row(x + r * static_cast<uint64_t>(length),
-                               y + r * static_cast<uint64_t>(length), length);
+                   for (auto r = static_cast<int64_t>(begin); r < static_cast<int64_t>(end);
+                        r += kSome)
+                     some_rows<kLength>(x + r * kLength, y + r * kLength,
+                                        std::min(kSome, static_cast<int64_t>(end) - r));
                  });
   }
-  static void short_row(const T* x, T* y, int64_t length) {
-    T sum = kNothing<T, kProducts>;
-    bool leaves = false;
-    for (int64_t j = 0; j < length; j++) {
-      const T next = step<kProducts>(sum, x[j]);
-      if constexpr (kFloat<T> && kProducts)
-        leaves |= static_cast<int>(std::fabs(next) < std::numeric_limits<T>::min()) &
-                  static_cast<int>(sum != 0) & static_cast<int>(x[j] != 0);
-      y[j] = sum = next;
-    }
+  template <int64_t kLength>
+  static void some_rows(const T* x, T* y, int64_t rows) {
+    const auto run = [](const T* from, T* to) {
+      T sum = kNothing<T, kProducts>;
+      int is_out = 0;
+#pragma GCC unroll 3
+      for (int64_t j = 0; j < kLength; j++) {
+        const T next = step<kProducts>(sum, from[j]);
+        if (kProducts || j == kLength - 1)
+          is_out |= static_cast<int>(leaves<kProducts>(sum, from[j], next));
+        to[j] = sum = next;
+      }
+      return is_out;
+    };
+    int any = 0;
+    for (int64_t r = 0; r < rows; r++) any |= run(x + r * kLength, y + r * kLength);
     if constexpr (kFloat<T>)
-      if (leaves || !(std::fabs(sum) <= std::numeric_limits<T>::max()))
-        walk_extended<kProducts>(x, y, length, 1, Before<T>());
+      for (int64_t r = 0; any != 0 && r < rows; r++)
+        if (run(x + r * kLength, y + r * kLength) != 0)
+          walk_extended<kProducts>(x + r * kLength, y + r * kLength, kLength, 1, Before<T>());
   }
 
   // As many of the first rows as go side by side.
@@ -104,128 +127,51 @@ class Rows {
       if constexpr (kProducts) kernel = products_beside(T());
       else kernel = sums_beside(T());
       // A long row's own pieces go side by side, if they are floats.
-      const int64_t most = kFloat<T> ? kMostAtOnce : kPiece * kPiece;
+      const int64_t most = kFloat<T> ? static_cast<int64_t>(kMostAtOnce) : kPiece * kPiece;
       if (kernel == nullptr || pieces > most) return 0;
       const int64_t many = kernel->rows, groups = rows / many;
       if (groups < threads_.count()) return 0;
       const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / length / many));
       threads_.run(static_cast<uint64_t>(groups), worth, [&](uint64_t begin, uint64_t end) {
-        for (auto g = static_cast<int64_t>(begin); g < static_cast<int64_t>(end); g++) {
-          std::array<Levels<T, kProducts>, kMostAtOnce> levels;
-          for (int64_t p = 0; p < pieces; p++) {
-            const int64_t at = g * many * length + p * kPiece;
-            pieces_beside(*kernel, x + at, y + at, length, std::min(kPiece, length - p * kPiece),
-                          levels);
-          }
-        }
+        for (auto g = static_cast<int64_t>(begin); g < static_cast<int64_t>(end); g++)
+          rows_beside(*kernel, x + g * many * length, y + g * many * length, pieces, length);
       });
       return groups * many;
     }
     return 0;
   }
-
-  static void pieces_beside(const BesideKernel<T>& kernel, const T* x, T* y, int64_t length,
-                            int64_t count, std::array<Levels<T, kProducts>, kMostAtOnce>& levels) {
-    const auto many = static_cast<size_t>(kernel.rows);
-    Starts<T> starts;
+  static void rows_beside(const BesideKernel<T>& kernel, const T* x, T* y, int64_t pieces,
+                          int64_t length) {
+    Levels<T, kProducts, kMostAtOnce> levels;
+    const auto& before = levels.now();
     std::array<T, kMostAtOnce> totals;
-    Lanes leaves = 0;
-    const size_t used = levels[0].before().count;
-    for (size_t r = 0; r < many; r++) {
-      const Before<T>& before = levels[r].before();
-      for (size_t k = 0; k < used; k++) starts[k][r] = plain_of<T>(before.levels[k]);
-      leaves |= static_cast<Lanes>(!before.is_plain()) << r;
-    }
-    leaves |= kernel.run[used](x, y, length, count, starts, totals.data());
-    for (size_t r = 0; r < many; r++) {
-      Part<T> total = part_of(totals[r]);
-      if constexpr (kFloat<T>)
-        if (leaves >> r & 1) {
-          const auto at = static_cast<int64_t>(r) * length;
-          total = walk_extended<kProducts>(x + at, y + at, count, 1, levels[r].before());
-        }
-      levels[r].add(total);
+    for (int64_t p = 0; p < pieces; p++) {
+      const int64_t first = p * kPiece, count = std::min(kPiece, length - first);
+      const LaneBits out =
+          before.needs_any() | kernel.run[before.count](x + first, y + first, length, count,
+                                                        before.starts, totals.data());
+      levels.add(totals, static_cast<size_t>(kernel.rows), out, [&](size_t r) -> Part<T> {
+        const int64_t at = static_cast<int64_t>(r) * length + first;
+        if constexpr (kFloat<T>)
+          return walk_extended<kProducts>(x + at, y + at, count, 1, before.before(r));
+        else return totals[r];
+      });
     }
   }
 
   // A row by one thread: some pieces' sums, what comes before each, and then both together, while
   // they are near.
   static void row(const T* x, T* y, int64_t pieces, int64_t length) {
-    Levels<T, kProducts> levels;
-    std::array<Part<T>, kMostAtOnce> totals;
-    std::array<Before<T>, kMostAtOnce> before;
+    Levels<T, kProducts, 1> levels;
+    Starting<T, kProducts, kMostAtOnce> before;
     for (int64_t p = 0; p < pieces;) {
       Some<T, kProducts> some(x, p, pieces, pieces, length);
-      some.template sum<true>(totals.data());
-      for (size_t s = 0; s < static_cast<size_t>(some.count()); s++) {
-        before[s] = levels.before();
-        levels.add(totals[s]);
-      }
-      some.add(y, [&](size_t s) -> const Before<T>& { return before[s]; });
-      p += some.count();
+      some.template sum<true>();
+      levels.add_in_turn(
+          some.totals(), some.count(), some.out(), [&](size_t s) { return some.total(s); }, before);
+      some.add(y, before);
+      p += static_cast<int64_t>(some.count());
     }
-  }
-
-  template <size_t kColumns>
-  static void piece_of_columns(const T* x, T* y, int64_t count,
-                               std::array<Levels<T, kProducts>, kColumns>& levels) {
-    std::array<T, (kPiece + 1) * kColumns> own;
-    std::array<T, kColumns> sums;
-    sums.fill(kNothing<T, kProducts>);
-    T* to = own.data();
-    for (size_t c = 0; c < kColumns; c++) *to++ = kNothing<T, kProducts>;
-    const T* from = x;
-    for (int64_t j = 0; j < count; j++, from += kColumns, to += kColumns)
-#pragma GCC unroll 5
-      for (size_t c = 0; c < kColumns; c++) to[c] = sums[c] = step<kProducts>(sums[c], from[c]);
-    const T* const made = own.data() + kColumns;
-    const auto all = count * static_cast<int64_t>(kColumns);
-    bool leaves = false;
-    if constexpr (kFloat<T>) leaves = add_to_columns<kColumns>(x, made, y, all, sums, levels);
-    else
-      for (size_t c = 0; c < kColumns; c++)
-        add_to_column<kColumns>(made + c, y + c, count, levels[c]);
-    for (size_t c = 0; c < kColumns; c++) {
-      Part<T> total = part_of(sums[c]);
-      if constexpr (kFloat<T>)
-        if (leaves)
-          total = walk_extended<kProducts>(x + c, y + c, count, static_cast<int64_t>(kColumns),
-                                           levels[c].before());
-      levels[c].add(total);
-    }
-  }
-
-  // Whether something left the range.
-  template <size_t kColumns>
-  static bool add_to_columns(const T* x, const T* sums, T* y, int64_t all,
-                             const std::array<T, kColumns>& totals,
-                             const std::array<Levels<T, kProducts>, kColumns>& levels) {
-    const auto& kernels = *(kProducts ? columns_of_products(T()) : columns_of_sums(T()));
-    const size_t lanes = static_cast<size_t>(kernels.lanes), used = levels[0].before().count;
-    bool leaves = false;
-    std::array<T, kMostLevels * kMostAtOnce * kColumns> starts;
-    for (size_t c = 0; c < kColumns; c++) {
-      const Before<T>& before = levels[c].before();
-      leaves =
-          leaves || !before.is_plain() || !(std::fabs(totals[c]) <= std::numeric_limits<T>::max());
-      for (size_t k = 0; k < used; k++)
-        for (size_t n = 0; n < lanes; n++)
-          starts[(k * lanes + n) * kColumns + c] = plain_of<T>(before.levels[k]);
-    }
-    const auto apart = static_cast<int64_t>(kColumns);
-    if (kProducts) leaves = leaves || kernels.leaves(x, sums, all, apart);
-    return leaves || kernels.add[used](sums, y, all, apart, starts.data());
-  }
-
-  template <size_t kColumns>
-  static void add_to_column(const T* sums, T* y, int64_t count,
-                            const Levels<T, kProducts>& levels) {
-    T start = kNothing<T, kProducts>;
-    for (size_t k = 0; k < levels.before().count; k++)
-      start = step<kProducts>(start, levels.before().levels[k]);
-    for (int64_t j = 0; j < count; j++)
-      y[j * static_cast<int64_t>(kColumns)] =
-          step<kProducts>(start, sums[j * static_cast<int64_t>(kColumns)]);
   }
 
   // body(some pieces, the number of the first) for all of them.
@@ -236,13 +182,28 @@ class Rows {
       for (auto p = static_cast<int64_t>(begin); p < static_cast<int64_t>(end);) {
         Some<T, kProducts> some(x, p, static_cast<int64_t>(end), pieces, length);
         body(some, p);
-        p += some.count();
+        p += static_cast<int64_t>(some.count());
       }
     });
   }
 
   core::Threads& threads_;
 };
+
+// Along the middle axis of x.
+template <class T, bool kProducts>
+void run(core::Threads& threads, const T* x, T* y, const std::array<int64_t, 3>& lengths) {
+  const auto [outer, length, inner] = lengths;
+  const Rows<T, kProducts> rows(threads);
+  if (inner == 1) return rows.run(x, y, outer, length);
+  if constexpr (kFloat<T>) return Columns<T, kProducts>(threads, x, y, outer, length, inner).run();
+  else switch (inner) {
+      case 2: return rows.template columns<2>(x, y, outer, length);
+      case 3: return rows.template columns<3>(x, y, outer, length);
+      case 4: return rows.template columns<4>(x, y, outer, length);
+      default: return rows.template columns<kMostColumns>(x, y, outer, length);
+    }
+}
 
 class Running : public HostPlan {
  public:
@@ -253,22 +214,12 @@ class Running : public HostPlan {
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {
-    const int64_t outer = desc_.lengths[0], length = desc_.lengths[1];
-    if (outer * length == 0) return;
+    if (desc_.lengths[0] * desc_.lengths[1] * desc_.lengths[2] == 0) return;
     const auto of = [&]<class T>(T) {
       const T* const x = data_at<T>(operands[0]);
       T* const y = data_at<T>(operands[1]);
-      const auto by = [&](const auto& rows) {
-        switch (desc_.lengths[2]) {
-          case 2: return rows.template columns<2>(x, y, outer, length);
-          case 3: return rows.template columns<3>(x, y, outer, length);
-          case 4: return rows.template columns<4>(x, y, outer, length);
-          case 5: return rows.template columns<kMostColumns>(x, y, outer, length);
-          default: return rows.run(x, y, outer, length);
-        }
-      };
-      if (desc_.products) by(Rows<T, true>(threads));
-      else by(Rows<T, false>(threads));
+      if (desc_.products) loops::run<T, true>(threads, x, y, desc_.lengths);
+      else loops::run<T, false>(threads, x, y, desc_.lengths);
     };
     switch (desc_.dtype) {
       case DType::F32: return of(float());
@@ -289,8 +240,8 @@ std::optional<hal::Refusal> refuses(const hal::ScanDesc& d) {
   if (d.dtype != DType::F32 && d.dtype != DType::F64 && d.dtype != DType::I64 &&
       d.dtype != DType::U64)
     return hal::Refusal{fmt::format("no running sums of {}", name_of(d.dtype))};
-  if (d.lengths[2] > kMostColumns)
-    return hal::Refusal{"running sums of many columns are vectors' work"};
+  if (d.lengths[2] > static_cast<int64_t>(kMostColumns) && is_integer(d.dtype))
+    return hal::Refusal{"running sums of many columns of integers are vectors' work"};
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -28,10 +29,10 @@ HWY_INLINE Vector step(Vector a, Vector b) {
 }
 
 template <class D>
-HWY_INLINE Lanes lanes_of(D tag, hn::Mask<D> mask) {
+HWY_INLINE LaneBits lanes_of(D tag, hn::Mask<D> mask) {
   HWY_ALIGN uint8_t bytes[8] = {};
   hn::StoreMaskBits(tag, mask, bytes);
-  return bytes[0] | static_cast<Lanes>(bytes[1]) << 8;
+  return bytes[0] | static_cast<LaneBits>(bytes[1]) << 8;
 }
 
 template <class D>
@@ -46,10 +47,9 @@ class Running {
   static constexpr bool kWatched = kProducts && std::is_floating_point_v<T>;
 
  public:
-  explicit HWY_INLINE Running(D tag)
-      : tag_(tag),
-        total_(hn::Set(tag, kProducts ? 1 : 0)),
-        zero_(hn::Eq(total_, hn::Set(tag, 2))),
+  HWY_INLINE Running()
+      : total_(hn::Set(D(), kProducts ? 1 : 0)),
+        zero_(hn::Eq(total_, hn::Set(D(), 2))),
         low_(zero_) {}
   HWY_INLINE hn::Vec<D> next(hn::Vec<D> x) {
     total_ = step<kProducts>(total_, x);
@@ -71,7 +71,7 @@ class Running {
   }
 
  private:
-  D tag_;
+  static constexpr D tag_ = {};
   hn::Vec<D> total_;
   hn::Mask<D> zero_, low_;
 };
@@ -83,10 +83,11 @@ class Before {
   static constexpr bool kFloat = std::is_floating_point_v<T>;
 
  public:
-  HWY_INLINE Before(D tag, const T* starts, size_t apart) : tag_(tag) {
+  HWY_INLINE void begin(const T* starts, size_t apart) {
+#pragma GCC unroll 4
     for (size_t k = 0; k < kLevels; k++) {
-      start_[k] = hn::LoadU(tag, starts + k * apart);
-      finite_[k] = hn::Zero(tag);
+      start_[k] = hn::LoadU(tag_, starts + k * apart);
+      finite_[k] = hn::Zero(tag_);
       low_[k] = hn::Lt(finite_[k], finite_[k]);
     }
   }
@@ -119,7 +120,7 @@ class Before {
 
  private:
   static constexpr size_t kRoom = kLevels == 0 ? 1 : kLevels;
-  D tag_;
+  static constexpr D tag_ = {};
   hn::Vec<D> start_[kRoom], finite_[kRoom];
   hn::Mask<D> low_[kRoom];
 };
@@ -132,8 +133,15 @@ HWY_INLINE hn::Vec<D> load_some(D tag, const T* from, int64_t count) {
   return hn::Load(tag, some);
 }
 
-template <class T, bool kProducts>
-bool leaves(const T* x, const T* products, int64_t count, int64_t columns) {
+template <class D, class T>
+HWY_INLINE void store_some(D tag, hn::Vec<D> v, T* to, int64_t count) {
+  HWY_ALIGN T some[hn::MaxLanes(D())];
+  hn::Store(v, tag, some);
+  for (int64_t k = 0; k < count; k++) to[k] = some[k];
+}
+
+template <class T>
+bool leaves(const T* x, const T* products, int64_t count) {
   constexpr hn::ScalableTag<T> tag;
   const auto zero = hn::Zero(tag);
   auto low = hn::Lt(zero, zero);
@@ -144,42 +152,89 @@ bool leaves(const T* x, const T* products, int64_t count, int64_t columns) {
   };
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes)
-    look(hn::LoadU(tag, products + i), hn::LoadU(tag, products + i - columns),
-         hn::LoadU(tag, x + i));
+    look(hn::LoadU(tag, products + i), hn::LoadU(tag, products + i - 1), hn::LoadU(tag, x + i));
   if (const int64_t left = count - i; left > 0)
-    look(load_some(tag, products + i, left), load_some(tag, products + i - columns, left),
+    look(load_some(tag, products + i, left), load_some(tag, products + i - 1, left),
          load_some(tag, x + i, left));
   return !hn::AllFalse(tag, low);
 }
 
 template <class T, bool kProducts, size_t kLevels>
-bool add_to_columns(const T* sums, T* y, int64_t count, int64_t columns, const T* starts) {
+bool add_to_row(const T* sums, T* y, int64_t count, const std::array<T, kMostLevels>& starts) {
   constexpr hn::ScalableTag<T> tag;
   const auto lanes = static_cast<int64_t>(hn::Lanes(tag));
-  const int64_t together = lanes * columns;
-  bool leaves = false;
-  for (int64_t first = 0; first < together; first += lanes) {
-    Before<decltype(tag), kProducts, kLevels> before(tag, starts + first,
-                                                     static_cast<size_t>(together));
-    int64_t i = first;
-    for (; i + lanes <= count; i += together)
-      hn::StoreU(before.add_to(hn::LoadU(tag, sums + i)), tag, y + i);
-    if (i < count) {
-      HWY_ALIGN T last[hn::MaxLanes(hn::ScalableTag<T>())];
-      hn::Store(before.add_to(load_some(tag, sums + i, count - i)), tag, last);
-      for (int64_t k = i; k < count; k++) y[k] = last[k - i];
-    }
-    leaves = leaves || !hn::AllFalse(tag, before.leaves());
-  }
-  return leaves;
+  HWY_ALIGN T before_all[kMostLevels * hn::MaxLanes(hn::ScalableTag<T>())];
+  for (size_t k = 0; k < kLevels; k++)
+    hn::Store(hn::Set(tag, starts[k]), tag, before_all + k * hn::Lanes(tag));
+  Before<hn::ScalableTag<T>, kProducts, kLevels> before;
+  before.begin(before_all, hn::Lanes(tag));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    hn::StoreU(before.add_to(hn::LoadU(tag, sums + i)), tag, y + i);
+  if (i < count)
+    store_some(tag, before.add_to(load_some(tag, sums + i, count - i)), y + i, count - i);
+  return !hn::AllFalse(tag, before.leaves());
 }
 
 template <class T, bool kProducts>
-const ColumnKernels<T>* columns() {
+const RowKernels<T>* rows() {
   static constexpr auto kKernels = []<size_t... kLevels>(std::index_sequence<kLevels...>) {
-    return ColumnKernels<T>{hn::MaxLanes(hn::ScalableTag<T>()),
-                            &leaves<T, kProducts>,
-                            {&add_to_columns<T, kProducts, kLevels>...}};
+    return RowKernels<T>{&leaves<T>, {&add_to_row<T, kProducts, kLevels>...}};
+  }
+  (std::make_index_sequence<kMostLevels + 1>());
+  return &kKernels;
+}
+
+// Of `vectors` side by side. Columns that are fewer than lanes are read with those of the next row,
+// which are written again there; in the last rows there is nothing behind them.
+template <class T, bool kProducts, size_t kLevels, bool kStores, int64_t kVectors>
+HWY_INLINE LaneBits run_vectors(const T* x, T* y, int64_t apart, int64_t count, int64_t columns,
+                                const Starts<T, StripKernels<T>::kMost>& starts, T* totals) {
+  constexpr hn::ScalableTag<T> tag;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+  Running<hn::ScalableTag<T>, kProducts> running[kVectors];
+  Before<hn::ScalableTag<T>, kProducts, kLevels> before[kVectors];
+#pragma GCC unroll 4
+  for (int64_t v = 0; v < kVectors; v++)
+    before[v].begin(starts[0].data() + v * kLanes, StripKernels<T>::kMost);
+  const int64_t alone = columns < kLanes ? std::min(count, (kLanes - 1) / columns + 1) : 0;
+  for (int64_t j = 0; j < count - alone; j++)
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; v++) {
+      const int64_t at = j * apart + v * kLanes;
+      const auto sum = before[v].add_to(running[v].next(hn::LoadU(tag, x + at)));
+      if (kStores) hn::StoreU(sum, tag, y + at);
+    }
+  for (int64_t j = count - alone; j < count; j++) {
+    const auto sum = before[0].add_to(running[0].next(load_some(tag, x + j * apart, columns)));
+    if (kStores) store_some(tag, sum, y + j * apart, columns);
+  }
+  LaneBits out = 0;
+#pragma GCC unroll 4
+  for (int64_t v = 0; v < kVectors; v++) {
+    hn::StoreU(running[v].total(), tag, totals + v * kLanes);
+    out |= lanes_of(tag, hn::Or(running[v].leaves(), before[v].leaves())) << (v * kLanes);
+  }
+  return columns < kLanes ? out & ((LaneBits{1} << columns) - 1) : out;
+}
+
+template <class T, bool kProducts, size_t kLevels, bool kStores>
+LaneBits run_strip(const T* x, T* y, int64_t apart, int64_t count, int64_t columns,
+                   const Starts<T, StripKernels<T>::kMost>& starts, T* totals) {
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<T>()));
+  if (columns <= kLanes)
+    return run_vectors<T, kProducts, kLevels, kStores, 1>(x, y, apart, count, columns, starts,
+                                                          totals);
+  return run_vectors<T, kProducts, kLevels, kStores, StripKernels<T>::kVectors>(
+      x, y, apart, count, columns, starts, totals);
+}
+
+template <class T, bool kProducts>
+const StripKernels<T>* strips() {
+  static constexpr auto kKernels = []<size_t... kLevels>(std::index_sequence<kLevels...>) {
+    return StripKernels<T>{hn::MaxLanes(hn::ScalableTag<T>()),
+                           &run_strip<T, kProducts, 0, false>,
+                           {&run_strip<T, kProducts, kLevels, true>...}};
   }
   (std::make_index_sequence<kMostLevels + 1>());
   return &kKernels;
@@ -215,12 +270,12 @@ template <class T>
 constexpr int64_t kSquareBytes = kSquare<T>* kLanes<T> * sizeof(T);
 
 template <class T, bool kProducts>
-Lanes sum_pieces(const T* x, typename PieceKernels<T>::Turned& sums, T* totals) {
+LaneBits sum_pieces(const T* x, typename PieceKernels<T>::Turned& sums, T* totals) {
   constexpr hn::ScalableTag<T> tag;
   constexpr int64_t kSide = kSquare<T>;
   T* to = sums.elements.data();
   hn::Vec<decltype(tag)> v[kSide];
-  Running<decltype(tag), kProducts> running(tag);
+  Running<hn::ScalableTag<T>, kProducts> running;
   for (int64_t j = 0; j < kPiece; j += kSide) {
     announce<kSquareBytes<T>>(x + (kPiece + j) * kLanes<T>);
 #pragma GCC unroll 4
@@ -237,12 +292,14 @@ Lanes sum_pieces(const T* x, typename PieceKernels<T>::Turned& sums, T* totals) 
 }
 
 template <class T, bool kProducts, size_t kLevels>
-Lanes add_to_pieces(const typename PieceKernels<T>::Turned& sums, const Starts<T>& starts, T* y) {
+LaneBits add_to_pieces(const typename PieceKernels<T>::Turned& sums,
+                       const Starts<T, kMostAtOnce>& starts, T* y) {
   constexpr hn::ScalableTag<T> tag;
   constexpr int64_t kSide = kSquare<T>;
   const T* from = sums.elements.data();
   hn::Vec<decltype(tag)> v[kSide];
-  Before<decltype(tag), kProducts, kLevels> before(tag, starts[0].data(), kMostAtOnce);
+  Before<hn::ScalableTag<T>, kProducts, kLevels> before;
+  before.begin(starts[0].data(), kMostAtOnce);
   for (int64_t j = 0; j < kPiece; j += kSide) {
     announce<kSquareBytes<T>>(y + (kPiece + j) * kLanes<T>);
 #pragma GCC unroll 4
@@ -258,13 +315,14 @@ Lanes add_to_pieces(const typename PieceKernels<T>::Turned& sums, const Starts<T
 }
 
 template <class T, bool kProducts, size_t kLevels>
-Lanes run_beside(const T* x, T* y, int64_t apart, int64_t count, const Starts<T>& starts,
-                 T* totals) {
+LaneBits run_beside(const T* x, T* y, int64_t apart, int64_t count,
+                    const Starts<T, kMostAtOnce>& starts, T* totals) {
   constexpr hn::ScalableTag<T> tag;
   constexpr int64_t kRows = kLanes<T>, kSide = kSquare<T>;
   hn::Vec<decltype(tag)> v[kSide];
-  Running<decltype(tag), kProducts> running(tag);
-  Before<decltype(tag), kProducts, kLevels> before(tag, starts[0].data(), kMostAtOnce);
+  Running<hn::ScalableTag<T>, kProducts> running;
+  Before<hn::ScalableTag<T>, kProducts, kLevels> before;
+  before.begin(starts[0].data(), kMostAtOnce);
   const int64_t whole = count - count % kSide;
   for (int64_t j = 0; j < whole; j += kSide) {
 #pragma GCC unroll 4
@@ -293,7 +351,7 @@ const BesideKernel<T>* beside() {
     return BesideKernel<T>{kLanes<T>, {&run_beside<T, kProducts, kLevels>...}};
   }
   (std::make_index_sequence<BesideKernel<T>::kLevels + 1>());
-  static_assert(kKernel.rows <= kMostAtOnce);
+  static_assert(kKernel.rows <= static_cast<int64_t>(kMostAtOnce));
   return &kKernel;
 }
 
@@ -330,10 +388,14 @@ const BesideKernel<double>* sums_beside_f64() { return beside<double, false>(); 
 const BesideKernel<int64_t>* sums_beside_i64() { return beside<int64_t, false>(); }
 const BesideKernel<float>* products_beside_f32() { return beside<float, true>(); }
 const BesideKernel<double>* products_beside_f64() { return beside<double, true>(); }
-const ColumnKernels<float>* sum_columns_f32() { return columns<float, false>(); }
-const ColumnKernels<double>* sum_columns_f64() { return columns<double, false>(); }
-const ColumnKernels<float>* product_columns_f32() { return columns<float, true>(); }
-const ColumnKernels<double>* product_columns_f64() { return columns<double, true>(); }
+const RowKernels<float>* sum_rows_f32() { return rows<float, false>(); }
+const StripKernels<float>* sum_strips_f32() { return strips<float, false>(); }
+const RowKernels<double>* sum_rows_f64() { return rows<double, false>(); }
+const StripKernels<double>* sum_strips_f64() { return strips<double, false>(); }
+const RowKernels<float>* product_rows_f32() { return rows<float, true>(); }
+const StripKernels<float>* product_strips_f32() { return strips<float, true>(); }
+const RowKernels<double>* product_rows_f64() { return rows<double, true>(); }
+const StripKernels<double>* product_strips_f64() { return strips<double, true>(); }
 
 }  // namespace hologram::libraries::loops::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -350,10 +412,14 @@ HOLOGRAM_BEST(const BesideKernel<double>*, sums_beside(double), sums_beside_f64)
 HOLOGRAM_BEST(const BesideKernel<int64_t>*, sums_beside(int64_t), sums_beside_i64)
 HOLOGRAM_BEST(const BesideKernel<float>*, products_beside(float), products_beside_f32)
 HOLOGRAM_BEST(const BesideKernel<double>*, products_beside(double), products_beside_f64)
-HOLOGRAM_BEST(const ColumnKernels<float>*, columns_of_sums(float), sum_columns_f32)
-HOLOGRAM_BEST(const ColumnKernels<double>*, columns_of_sums(double), sum_columns_f64)
-HOLOGRAM_BEST(const ColumnKernels<float>*, columns_of_products(float), product_columns_f32)
-HOLOGRAM_BEST(const ColumnKernels<double>*, columns_of_products(double), product_columns_f64)
+HOLOGRAM_BEST(const RowKernels<float>*, rows_of_sums(float), sum_rows_f32)
+HOLOGRAM_BEST(const StripKernels<float>*, strips_of_sums(float), sum_strips_f32)
+HOLOGRAM_BEST(const RowKernels<double>*, rows_of_sums(double), sum_rows_f64)
+HOLOGRAM_BEST(const StripKernels<double>*, strips_of_sums(double), sum_strips_f64)
+HOLOGRAM_BEST(const RowKernels<float>*, rows_of_products(float), product_rows_f32)
+HOLOGRAM_BEST(const StripKernels<float>*, strips_of_products(float), product_strips_f32)
+HOLOGRAM_BEST(const RowKernels<double>*, rows_of_products(double), product_rows_f64)
+HOLOGRAM_BEST(const StripKernels<double>*, strips_of_products(double), product_strips_f64)
 
 }  // namespace hologram::libraries::loops
 #endif

@@ -13,15 +13,15 @@
 
 namespace hologram::libraries::loops {
 
-inline constexpr int64_t kMostAtOnce = 16;  // pieces
-inline constexpr size_t kMostLevels = 4;    // above the pieces: rows of up to 2^40 elements
+inline constexpr size_t kMostAtOnce = 16;  // pieces
+inline constexpr size_t kMostLevels = 4;   // above the pieces: rows of up to 2^40 elements
 
 // A bit for each lane that left the range.
-using Lanes = uint32_t;
+using LaneBits = uint64_t;
 
 // What comes before pieces in lanes side by side: those of a level behind each other.
-template <class T>
-using Starts = std::array<std::array<T, kMostAtOnce>, kMostLevels>;
+template <class T, size_t kLanes>
+using Starts = std::array<std::array<T, kLanes>, kMostLevels>;
 
 // For the best vector instructions of this processor. Pieces are whole ones, of
 // hal::ScanDesc::kPiece elements, that lie behind each other.
@@ -31,10 +31,10 @@ struct PieceKernels {
   struct alignas(64) Turned {  // element by element, those of all pieces beside each other
     std::array<T, kMost * hal::ScanDesc::kPiece> elements;
   };
-  int64_t pieces;                                     // at once
-  Lanes (*sum)(const T* x, Turned& sums, T* totals);  // each piece by itself
-  // What comes before is added, by so many levels.
-  std::array<Lanes (*)(const Turned& sums, const Starts<T>& starts, T* y), kMostLevels + 1> add;
+  using Add = LaneBits (*)(const Turned& sums, const Starts<T, kMostAtOnce>& starts, T* y);
+  int64_t pieces;                                        // at once
+  LaneBits (*sum)(const T* x, Turned& sums, T* totals);  // each piece by itself
+  std::array<Add, kMostLevels + 1> add;                  // what comes before, so many levels of it
 };
 // Null where vectors are short.
 const PieceKernels<float>* pieces_of_sums(float);
@@ -47,11 +47,10 @@ const PieceKernels<double>* pieces_of_products(double);
 template <class T>
 struct BesideKernel {
   static constexpr size_t kLevels = 2;
+  using Run = LaneBits (*)(const T* x, T* y, int64_t apart, int64_t count,
+                           const Starts<T, kMostAtOnce>& starts, T* totals);
   int64_t rows;  // at most kMostAtOnce
-  std::array<Lanes (*)(const T* x, T* y, int64_t apart, int64_t count, const Starts<T>& starts,
-                       T* totals),
-             kLevels + 1>
-      run;
+  std::array<Run, kLevels + 1> run;
 };
 const BesideKernel<float>* sums_beside(float);
 const BesideKernel<double>* sums_beside(double);
@@ -59,23 +58,36 @@ const BesideKernel<int64_t>* sums_beside(int64_t);
 const BesideKernel<float>* products_beside(float);
 const BesideKernel<double>* products_beside(double);
 
-// Sums that were made one after the other, of one row or of a few columns beside each other:
-// element i is of column i % columns.
+// The same down columns that lie beside each other, a strip of them: `lanes` or less, or
+// kVectors * lanes.
 template <class T>
-struct ColumnKernels {
+struct StripKernels {
+  static constexpr int64_t kVectors = 4;
+  static constexpr size_t kMost = kVectors * 64 / sizeof(T);
+  using Run = LaneBits (*)(const T* x, T* y, int64_t apart, int64_t count, int64_t columns,
+                           const Starts<T, kMost>& starts, T* totals);
   int64_t lanes;
-  // Whether a running product left the range. What comes before the first products is 1, which
-  // stands there.
-  bool (*leaves)(const T* x, const T* products, int64_t count, int64_t columns);
-  // What comes before is added, by so many levels: starts of lanes * columns elements each. Whether
-  // that left the range.
-  std::array<bool (*)(const T* sums, T* y, int64_t count, int64_t columns, const T* starts),
+  Run sum;  // totals alone
+  std::array<Run, kMostLevels + 1> run;
+};
+const StripKernels<float>* strips_of_sums(float);
+const StripKernels<double>* strips_of_sums(double);
+const StripKernels<float>* strips_of_products(float);
+const StripKernels<double>* strips_of_products(double);
+
+// Of one row, whose sums were made one after the other.
+template <class T>
+struct RowKernels {
+  // Whether a running product left the range. The element before the first of them is 1.
+  bool (*leaves)(const T* x, const T* products, int64_t count);
+  // What comes before is added, by so many levels. Whether that left the range.
+  std::array<bool (*)(const T* sums, T* y, int64_t count, const std::array<T, kMostLevels>& starts),
              kMostLevels + 1>
       add;
 };
-const ColumnKernels<float>* columns_of_sums(float);
-const ColumnKernels<double>* columns_of_sums(double);
-const ColumnKernels<float>* columns_of_products(float);
-const ColumnKernels<double>* columns_of_products(double);
+const RowKernels<float>* rows_of_sums(float);
+const RowKernels<double>* rows_of_sums(double);
+const RowKernels<float>* rows_of_products(float);
+const RowKernels<double>* rows_of_products(double);
 
 }  // namespace hologram::libraries::loops

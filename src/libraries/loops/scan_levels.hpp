@@ -2,6 +2,7 @@
 // exponents do not end.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -12,27 +13,44 @@
 
 namespace hologram::libraries::loops {
 
+inline constexpr int64_t kScanPiece = hal::ScanDesc::kPiece;
+template <class T>
+constexpr bool kFloat = std::is_floating_point_v<T>;
+
 // A partial result: of floats with an exponent of its own.
 template <class T>
-using Part = std::conditional_t<std::is_floating_point_v<T>, program::Extended<T>, T>;
+using Part = std::conditional_t<kFloat<T>, program::Extended<T>, T>;
 
 template <class T, bool kProducts>
 constexpr T kNothing = kProducts ? 1 : 0;
 
 template <class T>
 Part<T> part_of(T x) {
-  if constexpr (std::is_floating_point_v<T>) return {x, 0};
+  if constexpr (kFloat<T>) return {x, 0};
   else return x;
 }
 
 // In plain arithmetic; integers overflow as programs let them.
 template <bool kProducts, class T>
 T step(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kFloat<T>) {
     return kProducts ? a * b : a + b;
   } else {
     const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
     return static_cast<T>(kProducts ? x * y : x + y);
+  }
+}
+// Whether that left the range of the type, so that exponents are needed; without branches.
+template <bool kProducts, class T>
+bool leaves(T a, T b, T result) {
+  if constexpr (kFloat<T>) {
+    const T size = std::fabs(result);
+    const int is_low = kProducts ? static_cast<int>(size < std::numeric_limits<T>::min()) &
+                                       static_cast<int>(a != 0) & static_cast<int>(b != 0)
+                                 : 0;
+    return (is_low | static_cast<int>(!(size <= std::numeric_limits<T>::max()))) != 0;
+  } else {
+    return false;
   }
 }
 
@@ -50,20 +68,9 @@ template <bool kProducts, class T>
 program::Extended<T> combined(const program::Extended<T>& a, const program::Extended<T>& b) {
   if ((a.exponent | b.exponent) == 0) {
     const T plain = step<kProducts>(a.value, b.value);
-    const T size = std::fabs(plain);
-    const bool is_low =
-        kProducts && size < std::numeric_limits<T>::min() && a.value != 0 && b.value != 0;
-    if (size <= std::numeric_limits<T>::max() && !is_low) return {plain, 0};
+    if (!leaves<kProducts>(a.value, b.value, plain)) return {plain, 0};
   }
   return program::settled(extended_step<kProducts>(a, b));
-}
-
-// For plain arithmetic: NaN where it needs its exponent.
-template <class T>
-T plain_of(const Part<T>& part) {
-  if constexpr (std::is_floating_point_v<T>)
-    return part.exponent == 0 ? part.value : std::numeric_limits<T>::quiet_NaN();
-  else return part;
 }
 
 // Before a piece, innermost level first.
@@ -71,36 +78,119 @@ template <class T>
 struct Before {
   std::array<Part<T>, kMostLevels> levels = {};
   size_t count = 0;
+};
 
-  bool is_plain() const {
-    if constexpr (std::is_floating_point_v<T>)
-      for (size_t k = 0; k < count; k++)
-        if (levels[k].exponent != 0) return false;
-    return true;
+// That of pieces in lanes side by side, as Starts and, where those are NaN, as parts.
+template <class T, bool kProducts, size_t kLanes>
+struct Starting {
+  Starting() {
+    for (auto& level : starts) level.fill(kNothing<T, kProducts>);
+  }
+  Starts<T, kLanes> starts;
+  std::array<std::array<Part<T>, kLanes>, kMostLevels> parts;
+  std::array<LaneBits, kMostLevels> needs_parts = {};
+  size_t count = 0;
+
+  LaneBits needs_any() const {
+    LaneBits any = 0;
+    for (const LaneBits lanes : needs_parts) any |= lanes;
+    return any;
+  }
+  Part<T> part(size_t level, size_t lane) const {
+    return needs_parts[level] >> lane & 1 ? parts[level][lane] : part_of(starts[level][lane]);
+  }
+  void set(size_t level, size_t lane, const Part<T>& part) {
+    if constexpr (kFloat<T>) {
+      const LaneBits bit = LaneBits{1} << lane;
+      needs_parts[level] &= ~bit;
+      starts[level][lane] = part.value;
+      if (part.exponent == 0) return;
+      needs_parts[level] |= bit;
+      starts[level][lane] = std::numeric_limits<T>::quiet_NaN();
+      parts[level][lane] = part;
+    } else {
+      starts[level][lane] = part;
+    }
+  }
+  Before<T> before(size_t lane) const {
+    Before<T> before;
+    before.count = count;
+    for (size_t k = 0; k < count; k++) before.levels[k] = part(k, lane);
+    return before;
   }
 };
 
-// That of the pieces of a row, one after the other.
-template <class T, bool kProducts>
+// That of the pieces of some rows side by side, one after the other.
+template <class T, bool kProducts, size_t kLanes>
 class Levels {
  public:
-  Levels() { before_.levels.fill(part_of(kNothing<T, kProducts>)); }
-  const Before<T>& before() const { return before_; }
-  void add(Part<T> of_piece) {
-    for (size_t k = 0; k < kMostLevels; k++) {
-      before_.count = k < before_.count ? before_.count : k + 1;
-      Part<T>& sum = before_.levels[k];
-      sum = combined<kProducts>(sum, of_piece);
-      if (++blocks_[k] < hal::ScanDesc::kPiece) return;
-      // A block is full: it is one of the next level.
-      of_piece = sum;
-      sum = part_of(kNothing<T, kProducts>);
-      blocks_[k] = 0;
+  const Starting<T, kProducts, kLanes>& now() const { return now_; }
+
+  // The next piece of all rows: totals[lane], or total(lane) where that left the range.
+  template <class Total>
+  void add(const std::array<T, kLanes>& totals, size_t lanes, LaneBits out, const Total& total) {
+    std::array<T, kLanes> next = now_.starts[0];
+    int is_out = static_cast<int>((out | now_.needs_parts[0]) != 0);
+    for (size_t l = 0; l < lanes; l++) {
+      next[l] = step<kProducts>(now_.starts[0][l], totals[l]);
+      is_out |= static_cast<int>(leaves<kProducts>(now_.starts[0][l], totals[l], next[l]));
+    }
+    if (is_out == 0) now_.starts[0] = next;
+    else
+      for (size_t l = 0; l < lanes; l++)
+        now_.set(
+            0, l,
+            combined<kProducts>(now_.part(0, l), out >> l & 1 ? total(l) : part_of<T>(totals[l])));
+    pass(1);
+  }
+
+  // The next pieces of the first row, one after the other: what comes before each in a lane.
+  template <size_t kPieces, class Total>
+  void add_in_turn(const std::array<T, kPieces>& totals, size_t count, LaneBits out,
+                   const Total& total, Starting<T, kProducts, kPieces>& before) {
+    T sum = now_.starts[0][0];
+    int is_out = static_cast<int>((out | now_.needs_any()) != 0 ||
+                                  blocks_[0] + static_cast<int64_t>(count) > kScanPiece);
+    for (size_t s = 0; s < count; s++) {
+      before.starts[0][s] = sum;
+      const T next = step<kProducts>(sum, totals[s]);
+      is_out |= static_cast<int>(leaves<kProducts>(sum, totals[s], next));
+      sum = next;
+    }
+    if (is_out == 0) {
+      before.needs_parts = {};
+      before.count = std::max<size_t>(1, now_.count);
+      for (size_t k = 1; k < now_.count; k++) before.starts[k].fill(now_.starts[k][0]);
+      now_.starts[0][0] = sum;
+      return pass(static_cast<int64_t>(count));
+    }
+    for (size_t s = 0; s < count; s++) {
+      before.count = now_.count;
+      for (size_t k = 0; k < kMostLevels; k++) before.set(k, s, now_.part(k, 0));
+      now_.set(
+          0, 0,
+          combined<kProducts>(now_.part(0, 0), out >> s & 1 ? total(s) : part_of<T>(totals[s])));
+      pass(1);
     }
   }
 
  private:
-  Before<T> before_;
+  // So many pieces have been added. A block that is full is one of the next level.
+  void pass(int64_t pieces) {
+    now_.count = std::max<size_t>(1, now_.count);
+    blocks_[0] += pieces;
+    for (size_t k = 0; blocks_[k] == kScanPiece && k + 1 < kMostLevels; k++) {
+      for (size_t l = 0; l < kLanes; l++) {
+        now_.set(k + 1, l, combined<kProducts>(now_.part(k + 1, l), now_.part(k, l)));
+        now_.set(k, l, part_of(kNothing<T, kProducts>));
+      }
+      blocks_[k] = 0;
+      blocks_[k + 1]++;
+      now_.count = std::max(k + 2, now_.count);
+    }
+  }
+
+  Starting<T, kProducts, kLanes> now_;
   std::array<int64_t, kMostLevels> blocks_ = {};
 };
 

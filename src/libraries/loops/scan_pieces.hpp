@@ -13,70 +13,68 @@
 
 namespace hologram::libraries::loops {
 
-inline constexpr int64_t kScanPiece = hal::ScanDesc::kPiece;
-template <class T>
-constexpr bool kFloat = std::is_floating_point_v<T>;
-
 // Some pieces whose sums are made side by side, each by itself, and then added to what comes before
 // it: by vectors, whose lanes take neighbouring pieces, or one after the other.
 template <class T, bool kProducts>
 class Some {
  public:
   // Of the pieces [p, last) of some rows, the first.
-  Some(const T* x, int64_t p, int64_t last, int64_t pieces, int64_t length) {
-    const auto place = [&](int64_t piece) {
-      const int64_t first = piece % pieces * kScanPiece;
-      return One{piece / pieces * length + first, std::min(kScanPiece, length - first)};
-    };
-    ones_[0] = place(p);
+  Some(const T* x, int64_t p, int64_t last, int64_t pieces, int64_t length) : x_(x) {
+    int64_t row = p / pieces, piece = p % pieces;
     if constexpr (kFloat<T>) {
       vectors_ = kProducts ? pieces_of_products(T()) : pieces_of_sums(T());
       if (vectors_ != nullptr &&
-          (p + vectors_->pieces > last || (p % pieces + vectors_->pieces) * kScanPiece > length))
+          (p + vectors_->pieces > last || (piece + vectors_->pieces) * kScanPiece > length))
         vectors_ = nullptr;
-      if (vectors_ != nullptr) count_ = vectors_->pieces;
     }
-    if (vectors_ == nullptr) count_ = last - p < kSide ? 1 : kSide;
-    for (int64_t s = 1; s < count_; s++) ones_[static_cast<size_t>(s)] = place(p + s);
-    x_ = x;
+    if (vectors_ != nullptr) count_ = static_cast<size_t>(vectors_->pieces);
+    else count_ = last - p < static_cast<int64_t>(kSide) ? 1 : kSide;
+    for (size_t s = 0; s < count_; s++) {
+      const int64_t first = piece * kScanPiece;
+      ones_[s] = {row * length + first, std::min(kScanPiece, length - first)};
+      if (++piece == pieces) row++, piece = 0;
+    }
   }
-  int64_t count() const { return count_; }
+  size_t count() const { return count_; }
 
   // Their own results; their sums are kept if they are wanted.
   template <bool kKeep>
-  void sum(Part<T>* totals) {
-    std::array<T, kMostAtOnce> plain;
+  void sum() {
+    constexpr bool kKept = kKeep || (kFloat<T> && kProducts);
     if (vectors_ == nullptr) {
-      if (count_ == kSide) side<kKeep || (kFloat<T> && kProducts), kSide>(plain.data());
-      else side<kKeep || (kFloat<T> && kProducts), 1>(plain.data());
+      if (count_ == kSide) side<kKept, kSide>();
+      else side<kKept, 1>();
     } else if constexpr (kFloat<T>) {
-      leaves_ = vectors_->sum(x_ + ones_[0].from, own_.turned, plain.data());
-    }
-    for (size_t s = 0; s < static_cast<size_t>(count_); s++) {
-      totals[s] = part_of(plain[s]);
-      if constexpr (kFloat<T>)
-        if (leaves_ >> s & 1)
-          totals[s] = walk_extended<kProducts>(x_ + ones_[s].from, static_cast<T*>(nullptr),
-                                               ones_[s].count, 1, Before<T>());
+      out_ = vectors_->sum(x_ + ones_[0].from, own_.turned, totals_.data());
     }
   }
+  // Those, and in which lanes they left the range; there they are total(s).
+  const std::array<T, kMostAtOnce>& totals() const { return totals_; }
+  LaneBits out() const { return out_; }
+  Part<T> total(size_t s) const {
+    if constexpr (kFloat<T>)
+      return walk_extended<kProducts>(x_ + ones_[s].from, static_cast<T*>(nullptr), ones_[s].count,
+                                      1, Before<T>());
+    else return totals_[s];
+  }
 
-  // before(s) comes before piece s.
-  template <class Start>
-  void add(T* y, const Start& before) {
+  void add(T* y, const Starting<T, kProducts, kMostAtOnce>& before) {
     if constexpr (kFloat<T>) {
-      if (vectors_ != nullptr) add_by_vectors(y, before);
+      LaneBits out = out_ | before.needs_any();
+      if (vectors_ != nullptr)
+        out |= vectors_->add[before.count](own_.turned, before.starts, y + ones_[0].from);
       else
-        for (size_t s = 0; s < static_cast<size_t>(count_); s++) add_to_one(y, s, before(s));
-      for (size_t s = 0; leaves_ >> s != 0; s++)
-        if (leaves_ >> s & 1)
+        for (size_t s = 0; s < count_; s++)
+          out |= static_cast<LaneBits>(add_to_one(y, s, before)) << s;
+      for (size_t s = 0; out != 0 && s < count_; s++)
+        if (out >> s & 1)
           walk_extended<kProducts>(x_ + ones_[s].from, y + ones_[s].from, ones_[s].count, 1,
-                                   before(s));
+                                   before.before(s));
     } else {
-      for (size_t s = 0; s < static_cast<size_t>(count_); s++) {
+      for (size_t s = 0; s < count_; s++) {
         T start = kNothing<T, kProducts>;
-        const auto& levels = before(s);
-        for (size_t k = 0; k < levels.count; k++) start = step<kProducts>(start, levels.levels[k]);
+        for (size_t k = 0; k < before.count; k++)
+          start = step<kProducts>(start, before.starts[k][s]);
         const T* const own = own_of(s);
         T* const to = y + ones_[s].from;
         for (int64_t j = 0; j < ones_[s].count; j++) to[j] = step<kProducts>(start, own[j]);
@@ -86,17 +84,17 @@ class Some {
 
  private:
   // Pieces side by side: a sum waits for the one before it.
-  static constexpr int64_t kSide = 8;
-  static constexpr int64_t kApart = kScanPiece + 8;  // what comes before the first product is 1
+  static constexpr size_t kSide = 8;
+  static constexpr size_t kApart = kScanPiece + 8;  // what comes before the first product is 1
   static_assert(kSide <= kMostAtOnce);
   struct One {
     int64_t from, count;
   };
 
-  T* own_of(size_t s) { return own_.one_by_one.data() + static_cast<int64_t>(s) * kApart + 8; }
+  T* own_of(size_t s) { return own_.one_by_one.data() + s * kApart + 8; }
 
-  template <bool kKeep, int64_t kCount>
-  void side(T* totals) {
+  template <bool kKeep, size_t kCount>
+  void side() {
     std::array<T, kCount> sums;
     sums.fill(kNothing<T, kProducts>);
     const auto add_at = [&](size_t s, int64_t j) {
@@ -110,45 +108,23 @@ class Some {
       for (size_t s = 0; s < kCount; s++) add_at(s, j);
     for (size_t s = 0; s < kCount; s++) {
       for (int64_t j = together; j < ones_[s].count; j++) add_at(s, j);
-      totals[s] = sums[s];
-      if constexpr (kFloat<T>) leaves_ |= static_cast<Lanes>(leaves(s, sums[s])) << s;
+      totals_[s] = sums[s];
+      if constexpr (kFloat<T>) out_ |= static_cast<LaneBits>(is_out(s)) << s;
     }
   }
-  bool leaves(size_t s, T total) {
-    if constexpr (kFloat<T> && kProducts) {
+  bool is_out(size_t s) {
+    if constexpr (kProducts) {
       own_of(s)[-1] = 1;
-      if (columns_of_products(T())->leaves(x_ + ones_[s].from, own_of(s), ones_[s].count, 1))
-        return true;
+      if (rows_of_products(T())->leaves(x_ + ones_[s].from, own_of(s), ones_[s].count)) return true;
     }
-    return !(std::fabs(total) <= std::numeric_limits<T>::max());
+    return !(std::fabs(totals_[s]) <= std::numeric_limits<T>::max());
   }
 
-  void add_to_one(T* y, size_t s, const Before<T>& before) {
-    if (leaves_ >> s & 1) return;
-    const auto& kernels = *(kProducts ? columns_of_products(T()) : columns_of_sums(T()));
-    std::array<T, kMostLevels * kMostAtOnce> starts;
-    const auto lanes = static_cast<size_t>(kernels.lanes);
-    for (size_t k = 0; k < before.count; k++)
-      std::fill_n(starts.begin() + static_cast<int64_t>(k * lanes), lanes,
-                  plain_of<T>(before.levels[k]));
-    if (kernels.add[before.count](own_of(s), y + ones_[s].from, ones_[s].count, 1, starts.data()) ||
-        !before.is_plain())
-      leaves_ |= Lanes{1} << s;
-  }
-
-  template <class Start>
-  void add_by_vectors(T* y, const Start& before) {
-    Starts<T> starts;
-    size_t levels = 0;
-    for (size_t s = 0; s < static_cast<size_t>(count_); s++)
-      levels = std::max(levels, before(s).count);
-    for (size_t s = 0; s < static_cast<size_t>(count_); s++) {
-      const Before<T>& one = before(s);
-      for (size_t k = 0; k < levels; k++)
-        starts[k][s] = k < one.count ? plain_of<T>(one.levels[k]) : kNothing<T, kProducts>;
-      if (!one.is_plain()) leaves_ |= Lanes{1} << s;
-    }
-    leaves_ |= vectors_->add[levels](own_.turned, starts, y + ones_[0].from);
+  bool add_to_one(T* y, size_t s, const Starting<T, kProducts, kMostAtOnce>& before) {
+    const auto& kernels = *(kProducts ? rows_of_products(T()) : rows_of_sums(T()));
+    std::array<T, kMostLevels> starts;
+    for (size_t k = 0; k < kMostLevels; k++) starts[k] = before.starts[k][s];
+    return kernels.add[before.count](own_of(s), y + ones_[s].from, ones_[s].count, starts);
   }
 
   using Kernels = std::conditional_t<kFloat<T>, PieceKernels<T>, PieceKernels<double>>;
@@ -160,9 +136,10 @@ class Some {
   Own own_;
   const T* x_;
   std::array<One, kMostAtOnce> ones_;
-  int64_t count_ = 0;
+  std::array<T, kMostAtOnce> totals_;
+  size_t count_ = 0;
   const Kernels* vectors_ = nullptr;
-  Lanes leaves_ = 0;
+  LaneBits out_ = 0;
 };
 
 // What comes before every piece of every row.
@@ -170,7 +147,7 @@ template <class T, bool kProducts>
 class Prefixes {
  public:
   Prefixes(core::Threads& threads, std::vector<Part<T>> totals, int64_t rows, int64_t pieces) {
-    // Of the last piece, nothing comes behind.
+    // Behind the last piece comes nothing.
     for (int64_t n = pieces, next = (n - 1) / kScanPiece; n > 0; n = next, next /= kScanPiece) {
       if (!levels_.empty()) totals = blocks_of(levels_.back(), rows, n);
       Level& level = levels_.emplace_back(Level{std::move(totals), n});
@@ -182,14 +159,14 @@ class Prefixes {
                   });
     }
   }
-  Before<T> before(int64_t row, int64_t piece) const {
-    Before<T> before;
+  // Of a piece, into a lane.
+  template <size_t kLanes>
+  void set(int64_t row, int64_t piece, size_t lane, Starting<T, kProducts, kLanes>& before) const {
     for (size_t k = 0; k < levels_.size(); k++, piece /= kScanPiece) {
       const bool has = piece % kScanPiece > 0;
-      before.levels[k] = has ? levels_[k].at(row, piece - 1) : part_of(kNothing<T, kProducts>);
-      if (has) before.count = k + 1;
+      before.set(k, lane, has ? levels_[k].at(row, piece - 1) : part_of(kNothing<T, kProducts>));
+      if (has) before.count = std::max(before.count, k + 1);
     }
-    return before;
   }
 
  private:

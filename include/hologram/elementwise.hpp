@@ -17,8 +17,8 @@ HOLOGRAM_API Tensor mul(const Operand& a, const Operand& b);
 HOLOGRAM_API Tensor div(const Operand& a, const Operand& b);
 // The largest whole number not above a / b; of integers, x / 0 is 0.
 HOLOGRAM_API Tensor floor_div(const Operand& a, const Operand& b);
-// a - floor_div(a, b) * b, with the sign of b; of integers, x rem 0 is 0. Of floats, right while |a
-// / b| < 2^23 (2^52).
+// a - floor_div(a, b) * b, with the sign of b; of integers, x rem 0 is 0. Of floats exact, but for
+// the rounding of what is left where a and b differ in sign.
 HOLOGRAM_API Tensor rem(const Operand& a, const Operand& b);
 // -x; unsigned integers wrap.
 HOLOGRAM_API Tensor neg(const Operand& x);

@@ -223,7 +223,7 @@ TEST_P(Answers, OfScans) {
 }
 TEST_P(Answers, OfNumbers) { expect_answers(kNumbers, *executor_); }
 
-// Elementwise operations pass on the same NaN everywhere: which one is visible in its sign.
+// Of formulas with two NaN in them, whose signs differ: which is passed on is visible in its sign.
 TEST(Nan, IsTheSameInterpretedAndCompiled) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> first = {nan, -nan, nan, -nan, 1, 1, nan, -nan, 0, -0.0F},
@@ -249,10 +249,8 @@ TEST(Nan, IsTheSameInterpretedAndCompiled) {
                               .jit(jit)
                               .check(false)
                               .build());
-  for (const graph::ElementwiseOp& op : graph::elementwise_table()) {
-    if (op.accepts == graph::Accepts::Integer || op.accepts == graph::Accepts::IntegerOrBool ||
-        op.rule == graph::Rule::Choice)
-      continue;
+  for (const char* name : {"softplus", "logaddexp"}) {
+    const graph::ElementwiseOp& op = graph::elementwise(name);
     for (const DType dtype : {DType::F32, DType::F64}) {
       const Array expected = results(executors.front(), op, dtype);
       for (size_t k = 1; k < executors.size(); k++) {

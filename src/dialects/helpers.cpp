@@ -17,6 +17,13 @@ namespace {
 #define HOLOGRAM_MAX             \
   "$q $T max_$T($T a, $T b) {\n" \
   "  return a < b ? b : b < a ? a : a == b ? as_$T(bits_$T(a) & bits_$T(b)) : a + b;\n}"
+// C++ whose compiler knows the type: HIP's, and on processors those that take CUDA's text as C++.
+#define HOLOGRAM_FROM_F16 \
+  "$q f32 f16_to_f32(u16 x) { _Float16 h; __builtin_memcpy(&h, &x, 2); return (f32)h; }"
+#define HOLOGRAM_TO_F16                  \
+  "$q u16 f32_to_f16(f32 x) {\n"         \
+  "  _Float16 h = (_Float16)x; u16 r;\n" \
+  "  __builtin_memcpy(&r, &h, 2);\n  return r;\n}"
 // PoCL's functions leave it open what becomes of a NaN that is known when they are compiled.
 #define HOLOGRAM_ROUNDING(name) "$q $T " name "_$T($T x) { return " name "$m(x); }"
 #define HOLOGRAM_GUARDED_ROUNDING(name)             \
@@ -112,9 +119,11 @@ const Helper kHelpers[] = {
      "  if (m < 1u << 23) x = bits_f32(as_f32(x + (1u << 23)) - 0.00006103515625f);\n"
      "  else if (m >= 31u << 23) x = m | 0x7f800000u;\n"
      "  return as_f32((half_bits & 0x8000u) << 16 | x);\n}",
-     {"$q f32 f16_to_f32(u16 x) { f32 r; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(x)); return r; }",
+     {"#ifdef __CUDA_ARCH__\n"
+      "$q f32 f16_to_f32(u16 x) { f32 r; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(x)); return r; }\n"
+      "#else\n" HOLOGRAM_FROM_F16 "\n#endif",
       "",
-      "$q f32 f16_to_f32(u16 x) { _Float16 h; __builtin_memcpy(&h, &x, 2); return (f32)h; }",
+      HOLOGRAM_FROM_F16,
       "$q f32 f16_to_f32(u16 x) { return (f32)as_type<half>(x); }"},
      true},
     {"f32_to_f16", "", "$q u16 f32_to_f16(f32 value) {\n"
@@ -125,9 +134,11 @@ const Helper kHelpers[] = {
      "  else if (x < 113u << 23) h = bits_f32(as_f32(x) + 0.5f) - (126u << 23);\n"
      "  else h = (x + 0xfffu + (x >> 13 & 1u) - (112u << 23)) >> 13;\n"
      "  return (u16)(sign | h);\n}",
-     {"$q u16 f32_to_f16(f32 x) { u16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(x)); return r; }",
+     {"#ifdef __CUDA_ARCH__\n"
+      "$q u16 f32_to_f16(f32 x) { u16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(x)); return r; }\n"
+      "#else\n" HOLOGRAM_TO_F16 "\n#endif",
       "$q u16 f32_to_f16(f32 x) { u16 h; vstore_half_rte(x, 0, (half*)&h); return h; }",
-      "$q u16 f32_to_f16(f32 x) { _Float16 h = (_Float16)x; u16 r; __builtin_memcpy(&r, &h, 2); return r; }",
+      HOLOGRAM_TO_F16,
       "$q u16 f32_to_f16(f32 x) { return as_type<u16>((half)x); }"},
      true},
     {"bf16_to_f32", "", "$q f32 bf16_to_f32(u16 x) { return as_f32((u32)x << 16); }"},

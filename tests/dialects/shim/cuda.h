@@ -1,7 +1,13 @@
-// What printed CUDA and HIP take from their compilers, for a compiler of C++: see host_device.hpp.
+// What printed CUDA and HIP take from their compilers, for a compiler of C++ and the executor of
+// tests/emulated.
 #pragma once
 
+#include "../../emulated/kernel_abi.hpp"
+
+// Exported, and the same for all kernels of a library.
 extern "C" {
+hologram::emulated::Runtime emulated_runtime;
+
 float floorf(float), ceilf(float), truncf(float), rintf(float), sqrtf(float), fabsf(float);
 double floor(double), ceil(double), trunc(double), rint(double), sqrt(double), fabs(double);
 float fmaf(float, float, float), copysignf(float, float);
@@ -12,49 +18,47 @@ double fma(double, double, double), copysign(double, double);
 #define __global__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(lanes)
-#define __shared__ static
+#define __launch_bounds__(...)
+// In a section of the kernel's own, which the executor fills before each block.
+#define __shared__ static __attribute__((section(EMULATED_SHARED)))
 
-struct Place {
-  unsigned x;
-};
+#if defined(__clang__) && __clang_major__ < 15 && defined(__x86_64__)
+#define _Float16 __fp16  // it has the other one for AVX512-FP16 alone
+#endif
+
 struct alignas(8) uint2 {
   unsigned x, y;
 };
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
-static Place threadIdx, blockIdx, gridDim;
-extern "C" {
-void (*wait_for_all)();
-void (*wait_for_warp)();
-unsigned long long handed_over[1024];
-void set_place(unsigned thread, unsigned block, unsigned blocks) {
-  threadIdx.x = thread;
-  blockIdx.x = block;
-  gridDim.x = blocks;
-}
-}
-inline void __syncthreads() { wait_for_all(); }
+#define threadIdx emulated_runtime.thread
+#define blockIdx emulated_runtime.block
+#define gridDim emulated_runtime.blocks
 
-// The value of another of 32 lanes that come by together.
+inline void __syncthreads(unsigned line = __builtin_LINE()) {
+  emulated_runtime.wait_for_block(line);
+}
+
+// Of 32 columns of lanes, whatever the wave: the text says so.
 template <class T>
-inline T handed_by(unsigned other, T v) {
-  __builtin_memcpy(&handed_over[threadIdx.x], &v, sizeof v);
-  wait_for_warp();
-  __builtin_memcpy(&v, &handed_over[other], sizeof v);
-  wait_for_warp();
+inline T handed_by(unsigned source, T v, unsigned lanes) {
+  unsigned long long bits = 0;
+  __builtin_memcpy(&bits, &v, sizeof v);
+  bits = emulated_runtime.exchange(bits, source, threadIdx.x / 32 * 32, lanes);
+  __builtin_memcpy(&v, &bits, sizeof v);
   return v;
 }
 // Of the lane d further, or d before; beyond the 32 a lane's own.
 template <class T>
-inline T __shfl_down_sync(unsigned, T v, unsigned d) {
-  return handed_by(threadIdx.x % 32 + d < 32 ? threadIdx.x + d : threadIdx.x, v);
+inline T __shfl_down_sync(unsigned lanes, T v, unsigned d) {
+  return handed_by(threadIdx.x % 32 + d < 32 ? threadIdx.x + d : threadIdx.x, v, lanes);
 }
 template <class T>
-inline T __shfl_up_sync(unsigned, T v, unsigned d) {
-  return handed_by(threadIdx.x % 32 >= d ? threadIdx.x - d : threadIdx.x, v);
+inline T __shfl_up_sync(unsigned lanes, T v, unsigned d) {
+  return handed_by(threadIdx.x % 32 >= d ? threadIdx.x - d : threadIdx.x, v, lanes);
 }
+inline void __syncwarp(unsigned lanes = 0xffffffffu) { handed_by(threadIdx.x, 0, lanes); }
 
 template <class To, class From>
 inline To same_bits(From from) {
@@ -100,3 +104,43 @@ ATOMIC(atomicOr, old | v)
 ATOMIC(atomicXor, old ^ v)
 ATOMIC(atomicExch, (static_cast<void>(old), v))
 #undef ATOMIC
+
+// A kernel as the executor calls it: arguments by where they are, each copied by its own type.
+template <unsigned... I>
+struct Indices {};
+template <unsigned N, unsigned... I>
+struct FirstIndices : FirstIndices<N - 1, N - 1, I...> {};
+template <unsigned... I>
+struct FirstIndices<0, I...> {
+  using Type = Indices<I...>;
+};
+template <class... A, unsigned... I>
+inline void call_kernel(void (*kernel)(A...), void** arguments, Indices<I...>) {
+  kernel(*static_cast<A*>(arguments[I])...);
+}
+template <class... A>
+inline void call_kernel(void (*kernel)(A...), void** arguments) {
+  call_kernel(kernel, arguments, typename FirstIndices<sizeof...(A)>::Type());
+}
+template <class... A>
+struct KernelSizes {
+  static constexpr unsigned count = sizeof...(A);
+  unsigned bytes[sizeof...(A)];
+};
+template <class... A>
+constexpr KernelSizes<A...> sizes_of(void (*)(A...)) {
+  return {{sizeof(A)...}};
+}
+
+// Exports the kernel as `entry`; `start` and `stop` are the linker's names for the ends of the section
+// of its workgroup memory.
+#define EMULATED_KERNEL(entry, name, function, start, stop, waits)                             \
+  extern "C" {                                                                                 \
+  extern char start[] __attribute__((weak, visibility("hidden")));                             \
+  extern char stop[] __attribute__((weak, visibility("hidden")));                              \
+  static void entry##_call(void** arguments) { call_kernel(&function, arguments); }            \
+  static constexpr auto entry##_sizes = sizes_of(&function);                                   \
+  extern const hologram::emulated::KernelEntry entry;                                          \
+  const hologram::emulated::KernelEntry entry = {name,  entry##_call, entry##_sizes.count,      \
+                                                 entry##_sizes.bytes, start, stop, waits};     \
+  }

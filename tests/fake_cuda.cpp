@@ -1,16 +1,21 @@
 // A CUDA driver for machines without a GPU: memory is the host's, copies are done, kernels are
-// taken down and not run. Any call can be made to fail. What a test sees here "runs on an emulated
-// driver", no more.
+// recorded, or compiled for the processor and executed. Any call can be made to fail. What a test
+// sees here "runs on an emulated driver", no more.
 //
 // FAKE_CUDA_CAPABILITY is the compute capability of its two devices, 90 unless set,
 // FAKE_CUDA_MEMORY_MB their memory, 128 unless set. FAKE_CUDA_TEXTS is a folder that gets a copy of
 // what is compiled, and the compiler's options.
+//
+// With FAKE_CUDA_EXECUTE=1 kernels are executed. FAKE_CUDA_WAVE (32 or 64), FAKE_CUDA_ORDER
+// (forward, reverse or random) and FAKE_CUDA_SEED say how, FAKE_CUDA_KERNELS in which folder they
+// are kept, and FAKE_CUDA_BESIDE=0 that work is done at once instead of beside the host.
 #include "fake_cuda.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <span>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "fake_cuda_world.hpp"
@@ -21,11 +26,13 @@
 namespace hologram::fake {
 namespace {
 
-constexpr size_t kOfHologram = 64;      // smaller ones are a stream's own
-constexpr double kKernelTakes = 0.005;  // milliseconds
+constexpr size_t kOfHologram = 64;  // smaller ones are a stream's own
 // Without a destructor: executors of static storage go after the thread's objects.
 thread_local Context t_contexts[16];
 thread_local size_t t_depth = 0;
+
+constexpr std::string_view kOfContexts[] = {"cuMem",   "cuLaunch", "cuStream",        "cuEvent",
+                                            "cuGraph", "cuModule", "cuCtxSynchronize"};
 
 int number_from(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
@@ -36,7 +43,6 @@ size_t memory_of_device() {
 }
 int capability() { return number_from("FAKE_CUDA_CAPABILITY", 90); }
 
-bool busy(const World& w) { return w.running != FakeCuda::Never; }
 DeviceNumber device_of(Context context) {
   return static_cast<DeviceNumber>(reinterpret_cast<uintptr_t>(context) % 100);
 }
@@ -64,35 +70,33 @@ int give(World& w, Address memory, bool host) {
   return 0;
 }
 
-const std::pair<const Address, Allocation>* around(const World& w, Address address, size_t bytes) {
-  const auto after = w.memory.upper_bound(address);
-  if (after == w.memory.begin()) return nullptr;
-  const auto& found = *std::prev(after);
-  return address + bytes <= found.first + found.second.bytes ? &found : nullptr;
-}
-
-// The copy, if the ends on the device lie inside an allocation.
-int move(World& w, Address to, bool to_device, Address from, bool from_device, size_t bytes) {
-  if (current() == nullptr) return 201;
-  if (to_device && around(w, to, bytes) == nullptr) return 1;
-  if (from_device && around(w, from, bytes) == nullptr) return 1;
-  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-  return 0;
-}
-
-int start(World& w, Function function, unsigned blocks, unsigned threads, NativeStream stream,
-          void** parameters) {
-  if (!is_stream(stream) || find(function, "module") == nullptr) return 400;
-  const Ran kernel = kernel_of(blocks, threads, parameters);
-  if (!taken_down(stream, {.kernel = kernel})) run(w, kernel);
-  return 0;
+// After a kernel has failed, these fail, too.
+bool uses_the_context(std::string_view name) {
+  return std::any_of(
+      std::begin(kOfContexts), std::end(kOfContexts),
+      [&](std::string_view beginning) { return name.substr(0, beginning.size()) == beginning; });
 }
 
 }  // namespace
 
 World& world() {
-  static auto* const instance = new World;
+  static auto* const instance = [] {
+    auto* const made = new World;
+    if (number_from("FAKE_CUDA_EXECUTE", 0) != 0) {
+      const Execution how{emulated::Settings::from_environment("FAKE_CUDA"),
+                          number_from("FAKE_CUDA_BESIDE", 1) != 0};
+      execute(*made, &how);
+    }
+    return made;
+  }();
   return *instance;
+}
+
+const std::pair<const Address, Allocation>* around(const World& w, Address address, size_t bytes) {
+  const auto after = w.memory.upper_bound(address);
+  if (after == w.memory.begin()) return nullptr;
+  const auto& found = *std::prev(after);
+  return address + bytes <= found.first + found.second.bytes ? &found : nullptr;
 }
 
 bool is_stream(NativeStream stream) {
@@ -113,31 +117,9 @@ int enter(const char* name) {
   const std::lock_guard lock(w.mutex);
   w.calls[name]++;
   const auto found = w.failures.find(name);
-  if (found == w.failures.end() || found->second.skip-- > 0) return 0;
-  if (found->second.count-- <= 0) return 0;
-  return found->second.status;
-}
-
-Ran kernel_of(unsigned blocks, unsigned threads, void** parameters) {
-  Ran kernel{blocks, threads, {}, 0};
-  // As many as the tests' programs have at least.
-  for (size_t i = 0; i < 2; i++) std::memcpy(&kernel.arguments[i], parameters[i], sizeof(uint64_t));
-  if (const int marks = world().marks; marks >= 0)
-    std::memcpy(&kernel.marked, parameters[marks], sizeof(uint64_t));
-  return kernel;
-}
-
-void run(World& w, const Ran& kernel) {
-  if (kernel.blocks == 0) {
-    std::memset(reinterpret_cast<void*>(kernel.arguments[0]), 0, kernel.arguments[1]);
-    return;
-  }
-  w.running = w.hang;
-  w.clock += kKernelTakes;
-  w.ran.push_back(kernel);
-  const uint32_t one = 1;
-  if (kernel.marked != 0) std::memcpy(reinterpret_cast<void*>(kernel.marked), &one, sizeof one);
-  if (w.copied > 0) move(w, kernel.arguments[1], true, kernel.arguments[0], true, w.copied);
+  if (found != w.failures.end() && found->second.skip-- <= 0 && found->second.count-- > 0)
+    return found->second.status;
+  return uses_the_context(name) ? w.lost.load() : 0;
 }
 
 }  // namespace hologram::fake
@@ -229,6 +211,7 @@ int cuCtxGetDevice(DeviceNumber* device) {
   return 0;
 }
 int cuCtxSynchronize() {
+  world().streams.wait_for_all();
   ENTER;
   return current() == nullptr ? 201 : 0;
 }
@@ -247,6 +230,7 @@ int cuMemAlloc_v2(Address* memory, size_t bytes) {
   return status;
 }
 int cuMemFree_v2(Address memory) {
+  world().streams.wait_for_all();
   ENTER;
   return give(w, memory, false);
 }
@@ -255,6 +239,7 @@ int cuMemHostAlloc(void** memory, size_t bytes, unsigned) {
   return take(w, memory, bytes, true);
 }
 int cuMemFreeHost(void* memory) {
+  world().streams.wait_for_all();
   ENTER;
   return give(w, reinterpret_cast<Address>(memory), true);
 }
@@ -274,56 +259,23 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Addre
   }
   return 0;
 }
-int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, NativeStream stream) {
-  ENTER;
-  if (!is_stream(stream)) return 400;
-  const int status = move(w, to, true, reinterpret_cast<Address>(from), false, bytes);
-  uint32_t word = 0;
-  if (bytes == sizeof word) std::memcpy(&word, from, bytes);
-  if (w.running == FakeCuda::Obedient && word == 1) w.running = FakeCuda::Never;
-  return status;
-}
-int cuMemcpyDtoHAsync_v2(void* to, Address from, size_t bytes, NativeStream stream) {
-  ENTER;
-  if (!is_stream(stream)) return 400;
-  return move(w, reinterpret_cast<Address>(to), false, from, true, bytes);
-}
-int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, NativeStream stream) {
-  ENTER;
-  if (!is_stream(stream)) return 400;
-  if (taken_down(stream, {.call = [&w, to, from, bytes] { move(w, to, true, from, true, bytes); }}))
-    return 0;
-  return move(w, to, true, from, true, bytes);
-}
-int cuMemcpyPeerAsync(Address to, Context to_context, Address from, Context from_context,
-                      size_t bytes, NativeStream stream) {
-  ENTER;
-  const auto *target = around(w, to, bytes), *source = around(w, from, bytes);
-  if (!is_stream(stream) || target == nullptr || source == nullptr) return 400;
-  if (target->second.context != to_context || source->second.context != from_context) return 201;
-  return move(w, to, true, from, true, bytes);
-}
-int cuMemsetD32Async(Address where, unsigned pattern, size_t count, NativeStream stream) {
-  ENTER;
-  if (!is_stream(stream)) return 400;
-  const auto fill = [where, pattern, count] {
-    for (size_t i = 0; i < count; i++)
-      std::memcpy(reinterpret_cast<std::byte*>(where) + 4 * i, &pattern, 4);
-  };
-  if (!taken_down(stream, {.call = fill})) fill();
-  return 0;
-}
 // The code is what the fake compiler made.
 int cuModuleLoadDataEx(Module* module, const void* image, unsigned, int*, void**) {
   ENTER;
-  if (std::memcmp(image, "fake", 4) != 0) return 200;
-  const std::string digits(static_cast<const char*>(image) + 4, 16);
-  for (int i = 1; i < kCodeRounds; i++)
-    if (std::memcmp(static_cast<const char*>(image) + 4 + 16 * i, digits.data(), 16) != 0)
-      return 200;
+  const auto* code = static_cast<const char*>(image);
+  if (std::memcmp(code, w.kernels == nullptr ? kRecorded : kExecuted, 4) != 0) return 200;
+  code += 4;
+  const std::string digits(code, 16);
+  for (int i = 0; i < kCodeRounds; i++, code += 16)
+    if (std::memcmp(code, digits.data(), 16) != 0) return 200;
+  std::string log;
+  const emulated::Kernel* kernel = w.kernels == nullptr ? nullptr : w.kernels->find(code, log);
+  if (w.kernels != nullptr && kernel == nullptr) return 200;
   const int status = make(module, "module");
   if (status != 0) return status;
-  w.loaded = find(*module, "module")->code = std::stoull(digits, nullptr, 16);
+  Object& made = *find(*module, "module");
+  w.loaded = made.code = std::stoull(digits, nullptr, 16);
+  made.kernel = kernel;
   return 0;
 }
 int cuModuleUnload(Module module) {
@@ -341,77 +293,16 @@ int cuFuncGetAttribute(int* value, int attribute, Function) {
   *value = attribute == kRegisters ? 32 : 0;
   return 0;
 }
-int cuLaunchKernel(Function function, unsigned grid_x, unsigned, unsigned, unsigned block_x,
-                   unsigned, unsigned, unsigned, NativeStream stream, void** parameters, void**) {
-  ENTER;
-  return start(w, function, grid_x, block_x, stream, parameters);
-}
-int cuLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void**) {
-  ENTER;
-  if (config->count != 1 || config->attributes->id != kWaitsItself ||
-      config->attributes->value != 1 || config->block_y != 1 || config->grid_y != 1)
-    return 1;
-  return start(w, function, config->grid_x, config->block_x, config->stream, parameters);
-}
-int cuStreamCreate(NativeStream* stream, unsigned flags) {
-  ENTER;
-  return make(stream, "stream", flags);
-}
-int cuStreamDestroy_v2(NativeStream stream) {
-  ENTER;
-  return destroy(stream, "stream");
-}
-int cuStreamSynchronize(NativeStream) {
-  ENTER;
-  return busy(w) ? 999 : 0;  // a test would wait for ever
-}
-int cuStreamGetCtx(NativeStream stream, Context* context) {
-  ENTER;
-  const Object* found = find(stream, "stream");
-  if (found == nullptr) return 400;
-  *context = found->context;
-  return 0;
-}
-int cuEventCreate(Event* event, unsigned flags) {
-  ENTER;
-  return make(event, "event", flags);
-}
-int cuEventDestroy_v2(Event event) {
-  ENTER;
-  return destroy(event, "event");
-}
-int cuEventRecord(Event event, NativeStream stream) {
-  ENTER;
-  Object* found = find(event, "event");
-  if (found == nullptr || !is_stream(stream)) return 400;
-  found->recorded = w.clock;
-  return 0;
-}
-int cuEventQuery(Event event) {
-  ENTER;
-  if (find(event, "event") == nullptr) return 400;
-  return busy(w) ? kNotReady : 0;
-}
-int cuEventSynchronize(Event event) {
-  ENTER;
-  if (find(event, "event") == nullptr) return 400;
-  return busy(w) ? 999 : 0;  // a test would wait for ever
-}
-int cuEventElapsedTime(float* milliseconds, Event from, Event to) {
-  ENTER;
-  const Object *a = find(from, "event"), *b = find(to, "event");
-  for (const Object* event : {a, b})
-    if (event == nullptr || event->recorded < 0 || (event->flags & kNoTiming) != 0) return 400;
-  if (busy(w)) return kNotReady;
-  *milliseconds = static_cast<float>(b->recorded - a->recorded);
-  return 0;
-}
 int cuGetErrorName(int status, const char** text) {
-  *text = status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR";
+  *text = status == 700            ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : status == world().lost ? "CUDA_ERROR_LAUNCH_FAILED"
+                                   : "CUDA_ERROR";
   return 0;
 }
 int cuGetErrorString(int status, const char** text) {
-  *text = status == 700 ? "an illegal memory access was encountered" : "an injected failure";
+  *text = status == 700            ? "an illegal memory access was encountered"
+          : status == world().lost ? "unspecified launch failure"
+                                   : "an injected failure";
   return 0;
 }
 
@@ -454,9 +345,14 @@ void fake_cuda(FakeCuda* control) {
   };
   control->copy = [](size_t bytes) { world().copied = bytes; };
   control->mark = [](int argument) { world().marks = argument; };
-  control->capture = [](void* stream, std::function<void()> work) {
+  control->put = [](void* stream, std::function<void()> work) {
     const std::lock_guard lock(world().mutex);
-    return taken_down(static_cast<NativeStream>(stream), {.call = std::move(work)});
+    put(static_cast<NativeStream>(stream), std::move(work));
+  };
+  control->execute = [](const Execution* how) {
+    world().streams.wait_for_all();
+    const std::lock_guard lock(world().mutex);
+    execute(world(), how);
   };
   control->loaded = [] { return world().loaded; };
   control->options = [] { return world().options.c_str(); };

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "emulated/settings.hpp"
+
 namespace hologram {
 
 namespace fake {
@@ -13,6 +15,9 @@ struct Ran {  // a kernel
   unsigned blocks, threads;
   uint64_t arguments[2];  // the first two
   uint64_t marked;        // where it writes 1; 0: nowhere
+};
+struct Execution : emulated::Settings {
+  bool beside = true;  // work is done beside the host, late and in any order between streams
 };
 }  // namespace fake
 
@@ -36,11 +41,14 @@ struct FakeCuda {
   // Kernels that are launched, or become nodes, from now on write 1 to the word that this argument
   // points to when they run; a number below 0: none does.
   void (*mark)(int argument);
-  // Of libraries: true if the stream is being captured, and the work is taken down.
-  bool (*capture)(void* stream, std::function<void()> work);
+  // Of libraries: the work is done when the stream comes to it, or, where the stream is being
+  // captured, whenever the graph is launched.
+  void (*put)(void* stream, std::function<void()> work);
   uint64_t (*loaded)();             // what the newest module was compiled from
   const char* (*options)();         // of the last compilation, separated by spaces
   void* (*new_context)(int index);  // of the application's, on the device of that index
+  // Kernels to come are compiled for the processor and executed; null: they are recorded only.
+  void (*execute)(const fake::Execution* how);
 };
 
 }  // namespace hologram

@@ -1,4 +1,5 @@
 // The graphs of the emulated CUDA driver, and what is captured from its streams.
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace {
 constexpr int kNotUpdated = 910;  // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
 
 // A node is known by its number; each must come after the one before it, or be a kernel that is
-// told so by the next call. One of no blocks fills memory with zeros.
+// told so by the next call.
 int add_node(Graph graph, std::span<const GraphNode> after, const Node& work, GraphNode* node) {
   Object* found = find(graph, "graph");
   if (found == nullptr || after.size() > 1 || found->awaits_edge) return 400;
@@ -55,15 +56,21 @@ int cuGraphDestroy(Graph graph) {
 int cuGraphAddKernelNode(GraphNode* node, Graph graph, const GraphNode* after, size_t count,
                          const KernelNode* kernel) {
   ENTER;
-  return add_node(graph, {after, count},
-                  {.kernel = kernel_of(kernel->grid_x, kernel->block_x, kernel->parameters)}, node);
+  return add_node(
+      graph, {after, count},
+      {.kernel = kernel_of(kernel->function, kernel->grid_x, kernel->block_x, kernel->parameters)},
+      node);
 }
 int cuGraphAddMemsetNode(GraphNode* node, Graph graph, const GraphNode* after, size_t count,
                          const FillNode* fill, Context context) {
   ENTER;
   if (context != current()) return 201;
-  return add_node(graph, {after, count},
-                  {.kernel = {0, 0, {fill->to, fill->width * fill->element}, 0}}, node);
+  const auto fill_it = [to = fill->to, pattern = fill->value, words = fill->width] {
+    std::fill_n(reinterpret_cast<unsigned*>(to), words, pattern);
+  };
+  return fill->element != sizeof(unsigned)
+             ? 1
+             : add_node(graph, {after, count}, {.call = fill_it}, node);
 }
 int cuGraphAddChildGraphNode(GraphNode* node, Graph graph, const GraphNode* after, size_t count,
                              Graph child) {
@@ -79,7 +86,7 @@ int cuGraphAddDependencies_v2(Graph graph, const GraphNode* from, const GraphNod
   if (found == nullptr || !found->awaits_edge || count != 1) return 400;
   const size_t nodes = found->nodes.size();
   const auto is_kernel = [&](size_t i) {
-    return found->nodes[i].kernel.blocks > 0 && !found->nodes[i].is_graph;
+    return found->nodes[i].kernel.ran.blocks > 0 && !found->nodes[i].is_graph;
   };
   if (*from != handle<GraphNode>(nodes - 1) || *to != handle<GraphNode>(nodes) ||
       edges->from_port != kWhenItsBlocksEnd || edges->to_port != 0 ||
@@ -123,7 +130,7 @@ int cuGraphExecKernelNodeSetParams(ReadyGraph ready, GraphNode node, const Kerne
   Object* found = find(ready, "ready graph");
   if (found == nullptr) return 400;
   found->nodes.at(reinterpret_cast<uintptr_t>(node) - 1).kernel =
-      kernel_of(kernel->grid_x, kernel->block_x, kernel->parameters);
+      kernel_of(kernel->function, kernel->grid_x, kernel->block_x, kernel->parameters);
   return 0;
 }
 int cuGraphExecChildGraphNodeSetParams(ReadyGraph ready, GraphNode node, Graph child) {
@@ -144,8 +151,10 @@ int cuGraphLaunch(ReadyGraph ready, NativeStream stream) {
   ENTER;
   const Object* found = find(ready, "ready graph");
   if (found == nullptr || !is_stream(stream)) return 400;
-  const std::vector<Node> nodes = found->nodes;
-  for (const Node& node : nodes) run_node(w, node);
+  const auto launch = [&w, nodes = found->nodes] {
+    for (const Node& node : nodes) run_node(w, node);
+  };
+  w.streams.put(stream, emulated::Streams::Kind::Kernel, launch);
   return 0;
 }
 int cuGraphExecDestroy(ReadyGraph ready) {

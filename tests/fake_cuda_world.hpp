@@ -1,12 +1,17 @@
 // What the parts of the emulated driver share.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "backends/cuda/api.hpp"
+#include "emulated/executor.hpp"
+#include "emulated/kernel_library.hpp"
+#include "emulated/streams.hpp"
 #include "fake_cuda.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming, bugprone-macro-parentheses, performance-no-int-to-ptr)
@@ -24,9 +29,15 @@ struct Allocation {
   bool host;
 };
 
-// Of a graph: a kernel, or what a library does, or a graph.
+// A launch: what is recorded of it, and what runs where kernels are executed.
+struct KernelRun {
+  Ran ran{};
+  emulated::Launch launch{};
+};
+
+// Of a graph: a kernel, or other work, or a graph.
 struct Node {
-  Ran kernel{};
+  KernelRun kernel{};
   std::function<void()> call{};
   std::vector<Node> children{};
   bool is_graph = false;
@@ -41,9 +52,14 @@ struct Object {
   bool captures = false;     // of a stream
   bool awaits_edge = false;  // of a graph: its last node has yet to be told what it comes after
   uint64_t code = 0;         // of a module: what it was compiled from
+  const emulated::Kernel* kernel = nullptr;  // of a module, where kernels are executed
+  emulated::Streams::Ticket ticket = 0;      // of an event: its record
 };
 
-inline constexpr int kCodeRounds = 12;  // times that the text's number stands in its code
+inline constexpr int kLaunchFailed = 719;  // CUDA_ERROR_LAUNCH_FAILED
+inline constexpr int kCodeRounds = 12;     // times that the text's number stands in its code
+// What code begins with; that of kernels to be executed ends with their text.
+inline constexpr char kRecorded[] = "fake", kExecuted[] = "text";
 
 struct World {
   std::recursive_mutex mutex;
@@ -61,8 +77,13 @@ struct World {
   int marks = -1;                            // which argument it writes to
   std::vector<Ran> ran;
   std::string options;
-  std::map<uintptr_t, uint64_t> texts;  // being compiled
-  uint64_t loaded = 0;                  // what the newest module was compiled from
+  std::map<uintptr_t, std::string> texts;                        // being compiled
+  std::string log = "program.cu(1): error: injected\n  here\n";  // of what does not compile
+  uint64_t loaded = 0;                         // what the newest module was compiled from
+  emulated::KernelLibrary* kernels = nullptr;  // null: they are recorded, not executed
+  emulated::Executor executor;
+  emulated::Streams streams;
+  std::atomic<int> lost = 0;  // what every call gives since a kernel failed
 };
 
 World& world();
@@ -70,10 +91,17 @@ World& world();
 int enter(const char* name);
 Context current();  // null: none
 bool is_stream(NativeStream stream);
+// The allocation that all of these bytes are in; null: none.
+const std::pair<const Address, Allocation>* around(const World& w, Address address, size_t bytes);
 // Whether the work is taken down, as the stream is being captured.
 bool taken_down(NativeStream stream, Node work);
-void run(World& w, const Ran& kernel);
-Ran kernel_of(unsigned blocks, unsigned threads, void** parameters);
+// Takes it down, or does it when the stream comes to it. `kind` says whether it runs kernels.
+emulated::Streams::Ticket put(NativeStream stream, std::function<void()> work,
+                              emulated::Streams::Kind kind = emulated::Streams::Kind::Any);
+void run(World& w, const KernelRun& kernel);
+KernelRun kernel_of(Function function, unsigned blocks, unsigned threads, void** parameters);
+// Null: kernels are recorded and not executed.
+void execute(World& w, const Execution* how);
 
 template <class Handle>
 Handle handle(uintptr_t number) {
@@ -85,7 +113,10 @@ int make(Handle* made, const char* kind, unsigned flags = 0) {
   World& w = world();
   if (current() == nullptr) return 201;
   *made = handle<Handle>(w.next);
-  w.objects[w.next++] = {kind, current(), flags, -1, {}, false, false, 0};
+  Object& object = w.objects[w.next++];
+  object.kind = kind;
+  object.context = current();
+  object.flags = flags;
   return 0;
 }
 template <class Handle>

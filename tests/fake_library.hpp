@@ -59,9 +59,11 @@ inline const FakeCuda& driver() {
 }
 // Whether the emulated driver has a context for this thread.
 inline bool has_context() { return driver().depth != nullptr && driver().depth() > 0; }
-// Does the work now, or whenever the graph is launched that the stream is captured for.
+// Does the work when the stream comes to it, or whenever the graph is launched that the stream is
+// captured for.
 inline void do_on(void* stream, const std::function<void()>& work) {
-  if (driver().capture == nullptr || !driver().capture(stream, work)) work();
+  if (driver().put == nullptr) work();
+  else driver().put(stream, work);
 }
 
 inline size_t element_size(DType type) {

@@ -1,4 +1,5 @@
-// The emulated NVRTC: takes texts down and makes code that the emulated driver takes.
+// The emulated NVRTC: takes texts down, compiles them for the processor where kernels are executed,
+// and makes code that the emulated driver takes.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,13 +20,20 @@ void write(const std::string& name, const std::string& text) {
     std::ofstream(std::string(folder) + '/' + name) << text;
 }
 
-// Digits of the text, over and over: what the driver runs tells what it was compiled from.
+const std::string& text_of(fake::World& w, Compilation compilation) {
+  return w.texts[reinterpret_cast<uintptr_t>(compilation)];
+}
+
+// Digits of the text, over and over: what the driver runs tells what it was compiled from. The text
+// itself, where it is to be executed.
 std::string code_of(fake::World& w, Compilation compilation) {
-  const uint64_t text = w.texts[reinterpret_cast<uintptr_t>(compilation)];
+  const std::string& text = text_of(w, compilation);
   char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(text));
-  std::string code = "fake";
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(std::hash<std::string>()(text)));
+  std::string code = w.kernels == nullptr ? fake::kRecorded : fake::kExecuted;
   for (int i = 0; i < fake::kCodeRounds; i++) code += digits;
+  if (w.kernels != nullptr) code += text + '\0';
   return code;
 }
 
@@ -54,7 +62,7 @@ int nvrtcGetSupportedArchs(int* architectures) {
 int nvrtcCreateProgram(Compilation* program, const char* text, const char*, int, const char* const*,
                        const char* const*) {
   ENTER;
-  w.texts[w.next] = std::hash<std::string_view>()(text);
+  w.texts[w.next] = text;
   *program = fake::handle<Compilation>(w.next++);
   write(std::to_string(std::hash<std::string_view>()(text)) + ".cu", text);
   return 0;
@@ -64,22 +72,27 @@ int nvrtcDestroyProgram(Compilation* program) {
   w.texts.erase(reinterpret_cast<uintptr_t>(*program));
   return 0;
 }
-int nvrtcCompileProgram(Compilation, int count, const char* const* options) {
+int nvrtcCompileProgram(Compilation program, int count, const char* const* options) {
   ENTER;
   w.options.clear();
   for (int i = 0; i < count; i++) w.options += std::string(i > 0 ? " " : "") + options[i];
   write("options", w.options);
-  return 0;
+  if (w.kernels == nullptr) return 0;
+  constexpr int kCompilation = 6;  // NVRTC_ERROR_COMPILATION
+  std::string log;
+  if (w.kernels->find(text_of(w, program), log) != nullptr) return 0;
+  std::fprintf(stderr, "emulated NVRTC: %s\n", log.c_str());
+  w.log = log;
+  return kCompilation;
 }
-constexpr char kLog[] = "program.cu(1): error: injected\n  here\n";
 int nvrtcGetProgramLogSize(Compilation, size_t* bytes) {
   ENTER;
-  *bytes = sizeof kLog;
+  *bytes = w.log.size() + 1;
   return 0;
 }
 int nvrtcGetProgramLog(Compilation, char* text) {
   ENTER;
-  std::memcpy(text, kLog, sizeof kLog);
+  std::memcpy(text, w.log.c_str(), w.log.size() + 1);
   return 0;
 }
 int nvrtcGetCUBINSize(Compilation program, size_t* bytes) {

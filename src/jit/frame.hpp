@@ -10,7 +10,7 @@
 namespace hologram::jit {
 
 inline constexpr uint32_t kFuel = 4096;  // rounds of loops between looks at the clock
-inline constexpr uint32_t kRows = 10;    // of lanes in memory; the last two are the target's own
+inline constexpr uint32_t kRows = 15;    // of lanes in memory; the last two are the target's own
 inline constexpr uint32_t kRowBytes = program::kMaxLanes * 8;
 
 // Lanes (or, if the program is grouped, workgroups) x_begin … x_end - 1 of rows row_begin …

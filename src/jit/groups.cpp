@@ -10,7 +10,7 @@ namespace hologram::jit {
 
 namespace {
 
-constexpr uint32_t kMostReduces = 3, kGroupRow = 5;  // of a region; the first row of lanes
+constexpr uint32_t kMostReduces = 8, kGroupRow = 5;  // of a region; the first row of lanes
 constexpr Op kCombineOps[] = {Op::Add, Op::Mul, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor};
 
 }  // namespace

@@ -34,19 +34,32 @@ Wide computed(DType dtype, double x) {
 double step_of(DType dtype) { return is_float(dtype) ? 0.1 : 3; }
 constexpr double kFirst = 5;
 
+// How many steps the dtype holds, as many as anybody asks for but of 8 bits.
+int64_t steps_within(DType dtype, int64_t step) {
+  if (size_of(dtype) > 1) return INT64_MAX;
+  const int64_t least = is_signed_integer(dtype) ? -128 : 0, most = least + 255;
+  return (static_cast<int64_t>(kFirst) - (step > 0 ? most : least)) / -step + 1;
+}
+
 Tensor range(const Shape& shape, DType dtype, const Executor& executor, double step) {
-  const auto n = static_cast<double>(count_of(shape));
-  const double stop = kFirst + (n - 0.5) * step;
-  if (is_float(dtype)) return ops::arange(kFirst, stop, step, dtype, executor).reshape(shape);
-  // The last step is not a whole one.
+  const int64_t n = count_of(shape);
+  if (is_float(dtype)) {
+    const double stop = kFirst + (static_cast<double>(n) - 0.5) * step;
+    return ops::arange(kFirst, stop, step, dtype, executor).reshape(shape);
+  }
+  // The last step is not a whole one. What the dtype does not hold begins anew.
   const int64_t by = static_cast<int64_t>(step), first = static_cast<int64_t>(kFirst);
-  const int64_t end = first + count_of(shape) * by - (by > 0 ? 1 : -1) * (count_of(shape) > 0);
-  return ops::arange(first, end, by, dtype, executor).reshape(shape);
+  const int64_t steps = std::min(n, steps_within(dtype, by));
+  const int64_t end = first + steps * by - (by > 0 ? 1 : -1) * (n > 0);
+  const Tensor range = ops::arange(first, end, by, dtype, executor);
+  if (steps == n) return range.reshape(shape);
+  return ops::tile(range, {n / steps + 1}).slice(0, {0, n}).reshape(shape);
 }
 Answer range_at(int64_t i, DType dtype, double step) {
-  const auto at = static_cast<Wide>(i);
-  if (is_float(dtype)) return {computed(dtype, kFirst) + at * computed(dtype, step)};
-  const Integer whole = static_cast<Integer>(kFirst) + i * static_cast<Integer>(step);
+  if (is_float(dtype))
+    return {computed(dtype, kFirst) + static_cast<Wide>(i) * computed(dtype, step)};
+  const auto by = static_cast<Integer>(step);
+  const Integer whole = static_cast<Integer>(kFirst) + i % steps_within(dtype, by) * by;
   return {static_cast<Wide>(wrapped(dtype, whole))};
 }
 

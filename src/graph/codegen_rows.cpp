@@ -164,6 +164,16 @@ void Generator::where_inside(const Place& place, const std::function<void()>& bo
   else b_.if_(place.inside, body);
 }
 
+// Workgroup memory for an element of each lane, for one reduction after the other.
+program::Shared Generator::room_for_runs(DType type) {
+  const auto found = runs_.find(type);
+  if (found == runs_.end())
+    return runs_[type] =
+               b_.shared(fmt::format("runs_{}", name_of(type)), type, l_.lanes * l_.side_by_side);
+  b_.barrier();  // until the last reduction has been read
+  return found->second;
+}
+
 // Of the elements that the lanes keep, in the order of walk_runs: what a run begins with changes
 // nothing where it is added.
 Value Generator::reduce_places(uint32_t term, DType type) {
@@ -177,8 +187,7 @@ Value Generator::reduce_places(uint32_t term, DType type) {
   }
   if (l_.side_by_side == 1) return run;
   const auto lanes = static_cast<int64_t>(l_.lanes);
-  const program::Shared runs =
-      b_.shared(fmt::format("runs{}", term), type, l_.lanes * l_.side_by_side);
+  const program::Shared runs = room_for_runs(type);
   b_.store(runs, b_.lane_id(1) * lanes + b_.lane_id(0), run);
   b_.barrier();
   const Var sum = b_.var(start);
@@ -236,15 +245,15 @@ std::optional<Value> Generator::guard_of(const std::vector<One>& list) {
   return loaded && combines && any ? b_.group_uniform(*any) : any;
 }
 
-// All of them, in one walk. Where no guard holds, the row ends where it begins.
+// All of them, in one walk. Where no guard holds, the row of a group ends where it begins.
 void Generator::reduce(uint8_t level) {
   std::vector<One> list = reductions(level);
   if (list.empty()) return;
   const std::optional<Value> guard = guard_of(list);
   if (l_.held > 0) return reduce_held(list, guard);
   const Value begin_of_row = begin_, end_of_row = end_;
-  if (guard) end_ = select(*guard, end_, begin_);
-  reduce_walk(std::move(list), level);
+  if (guard && l_.walk == Walk::GroupRows) end_ = select(*guard, end_, begin_);
+  reduce_walk(std::move(list), level, guard);
   begin_ = begin_of_row;
   end_ = end_of_row;
 }
@@ -268,13 +277,15 @@ void Generator::reduce_held(const std::vector<One>& list, const std::optional<Va
   for (size_t i = 0; i < list.size(); i++) keep_row(list[i].term, b_.get(results[i]));
 }
 
-void Generator::reduce_walk(std::vector<One> list, uint8_t level) {
+void Generator::reduce_walk(std::vector<One> list, uint8_t level,
+                            const std::optional<Value>& guard) {
   if (kernel_.gathers) return reduce_pieces(std::move(list), level);
   begin(list);
-  accumulate(list, level);
+  const bool group = l_.walk == Walk::GroupRows;
+  if (guard && !group) b_.if_(*guard, [&] { accumulate(list, level); });
+  else accumulate(list, level);
   for (const One& one : list) {
     const Value all = b_.get(one.all);
-    const bool group = l_.walk == Walk::GroupRows;
     keep_row(one.term, group ? b_.group_reduce(combine_of(one.term), all) : all);
   }
 }

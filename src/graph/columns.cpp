@@ -41,4 +41,12 @@ std::optional<size_t> axis_of_columns(const Node& root) {
   return {};
 }
 
+View with_axis_last(const View& view, size_t axis) {
+  std::vector<int> axes;
+  for (size_t k = 0; k < view.shape.size(); k++)
+    if (k != axis) axes.push_back(static_cast<int>(k));
+  axes.push_back(static_cast<int>(axis));
+  return permuted(view, axes);
+}
+
 }  // namespace hologram::graph

@@ -15,5 +15,6 @@ Shape reduced_shape(const Node& reduction);
 // Where short columns are reduced and what comes of that is used for their elements, a lane that
 // walks a column does all of it: the axis of the columns. They are rows of the kernel then.
 std::optional<size_t> axis_of_columns(const Node& root);
+View with_axis_last(const View& view, size_t axis);
 
 }  // namespace hologram::graph

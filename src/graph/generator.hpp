@@ -94,6 +94,7 @@ class Generator {
                  const std::function<void()>& after);
   void find_places();
   void where_inside(const Place& place, const std::function<void()>& body);
+  program::Shared room_for_runs(DType type);
   program::Value reduce_places(uint32_t term, DType type);
   std::vector<One> reductions(uint8_t level);
   void begin(std::vector<One>& list);
@@ -101,7 +102,8 @@ class Generator {
   std::optional<program::Value> guard_of(const std::vector<One>& list);
   void reduce(uint8_t level);
   void reduce_held(const std::vector<One>& list, const std::optional<program::Value>& guard);
-  void reduce_walk(std::vector<One> list, uint8_t level);
+  void reduce_walk(std::vector<One> list, uint8_t level,
+                   const std::optional<program::Value>& guard);
   void accumulate(const std::vector<One>& list, uint8_t level);
   void write_gathered();
   void reduce_pieces(std::vector<One> list, uint8_t level);
@@ -121,6 +123,7 @@ class Generator {
   std::map<size_t, uint32_t> kept_;  // by output: the term that waits in its memory
   std::vector<Place> places_;        // if lanes keep their elements
   std::vector<Waiting> waiting_;
+  std::map<DType, program::Shared> runs_;
   std::map<uint32_t, program::Shared> staged_loads_;  // by term
   std::map<size_t, program::Shared> staged_outputs_;
   bool waits_ = false;  // what is stored along the row

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/messages.hpp"
 #include "graph/columns.hpp"
@@ -60,7 +61,10 @@ class Scheduler {
   struct Uses {
     std::vector<Use> list;
     bool root = false;
-    size_t draft = SIZE_MAX;  // that it is computed in
+    std::vector<size_t> drafts;  // that it is computed in
+    bool is_in(size_t draft) const {
+      return std::find(drafts.begin(), drafts.end(), draft) != drafts.end();
+    }
   };
 
   // Lazy nodes, inputs before those who use them.
@@ -174,7 +178,8 @@ class Scheduler {
     if (kept != Shape(node->shape.begin() + 1, node->shape.end())) return false;
     whole.shape.push_back(pieces);
     whole.strides.push_back(element_count(kept));
-    if (uses.list.front().view != whole || draft.roots.front().way.shape.size() != kept.size() ||
+    if (uses.list.front().view != canonical(std::move(whole)) ||
+        draft.roots.front().way.shape.size() != kept.size() ||
         draft.roots.front().to.shape.size() != kept.size())
       return false;
     draft.domain = node->inputs[0].view().shape;
@@ -200,7 +205,7 @@ class Scheduler {
       if (draft.roots.front().target != &other || !have_same_pieces(*node, other)) continue;
       Node* const input = node->inputs[0].node.get();
       const bool shares = draft.reads.count(input) > 0 ||
-                          (input->slot != UINT32_MAX && uses_[input->slot].draft == i);
+                          (input->slot != UINT32_MAX && uses_[input->slot].is_in(i));
       if (!shares || draft.reads.size() + draft.roots.size() + 1 > options_.max_bindings) continue;
       const Draft::Root& first = draft.roots.front();
       draft.roots.push_back({node, first.way, node, first.to});
@@ -262,83 +267,116 @@ class Scheduler {
     drafts_[draft].reads.insert(node);
     if (node->slot == UINT32_MAX) return;  // there already
     auto& list = uses_[node->slot].list;
-    const Use made{draft, view};
+    const Use made{draft, canonical(view)};
     if (std::find(list.begin(), list.end(), made) == list.end()) list.push_back(made);
   }
 
   void add_member(size_t index, Node* node, const std::vector<View>& ways) {
     drafts_[index].members.push_back(node);
     drafts_[index].reads.erase(node);
-    uses_[node->slot].draft = index;
+    uses_[node->slot].drafts.push_back(index);
     for (const View& way : ways)
       for (const Input& input : node->inputs)
         use(input.node.get(), index, *through(drafts_[index], *node, input, way));
   }
 
-  bool joins(Node* node, Uses& uses, std::string& reason) {
-    const size_t index = uses.list.front().draft;
-    Draft& draft = drafts_[index];
+  // A kernel whose rows are read only where a guard says so.
+  static bool is_guarded(const Draft& draft) {
+    bool reduces = false;
+    for (const Node* node : draft.members) {
+      if (node->kind == Kind::Reduce && !node->is_guarded()) return false;
+      reduces = reduces || node->kind == Kind::Reduce;
+    }
+    return reduces;
+  }
+
+  // What kernels with guards use beside another is computed again there: seldom, as a rule.
+  bool joins(Node* node, const Uses& uses, std::string& reason) {
+    std::map<size_t, std::vector<View>> views;
+    for (const Use& use : uses.list) views[use.draft].push_back(use.view);
+    size_t unguarded = 0, stores = views.begin()->first;
+    for (const auto& [index, list] : views) {
+      if (views.size() > 1 && is_guarded(drafts_[index])) continue;
+      unguarded++;
+      stores = index;
+    }
+    if (unguarded > 1 || (views.size() > 1 && node->kind == Kind::Reduce)) {
+      reason = options_.fusion ? "two kernels use it" : "fusion is off";
+      return false;
+    }
+    struct Joined {
+      size_t index;
+      Draft draft;
+      std::vector<View> ways;
+    };
+    std::vector<Joined> all;
+    for (const auto& [index, list] : views) {
+      Joined& joined = all.emplace_back(index, drafts_[index], list);
+      if (!can_join(node, joined.draft, joined.ways, uses.root && index == stores, reason))
+        return false;
+    }
+    for (Joined& joined : all) {
+      drafts_[joined.index] = std::move(joined.draft);
+      add_member(joined.index, node, joined.ways);
+    }
+    return true;
+  }
+
+  // Makes the draft, and the ways in which it looks at the node, what they are with it.
+  bool can_join(Node* node, Draft& draft, std::vector<View>& ways, bool is_result,
+                std::string& reason) const {
     const auto refuse = [&](std::string why) {
       reason = std::move(why);
       return false;
     };
     if (!options_.fusion) return refuse("fusion is off");
-    for (const Use& use : uses.list)
-      if (use.draft != index) return refuse("two kernels use it");
     if (draft.opaque != nullptr)
       return refuse(fmt::format("{} reads it from memory", describe(*draft.opaque)));
     if (node->kind != Kind::Elementwise && node->kind != Kind::Reduce)
       return refuse("it is not fused");
     if (draft.members.size() >= kMostMembers) return refuse("the kernel is long enough");
-    if (uses.list.size() > kMostWays) return refuse("it is looked at in too many ways");
+    if (ways.size() > kMostWays) return refuse("it is looked at in too many ways");
     auto reads = draft.reads;
     reads.erase(node);
     for (const Input& input : node->inputs) reads.insert(input.node.get());
-    const size_t outputs = draft.roots.size() + (uses.root ? 1 : 0);
+    const size_t outputs = draft.roots.size() + (is_result ? 1 : 0);
     if (reads.size() + outputs > options_.max_bindings)
       return refuse("the kernel has as many buffers as a device takes");
 
-    Draft changed = draft;
-    std::vector<View> ways;
-    for (const Use& use : uses.list) ways.push_back(padded(use.view, draft.domain));
+    // Some may be from before the domain had the axes of a row.
+    std::vector<View> different;
+    for (View& way : ways)
+      if (View whole = canonical(padded(std::move(way), draft.domain));
+          std::find(different.begin(), different.end(), whole) == different.end())
+        different.push_back(std::move(whole));
+    ways = std::move(different);
     if (node->kind == Kind::Reduce) {
-      if (!takes_row(changed, *node, ways, reason)) return false;
-      changed.chunk = node->chunk;
-      changed.gathers = node->gathers;
+      if (!takes_row(draft, *node, ways, reason)) return false;
+      draft.chunk = node->chunk;
+      draft.gathers = node->gathers;
     }
-    if (node->kind == Kind::Elementwise && changed.row_axes == 0 && is_costly(*node))
-      foresee_row(changed, *node, ways);
-    for (View& way : ways) way = padded(way, changed.domain);
+    if (node->kind == Kind::Elementwise && draft.row_axes == 0 && is_costly(*node))
+      foresee_row(draft, *node, ways);
+    for (View& way : ways) way = padded(way, draft.domain);
     for (const View& way : ways) {
-      const bool per_row = changed.row_axes > 0 && is_constant_along(way, changed.row_axes);
-      const int64_t evaluations = per_row || node->kind == Kind::Reduce
-                                      ? outer_count(changed)
-                                      : element_count(changed.domain);
+      const bool per_row = draft.row_axes > 0 && is_constant_along(way, draft.row_axes);
+      const int64_t evaluations =
+          per_row || node->kind == Kind::Reduce ? outer_count(draft) : element_count(draft.domain);
       if (evaluations > element_count(node->shape) && is_costly(*node))
         return refuse("it would be computed again for each element it is repeated for");
       for (const Input& input : node->inputs)
-        if (!through(changed, *node, input, way))
+        if (!through(draft, *node, input, way))
           return refuse("strides cannot say how its inputs are looked at");
     }
-    if (uses.root && gathers_alone(changed)) return refuse("it is a result, and rows are gathered");
-    if (uses.root) {
-      if (ways.size() != 1 || !covers(changed, *node, ways[0]))
+    if (is_result && gathers_alone(draft)) return refuse("it is a result, and rows are gathered");
+    if (is_result) {
+      if (ways.size() != 1 || !covers(draft, *node, ways[0]))
         return refuse("it is a result, of another shape than the kernel's");
-      if (changed.chunk != 0 && !changed.gathers && is_constant_along(ways[0], changed.row_axes))
+      if (draft.chunk != 0 && !draft.gathers && is_constant_along(ways[0], draft.row_axes))
         return refuse("it is a result, and the rows are reduced in pieces");
-      changed.roots.push_back({node, ways[0], node, ways[0]});
+      draft.roots.push_back({node, ways[0], node, ways[0]});
     }
-    drafts_[index] = std::move(changed);
-    add_member(index, node, ways);
     return true;
-  }
-
-  static View with_axis_last(const View& view, size_t axis) {
-    std::vector<int> axes;
-    for (size_t k = 0; k < view.shape.size(); k++)
-      if (k != axis) axes.push_back(static_cast<int>(k));
-    axes.push_back(static_cast<int>(axis));
-    return permuted(view, axes);
   }
 
   // A value that is the same along the last axes and comes out of a reduction over them is computed
@@ -446,8 +484,8 @@ class Scheduler {
 
   Kernel build_kernel(const Draft& draft) {
     return build_terms(draft, [&](const Node& node) {
-      return node.slot != UINT32_MAX && uses_[node.slot].draft < drafts_.size() &&
-             &drafts_[uses_[node.slot].draft] == &draft;
+      return node.slot != UINT32_MAX &&
+             uses_[node.slot].is_in(static_cast<size_t>(&draft - drafts_.data()));
     });
   }
 

@@ -14,78 +14,125 @@ using X = const Operands&;
 constexpr double kShrinks = 0x1p-64;
 
 Value is_finite(Value x) { return apply(Op::IsFinite, {x}); }
+Value root(Value x) { return apply(Op::Sqrt, {x}); }
+Value square(Value x) { return x * x; }
 Value clamp(Value x, Value low, Value high) { return min(max(x, low), high); }
 
-Value out_of_range(Value sum, Value least) { return !(is_finite(sum) & (sum >= least)); }
-
-// Through the bits of the exponent. `size` is not negative, or NaN.
+// The power of two that brings a number near 1, through the bits of its exponent; 1 for 0 and what
+// is not finite. `size` is not negative, or NaN.
 Value scale_of(Value size) {
   Builder& b = *size.builder();
   const bool wide = size.type() == DType::F64;
   const DType word = wide ? DType::U64 : DType::U32;
-  const int mantissa = wide ? 52 : 23;
   const int64_t bias = wide ? 1023 : 127;
-  const Value by = b.constant_bits(DType::U32, static_cast<uint64_t>(mantissa));
-  const Value exponent = b.bitcast(size, word) >> by;
+  const Value mantissa = b.constant_bits(DType::U32, wide ? 52 : 23);
+  const Value exponent = b.bitcast(size, word) >> mantissa;
   const Value inverse = b.constant(word, 2 * bias) - min(exponent, 2 * bias - 1);
-  const Value scale = b.bitcast(inverse << by, size.type());
-  const Value one = b.constant(size.type(), 1.0);
-  return select(is_finite(size) & (size > 0), scale, one);
+  const Value scale = b.bitcast(inverse << mantissa, size.type());
+  return select(is_finite(size) & (size > 0), scale, b.constant(size.type(), 1.0));
+}
+
+Value scale_of_range(Value least, Value greatest) { return scale_of(greatest * 0.5 - least * 0.5); }
+
+// Elements that are far enough apart have a mean further from each end than its rounding.
+Value mean_guard(X x) {
+  const Value count = x.attribute(0), mean = x[0] / count, squares = x[1] / count;
+  const Value spreads = squares - square(mean) > x.attribute(1) * square(mean);
+  return !(is_finite(x[0]) & is_finite(x[1]) & spreads);
 }
 
 Value mean_of(X x) {
-  const Value sum = x[0], count = x.attribute(0);
-  const Value mean = select(is_finite(sum), sum / count, x[3] / count * (1 / kShrinks));
-  return clamp(mean, x[1], x[2]);
+  const Value sum = x[1], count = x.attribute(0), plain = sum / count;
+  const Value careful = select(is_finite(sum), plain, x[4] / count * (1 / kShrinks));
+  return select(x[0], clamp(careful, x[2], x[3]), plain);
 }
 
-Value center_of(X x) {
-  const Value sum = x[0], least = x[1], greatest = x[2];
-  const Value middle = least * 0.5 + greatest * 0.5;
-  return select(is_finite(sum), clamp(sum / x.attribute(0), least, greatest), middle);
+Value deviation(X x) { return x[0] - x[1] / x.attribute(0); }
+
+// From somewhere near the mean; the difference of two extremes is finite once they are scaled.
+Value scaled_deviation(X x) {
+  const Value sum = x[1], least = x[2], greatest = x[3];
+  const Value mean = clamp(sum / x.attribute(0), least, greatest);
+  const Value center = select(is_finite(sum), mean, least * 0.5 + greatest * 0.5);
+  const Value scale = scale_of_range(least, greatest);
+  return fma(x[0], scale, -(center * scale));
 }
 
-// What the center is off by is taken out of the squares. Sums of both round, so that the
-// difference may be a little below 0.
-Value scaled_variance(X x) {
-  const Value deviations = x[0], squares = x[1];
-  return max(squares - deviations * deviations / x.attribute(0), 0) / x.attribute(1);
+// What deviates on the whole is the center's rounding, and taken out.
+Value sum_of_squares(Value deviations, Value squares, Value count) {
+  return squares - square(deviations) / count;
+}
+
+Value spread_guard(X x) {
+  constexpr double kNoise = 1e-3;
+  const Value count = x.attribute(0), deviations = x[1], squares = x[2];
+  const Value left = sum_of_squares(deviations, squares, count);
+  const Value enough = left > square(deviations) / count * kNoise;
+  const Value apart = left >= square(x[0] / count) * count * x.attribute(2);
+  return !(is_finite(squares) & (squares >= x.attribute(1)) & enough & apart);
+}
+
+struct Variances {
+  Value plain, scaled, scale;
+};
+Variances variances(X x) {
+  const Value count = x.attribute(0), divisor = x.attribute(1);
+  return {sum_of_squares(x[1], x[2], count) / divisor,
+          max(sum_of_squares(x[3], x[4], count), 0) / divisor, scale_of_range(x[5], x[6])};
+}
+
+Value variance_of(X x) {
+  const auto [plain, scaled, scale] = variances(x);
+  return select(x[0], scaled / scale / scale, plain);
+}
+Value standard_deviation_of(X x) {
+  const auto [plain, scaled, scale] = variances(x);
+  return select(x[0], root(scaled) / scale, root(plain));
 }
 
 Value norm_of(X x, Value plain, Value scaled) {
-  return select(out_of_range(x[0], x.attribute(0)), scaled / x[2], plain);
+  return select(x[0], scaled / scale_of(x[3]), plain);
+}
+Value norm_of_order(X x) {
+  const Value inverse = x.builder.constant(x.to, 1.0) / x.attribute(0);
+  return norm_of(x, apply(Op::Pow, {x[1], inverse}), apply(Op::Pow, {x[2], inverse}));
+}
+
+Value product_of(X x) {
+  const Value zero = x.builder.constant(x.to, 0.0);
+  return select(apply(Op::IsNan, {x[0]}) & x[1] & x[2], zero, x[0]);
 }
 
 }  // namespace
 
-const ElementwiseOp kOverflows =
-    internal_row("overflows", "sum", [](X x) { return !is_finite(x[0]); });
-const ElementwiseOp kOutOfRange =
-    internal_row("out_of_range", "sum", [](X x) { return out_of_range(x[0], x.attribute(0)); });
+const ElementwiseOp kMeanGuard = internal_row("mean_guard", "sum, squares", mean_guard);
 const ElementwiseOp kShrunk = internal_row("shrunk", "x", [](X x) { return x[0] * kShrinks; });
-const ElementwiseOp kMean = internal_row("mean", "sum, least, greatest, shrunk", mean_of);
-const ElementwiseOp kCenter = internal_row("center", "sum, least, greatest", center_of);
-const ElementwiseOp kScaleOfRange = internal_row(
-    "scale_of_range", "least, greatest", [](X x) { return scale_of(x[1] * 0.5 - x[0] * 0.5); });
-const ElementwiseOp kScaleOfMagnitude =
-    internal_row("scale_of_magnitude", "x", [](X x) { return scale_of(x[0]); });
-const ElementwiseOp kDeviation = internal_row("deviation", "x, center, scale",
-                                              [](X x) { return fma(x[0], x[2], -(x[1] * x[2])); });
-const ElementwiseOp kVariance = internal_row("variance", "deviations, squares, scale",
-                                             [](X x) { return scaled_variance(x) / x[2] / x[2]; });
+const ElementwiseOp kMean = internal_row("mean", "guard, sum, least, greatest, shrunk", mean_of);
+
+const ElementwiseOp kDeviation = internal_row("deviation", "x, sum", deviation);
+const ElementwiseOp kSquaredDeviation =
+    internal_row("squared_deviation", "x, sum", [](X x) { return square(deviation(x)); });
+const ElementwiseOp kSpreadGuard =
+    internal_row("spread_guard", "sum, deviations, squares", spread_guard);
+const ElementwiseOp kScaledDeviation =
+    internal_row("scaled_deviation", "x, sum, least, greatest", scaled_deviation);
+const ElementwiseOp kScaledSquaredDeviation =
+    internal_row("scaled_squared_deviation", "x, sum, least, greatest",
+                 [](X x) { return square(scaled_deviation(x)); });
+constexpr std::string_view kSpreads =
+    "guard, deviations, squares, scaled, scaled_squares, least, greatest";
+const ElementwiseOp kVariance = internal_row("variance", kSpreads, variance_of);
 const ElementwiseOp kStandardDeviation =
-    internal_row("standard_deviation", "deviations, squares, scale",
-                 [](X x) { return apply(Op::Sqrt, {scaled_variance(x)}) / x[2]; });
-const ElementwiseOp kNorm2 = internal_row("norm2", "sum, scaled, scale", [](X x) {
-  return norm_of(x, apply(Op::Sqrt, {x[0]}), apply(Op::Sqrt, {x[1]}));
-});
-const ElementwiseOp kNorm = internal_row("norm", "sum, scaled, scale", [](X x) {
-  const Value root = x.builder.constant(x.to, 1.0) / x.attribute(1);
-  return norm_of(x, apply(Op::Pow, {x[0], root}), apply(Op::Pow, {x[1], root}));
-});
-const ElementwiseOp kProduct = internal_row("product", "product, has_zero, is_finite", [](X x) {
-  const Value zero = x.builder.constant(x.to, 0.0);
-  return select(apply(Op::IsNan, {x[0]}) & x[1] & x[2], zero, x[0]);
-});
+    internal_row("standard_deviation", kSpreads, standard_deviation_of);
+
+const ElementwiseOp kNormGuard = internal_row(
+    "norm_guard", "sum", [](X x) { return !(is_finite(x[0]) & (x[0] >= x.attribute(0))); });
+const ElementwiseOp kScaled =
+    internal_row("scaled", "x, decisive", [](X x) { return x[0] * scale_of(x[1]); });
+const ElementwiseOp kNorm2 = internal_row("norm2", "guard, sum, scaled, decisive",
+                                          [](X x) { return norm_of(x, root(x[1]), root(x[2])); });
+const ElementwiseOp kNorm = internal_row("norm", "guard, sum, scaled, decisive", norm_of_order);
+
+const ElementwiseOp kProduct = internal_row("product", "product, has_zero, is_finite", product_of);
 
 }  // namespace hologram::graph::statistics

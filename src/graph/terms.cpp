@@ -94,7 +94,8 @@ class TermBuilder {
   }
 
  private:
-  uint32_t term(Node* node, const View& way) {
+  uint32_t term(Node* node, const View& seen) {
+    const View way = canonical(seen);
     auto& known = terms_[node];
     for (const auto& [view, index] : known)
       if (view == way) return index;

@@ -31,6 +31,12 @@ bool is_dense(const View& view) {
   return true;
 }
 
+View canonical(View view) {
+  for (size_t k = 0; k < view.shape.size(); k++)
+    if (view.shape[k] == 1) view.strides[k] = 0;
+  return view;
+}
+
 bool is_constant_along(const View& view, size_t axes) {
   const size_t rank = view.shape.size();
   for (size_t k = rank - axes; k < rank; k++)

@@ -32,6 +32,8 @@ View dense_view(const Shape& shape);
 
 // Whether the view is all of a dense result of this shape, in its order.
 bool is_dense(const View& view);
+// The same elements, where strides that lead nowhere, along axes of length 1, are 0.
+View canonical(View view);
 
 // Whether it shows the same element all along the last so many axes.
 bool is_constant_along(const View& view, size_t axes);

@@ -19,61 +19,76 @@ namespace rows = graph::statistics;
 
 namespace {
 
-// Of rows of f32 or f64; axes stay.
-struct Moments {
-  Tensor sum, least, greatest;
-
-  Moments(const Reducer& r, const Tensor& x)
-      : sum(r.kept(x, Combine::Add)),
-        least(r.kept(x, Combine::Min)),
-        greatest(r.kept(x, Combine::Max)) {}
-};
-
 // Whether a sum of such numbers can be beyond what it is made in.
 bool can_overflow(DType t) { return is_float(t) && t != DType::F16; }
 
+// Integers that f32 rounds.
+bool is_rounded(DType t) { return is_integer(t) && size_of(t) >= 4; }
+
 // Differences from the least element are exact in the integers' own width, and of them f32 keeps
 // what it would lose of the elements. The spread is the same.
-Tensor near_zero(const Reducer& r, const Tensor& x) {
-  if (!is_integer(x.dtype()) || size_of(x.dtype()) < 4) return x.to(accumulator(r.to()));
-  const DType distance = size_of(x.dtype()) == 8 ? DType::U64 : DType::U32;
-  return (x.to(distance) - r.kept(x, Combine::Min).to(distance)).to(r.to());
+Tensor distances(const Reducer& r, const Tensor& guard) {
+  const DType distance = size_of(r.x.dtype()) == 8 ? DType::U64 : DType::U32;
+  const Tensor least = reduce_where(guard, r.x, Combine::Min, r.axes);
+  return (r.x.to(distance) - least.to(distance)).to(r.to());
 }
 
-// `finished` makes the result of the deviations from the center, their squares, and the scale that
-// keeps these near 1.
+// Least and greatest elements of the rows that a guard names.
+struct Range {
+  Tensor least, greatest;
+  Range(const Reducer& r, const Tensor& guard, const Tensor& x)
+      : least(reduce_where(guard, x, Combine::Min, r.axes)),
+        greatest(reduce_where(guard, x, Combine::Max, r.axes)) {}
+};
+
+// `finished` makes the result.
 Tensor spread(const char* name, const Tensor& x, const Axes& axes, double correction, bool keepdims,
               const graph::ElementwiseOp& finished) {
   const Reducer r(name, x, axes, keepdims);
-  const Tensor wide = near_zero(r, x);
+  const Tensor wide = x.to(accumulator(r.to()));
   const DType type = wide.dtype();
-  const double n = static_cast<double>(r.count());
-  const Moments moments(r, wide);
-  const Tensor center =
-      apply_internal(rows::kCenter, type, {moments.sum, moments.least, moments.greatest}, {n});
-  const Tensor scale = apply_internal(rows::kScaleOfRange, type, {moments.least, moments.greatest});
-  const Tensor deviation = apply_internal(rows::kDeviation, type, {wide, center, scale});
-  const Tensor result = apply_internal(
-      finished, type,
-      {r.kept(deviation, Combine::Add), r.kept(square(deviation), Combine::Add), scale},
-      {n, std::max(0.0, n - correction)});
+  const double n = static_cast<double>(r.count()), least = type == DType::F64 ? 0x1p-960 : 0x1p-80;
+  const Tensor sum = r.kept(wide, Combine::Add);
+  const auto total = [&](const graph::ElementwiseOp& row) {
+    return r.kept(apply_internal(row, type, {wide, sum}, {n}), Combine::Add);
+  };
+  const Tensor deviations = total(rows::kDeviation), squares = total(rows::kSquaredDeviation);
+  const double nearness = is_rounded(x.dtype()) ? 0x1p-6 : 0;
+  const Tensor guard = apply_internal(rows::kSpreadGuard, DType::Bool, {sum, deviations, squares},
+                                      {n, least, nearness});
+  const Tensor exact = is_rounded(x.dtype()) ? distances(r, guard) : wide;
+  const Tensor exact_sum =
+      is_rounded(x.dtype()) ? reduce_where(guard, exact, Combine::Add, r.axes) : sum;
+  const Range range(r, guard, exact);
+  const auto scaled = [&](const graph::ElementwiseOp& row) {
+    const Tensor each =
+        apply_internal(row, type, {exact, exact_sum, range.least, range.greatest}, {n});
+    return reduce_where(guard, each, Combine::Add, r.axes);
+  };
+  const Tensor result =
+      apply_internal(finished, type,
+                     {guard, deviations, squares, scaled(rows::kScaledDeviation),
+                      scaled(rows::kScaledSquaredDeviation), range.least, range.greatest},
+                     {n, std::max(0.0, n - correction)});
   return r.without(result).to(r.to());
 }
 
 // Of |x|^order, each once plain and, where that is no number or too small to be exact, once more
 // beside the largest (of negative orders the smallest) element.
-Tensor norm_by_powers(const Reducer& r, const Tensor& size, double order) {
-  const DType type = size.dtype();
+Tensor norm_by_powers(const Reducer& r, const Tensor& x, double order) {
+  const DType type = x.dtype();
   const double least = type == DType::F64 ? 0x1p-960 : 0x1p-80;
-  const auto powers = [&](const Tensor& x) { return order == 2 ? square(x) : pow(x, order); };
-  const Tensor sum = r.kept(powers(size), Combine::Add);
-  const Tensor guard = apply_internal(rows::kOutOfRange, DType::Bool, {sum}, {least});
+  const auto powers = [&](const Tensor& size) {
+    return order == 2 ? square(size) : pow(size, order);
+  };
+  const Tensor sum = r.kept(powers(order == 2 ? x : abs(x)), Combine::Add);
+  const Tensor guard = apply_internal(rows::kNormGuard, DType::Bool, {sum}, {least});
   const Tensor decisive =
-      reduce_where(guard, size, order > 0 ? Combine::Max : Combine::Min, r.axes);
-  const Tensor scale = apply_internal(rows::kScaleOfMagnitude, type, {decisive});
-  const Tensor scaled = reduce_where(guard, powers(size * scale), Combine::Add, r.axes);
-  if (order == 2) return apply_internal(rows::kNorm2, type, {sum, scaled, scale}, {least});
-  return apply_internal(rows::kNorm, type, {sum, scaled, scale}, {least, order});
+      reduce_where(guard, abs(x), order > 0 ? Combine::Max : Combine::Min, r.axes);
+  const Tensor scaled = apply_internal(rows::kScaled, type, {abs(x), decisive});
+  const Tensor scaled_sum = reduce_where(guard, powers(scaled), Combine::Add, r.axes);
+  if (order == 2) return apply_internal(rows::kNorm2, type, {guard, sum, scaled_sum, decisive});
+  return apply_internal(rows::kNorm, type, {guard, sum, scaled_sum, decisive}, {order});
 }
 
 }  // namespace
@@ -98,16 +113,22 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const Reducer r("mean", x, axes, keepdims);
   const tensor::Converted converted(x, accumulator(r.to()));
   const Tensor& wide = *converted;
-  const Moments moments(r, wide);
-  Tensor shrunk = moments.sum;
-  if (can_overflow(x.dtype())) {
-    const Tensor guard = apply_internal(rows::kOverflows, DType::Bool, {moments.sum});
-    shrunk = reduce_where(guard, apply_internal(rows::kShrunk, wide.dtype(), {wide}), Combine::Add,
-                          r.axes);
-  }
-  const Tensor result = apply_internal(rows::kMean, wide.dtype(),
-                                       {moments.sum, moments.least, moments.greatest, shrunk},
-                                       {static_cast<double>(r.count())});
+  const DType type = wide.dtype();
+  const double n = static_cast<double>(r.count()), epsilon = type == DType::F64 ? 0x1p-53 : 0x1p-24;
+  // The sum's rounding moves the mean by a hundred units in the last place at most. If that takes
+  // it beyond an end, all elements are near that end on average, and so their squares near its
+  // square.
+  const double noise = 200 * epsilon, spread = n * 1e4 * epsilon * epsilon;
+  const Tensor sum = r.kept(wide, Combine::Add), squares = r.kept(square(wide), Combine::Add);
+  const Tensor guard =
+      apply_internal(rows::kMeanGuard, DType::Bool, {sum, squares}, {n, noise + spread});
+  const Range range(r, guard, wide);
+  const Tensor shrunk =
+      can_overflow(x.dtype())
+          ? reduce_where(guard, apply_internal(rows::kShrunk, type, {wide}), Combine::Add, r.axes)
+          : sum;
+  const Tensor result =
+      apply_internal(rows::kMean, type, {guard, sum, range.least, range.greatest, shrunk}, {n});
   return r.without(result).to(r.to());
 }
 
@@ -120,14 +141,16 @@ Tensor std(const Tensor& x, const Axes& axes, double correction, bool keepdims) 
 
 Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
   const Reducer r("norm", x, axes, keepdims);
-  const Tensor size = abs(x.to(accumulator(r.to())));
+  const Tensor wide = x.to(accumulator(r.to()));
+  if (order != 1 && order != 0 && !std::isinf(order))
+    return r.without(norm_by_powers(r, wide, order)).to(r.to());
+  const Tensor size = abs(wide);
   if (std::isinf(order)) {
     r.refuse_empty();
     return r.run(size, order > 0 ? Combine::Max : Combine::Min).to(r.to());
   }
   if (order == 1) return r.run(size, Combine::Add).to(r.to());
-  if (order == 0) return r.run((size != 0).to(size.dtype()), Combine::Add).to(r.to());
-  return r.without(norm_by_powers(r, size, order)).to(r.to());
+  return r.run((size != 0).to(size.dtype()), Combine::Add).to(r.to());
 }
 
 }  // namespace hologram::ops

@@ -51,7 +51,8 @@ const Work kWorks[] = {
     {"variance", [](const Tensor& x, int axis) { return ops::var(x, axis); }},
     {"what is left of the mean",
      [](const Tensor& x, int axis) {
-       return (x - ops::mean(x, axis, true)) / ops::max(ops::abs(x), axis, true);
+       const auto count = static_cast<double>(x.size(axis));
+       return (x - ops::sum(x, axis, true) / count) / ops::max(ops::abs(x), axis, true);
      }},
 };
 

@@ -219,30 +219,17 @@ void Generator::begin(std::vector<One>& list) {
   }
 }
 
-// Whether the term is made of what is in memory. All lanes of a group know then by themselves only
-// that it is the same for the row: the verifier does not.
-bool Generator::is_loaded(uint32_t term) const {
-  const Term& t = kernel_.terms[term];
-  if (t.kind == TermKind::Load) return true;
-  return t.kind == TermKind::Apply && std::any_of(t.operands.begin(), t.operands.end(),
-                                                  [&](uint32_t o) { return is_loaded(o); });
-}
-
 // Whether a guard of the level's reductions holds for the row; nothing if one has no guard.
 std::optional<Value> Generator::guard_of(const std::vector<One>& list) {
   Known none = none_known();
   std::optional<Value> any;
-  bool loaded = false;
   for (const One& one : list) {
     const Term& term = kernel_.terms[one.term];
     if (!term.is_guarded()) return {};
     const Value holds = value(term.operands[1], none, nullptr);
     any = any ? *any | holds : holds;
-    loaded = loaded || is_loaded(term.operands[1]);
   }
-  // A group combines its lanes within what the guard decides.
-  const bool combines = l_.held > 0 || kernel_.gathers;
-  return loaded && combines && any ? b_.group_uniform(*any) : any;
+  return any;
 }
 
 // All of them, in one walk. Where no guard holds, the row of a group ends where it begins.

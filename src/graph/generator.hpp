@@ -98,7 +98,6 @@ class Generator {
   program::Value reduce_places(uint32_t term, DType type);
   std::vector<One> reductions(uint8_t level);
   void begin(std::vector<One>& list);
-  bool is_loaded(uint32_t term) const;
   std::optional<program::Value> guard_of(const std::vector<One>& list);
   void reduce(uint8_t level);
   void reduce_held(const std::vector<One>& list, const std::optional<program::Value>& guard);

@@ -290,13 +290,25 @@ class Scheduler {
     return reduces;
   }
 
-  // What kernels with guards use beside another is computed again there: seldom, as a rule.
+  // Whether little of the node is computed for the draft, or seldom.
+  static bool needs_little(const Draft& draft, const Node& node, const std::vector<View>& views) {
+    constexpr int64_t kLittle = 16;
+    const auto is_little = [&](const View& view) {
+      const View way = padded(view, draft.domain);
+      const bool per_row = draft.row_axes > 0 && is_constant_along(way, draft.row_axes);
+      return (per_row ? outer_count(draft) : element_count(draft.domain)) <=
+             element_count(node.shape) / kLittle;
+    };
+    return is_guarded(draft) || std::all_of(views.begin(), views.end(), is_little);
+  }
+
+  // What is little beside what another kernel needs is computed again.
   bool joins(Node* node, const Uses& uses, std::string& reason) {
     std::map<size_t, std::vector<View>> views;
     for (const Use& use : uses.list) views[use.draft].push_back(use.view);
     size_t unguarded = 0, stores = views.begin()->first;
     for (const auto& [index, list] : views) {
-      if (views.size() > 1 && is_guarded(drafts_[index])) continue;
+      if (views.size() > 1 && needs_little(drafts_[index], *node, list)) continue;
       unguarded++;
       stores = index;
     }

@@ -34,11 +34,12 @@ Value scale_of(Value size) {
 
 Value scale_of_range(Value least, Value greatest) { return scale_of(greatest * 0.5 - least * 0.5); }
 
-// Elements that are far enough apart have a mean further from each end than its rounding.
+Value distance(X x) { return apply(Op::Abs, {x[0] - x[1] / x.attribute(0)}); }
+
+// If rounding took the mean beyond an end, the elements are near that end on average.
 Value mean_guard(X x) {
-  const Value count = x.attribute(0), mean = x[0] / count, squares = x[1] / count;
-  const Value spreads = squares - square(mean) > x.attribute(1) * square(mean);
-  return !(is_finite(x[0]) & is_finite(x[1]) & spreads);
+  const Value mean = x[0] / x.attribute(0);
+  return !(is_finite(x[0]) & (x[1] > apply(Op::Abs, {mean}) * x.attribute(1)));
 }
 
 Value mean_of(X x) {
@@ -47,7 +48,7 @@ Value mean_of(X x) {
   return select(x[0], clamp(careful, x[2], x[3]), plain);
 }
 
-Value deviation(X x) { return x[0] - x[1] / x.attribute(0); }
+Value squared_deviation(X x) { return square(x[0] - x[1] - x[2] / x.attribute(0)); }
 
 // From somewhere near the mean; the difference of two extremes is finite once they are scaled.
 Value scaled_deviation(X x) {
@@ -58,36 +59,22 @@ Value scaled_deviation(X x) {
   return fma(x[0], scale, -(center * scale));
 }
 
-// What deviates on the whole is the center's rounding, and taken out.
-Value sum_of_squares(Value deviations, Value squares, Value count) {
-  return squares - square(deviations) / count;
-}
-
 Value spread_guard(X x) {
-  constexpr double kNoise = 1e-3;
-  const Value count = x.attribute(0), deviations = x[1], squares = x[2];
-  const Value left = sum_of_squares(deviations, squares, count);
-  const Value enough = left > square(deviations) / count * kNoise;
-  const Value apart = left >= square(x[0] / count) * count * x.attribute(2);
-  return !(is_finite(squares) & (squares >= x.attribute(1)) & enough & apart);
+  const Value count = x.attribute(0), first = x[0], distance = x[1] / count, squares = x[2];
+  const Value enough = (squares >= x.attribute(1)) & (squares >= square(distance) * x.attribute(2));
+  const Value apart = squares >= square(first + distance) * x.attribute(3);
+  return !(is_finite(squares) & enough & apart);
 }
 
-struct Variances {
-  Value plain, scaled, scale;
-};
-Variances variances(X x) {
-  const Value count = x.attribute(0), divisor = x.attribute(1);
-  return {sum_of_squares(x[1], x[2], count) / divisor,
-          max(sum_of_squares(x[3], x[4], count), 0) / divisor, scale_of_range(x[5], x[6])};
-}
-
+// What deviates on the whole is the center's rounding, and taken out.
+Value scaled_variance(X x) { return max(x[3] - square(x[2]) / x.attribute(0), 0) / x.attribute(1); }
 Value variance_of(X x) {
-  const auto [plain, scaled, scale] = variances(x);
-  return select(x[0], scaled / scale / scale, plain);
+  const Value scale = scale_of_range(x[4], x[5]);
+  return select(x[0], scaled_variance(x) / scale / scale, x[1] / x.attribute(1));
 }
 Value standard_deviation_of(X x) {
-  const auto [plain, scaled, scale] = variances(x);
-  return select(x[0], root(scaled) / scale, root(plain));
+  const Value scale = scale_of_range(x[4], x[5]);
+  return select(x[0], root(scaled_variance(x)) / scale, root(x[1] / x.attribute(1)));
 }
 
 Value norm_of(X x, Value plain, Value scaled) {
@@ -105,22 +92,21 @@ Value product_of(X x) {
 
 }  // namespace
 
-const ElementwiseOp kMeanGuard = internal_row("mean_guard", "sum, squares", mean_guard);
+const ElementwiseOp kDistance = internal_row("distance", "x, sum", distance);
+const ElementwiseOp kMeanGuard = internal_row("mean_guard", "sum, distances", mean_guard);
 const ElementwiseOp kShrunk = internal_row("shrunk", "x", [](X x) { return x[0] * kShrinks; });
 const ElementwiseOp kMean = internal_row("mean", "guard, sum, least, greatest, shrunk", mean_of);
 
-const ElementwiseOp kDeviation = internal_row("deviation", "x, sum", deviation);
 const ElementwiseOp kSquaredDeviation =
-    internal_row("squared_deviation", "x, sum", [](X x) { return square(deviation(x)); });
+    internal_row("squared_deviation", "x, first, distances", squared_deviation);
 const ElementwiseOp kSpreadGuard =
-    internal_row("spread_guard", "sum, deviations, squares", spread_guard);
+    internal_row("spread_guard", "first, distances, squares", spread_guard);
 const ElementwiseOp kScaledDeviation =
     internal_row("scaled_deviation", "x, sum, least, greatest", scaled_deviation);
 const ElementwiseOp kScaledSquaredDeviation =
     internal_row("scaled_squared_deviation", "x, sum, least, greatest",
                  [](X x) { return square(scaled_deviation(x)); });
-constexpr std::string_view kSpreads =
-    "guard, deviations, squares, scaled, scaled_squares, least, greatest";
+constexpr std::string_view kSpreads = "guard, squares, scaled, scaled_squares, least, greatest";
 const ElementwiseOp kVariance = internal_row("variance", kSpreads, variance_of);
 const ElementwiseOp kStandardDeviation =
     internal_row("standard_deviation", kSpreads, standard_deviation_of);

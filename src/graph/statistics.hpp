@@ -9,25 +9,26 @@
 
 namespace hologram::graph::statistics {
 
-// ---- mean: sum, sum of squares ----------------------------------------------------------------
-// Guard. Attributes: how many; how little they may spread for the sum's rounding to leave the
-// range.
+// ---- mean -------------------------------------------------------------------------------------
+extern const ElementwiseOp kDistance;  // x, sum; attribute 0: how many. Of x from the mean
+// Guard. sum, distances of some elements; attributes: how many; how far from the mean, as a part of
+// it, these would be at most if the sum's rounding could take it out of the elements' range.
 extern const ElementwiseOp kMeanGuard;
 extern const ElementwiseOp kShrunk;  // x: so small that sums of any number of them are finite
 // guard, sum, least, greatest, sum of shrunk elements; attribute 0: how many.
 extern const ElementwiseOp kMean;
 
-// ---- var and std: sums of deviations and of their squares -------------------------------------
-extern const ElementwiseOp kDeviation;         // x, sum; attribute 0: how many
-extern const ElementwiseOp kSquaredDeviation;  // its square
-// sum, deviations, squares. Attributes: how many; the least of squares that are exact; how near the
-// elements may be to each other, as a part of the mean's square.
+// ---- var and std: sum of distances from the first element, and of squared deviations ----------
+extern const ElementwiseOp kSquaredDeviation;  // x, first, distances; attribute 0: how many
+// first, distances, squares. Attributes: how many; the least of squares that are exact; of how many
+// squares of the first deviation those of all must be, so that no rounding shows; and of how many
+// of the mean.
 extern const ElementwiseOp kSpreadGuard;
 // x, sum, least, greatest; attribute 0: how many. Scaled by what brings the range near 1.
 extern const ElementwiseOp kScaledDeviation;
 extern const ElementwiseOp kScaledSquaredDeviation;
-// guard, deviations, squares, the same scaled, least, greatest; attributes: how many, what to
-// divide by.
+// guard, squares, scaled deviations and their squares, least, greatest; attributes: how many, what
+// to divide by.
 extern const ElementwiseOp kVariance, kStandardDeviation;
 
 // ---- norm: sum of powers ----------------------------------------------------------------------

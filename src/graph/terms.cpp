@@ -100,10 +100,22 @@ class TermBuilder {
     for (const auto& [view, index] : known)
       if (view == way) return index;
     Term made = is_member_(*node) ? computed(*node, way) : loaded(node, way);
-    kernel_.terms.push_back(std::move(made));
-    const auto index = static_cast<uint32_t>(kernel_.terms.size() - 1);
+    const uint32_t index = known_reduction(made).value_or(kernel_.terms.size());
+    if (index == kernel_.terms.size()) kernel_.terms.push_back(std::move(made));
     terms_[node].emplace_back(way, index);
     return index;
+  }
+
+  // The same of the same elements, as the sums that a mean and a variance are made of.
+  std::optional<uint32_t> known_reduction(const Term& t) const {
+    if (t.kind != TermKind::Reduce || draft_.gathers) return {};
+    for (uint32_t k = 0; k < kernel_.terms.size(); k++) {
+      const Term& other = kernel_.terms[k];
+      if (other.kind == TermKind::Reduce && other.combine == t.combine && other.dtype == t.dtype &&
+          other.operands == t.operands)
+        return k;
+    }
+    return {};
   }
 
   Term loaded(Node* node, const View& way) {

@@ -8,7 +8,8 @@ namespace {
 class Analysis {
  public:
   explicit Analysis(const Module& module)
-      : insts_(module.body.insts),
+      : module_(module),
+        insts_(module.body.insts),
         uses_(module.body.values.size()),
         gets_(module.variables.size()),
         declared_(module.variables.size()),
@@ -22,7 +23,7 @@ class Analysis {
   Uniformity run() {
     read_structure();
     for (const Inst& inst : insts_)
-      if (is_divergent_source(inst.op)) mark_value(inst.id);
+      if (is_divergent_source(inst)) mark_value(inst.id);
     while (!work_.empty()) {
       const Item item = work_.back();
       work_.pop_back();
@@ -41,11 +42,16 @@ class Analysis {
     uint32_t number;
   };
 
-  static bool is_divergent_source(Op op) {
-    switch (op) {
+  // What nobody writes is the same for all lanes that read the same element.
+  bool is_read_only(const Inst& inst) const {
+    return inst.op == Op::Load && module_.buffers[inst.slot].access == Access::In;
+  }
+
+  bool is_divergent_source(const Inst& inst) const {
+    switch (inst.op) {
+      case Op::Load: return !is_read_only(inst);
       case Op::LaneId:
       case Op::GlobalId:
-      case Op::Load:
       case Op::SharedLoad:
       case Op::Atomic:
       case Op::SharedAtomic:
@@ -91,7 +97,7 @@ class Analysis {
   void spread_value(uint32_t id) {
     for (const uint32_t user : uses_[id]) {
       const Inst& inst = insts_[user];
-      if (is_pure(inst.op)) mark_value(inst.id);
+      if (is_pure(inst.op) || is_read_only(inst)) mark_value(inst.id);
       if (inst.op == Op::Var || inst.op == Op::Set) mark_variable(inst.slot);
       if (inst.op == Op::If) mark_block(user);
       if (inst.op == Op::For) {
@@ -140,6 +146,7 @@ class Analysis {
     return out;
   }
 
+  const Module& module_;
   const std::vector<Inst>& insts_;
   std::vector<std::vector<uint32_t>> uses_;  // instructions by value
   std::vector<std::vector<uint32_t>> gets_;  // values by variable

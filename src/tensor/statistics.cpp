@@ -27,7 +27,7 @@ bool is_rounded(DType t) { return is_integer(t) && size_of(t) >= 4; }
 
 // Differences from the least element are exact in the integers' own width, and of them f32 keeps
 // what it would lose of the elements. The spread is the same.
-Tensor distances(const Reducer& r, const Tensor& guard) {
+Tensor distances_from_least(const Reducer& r, const Tensor& guard) {
   const DType distance = size_of(r.x.dtype()) == 8 ? DType::U64 : DType::U32;
   const Tensor least = reduce_where(guard, r.x, Combine::Min, r.axes);
   return (r.x.to(distance) - least.to(distance)).to(r.to());
@@ -41,33 +41,59 @@ struct Range {
         greatest(reduce_where(guard, x, Combine::Max, r.axes)) {}
 };
 
-// `finished` makes the result.
+double epsilon_of(DType t) { return t == DType::F64 ? 0x1p-53 : 0x1p-24; }
+double least_exact_square(DType t) { return t == DType::F64 ? 0x1p-960 : 0x1p-80; }
+
+// One of so many elements of each row at the least, those at regular distances.
+struct Sample {
+  static constexpr int64_t kEach = 8192;
+  Tensor elements;
+  double count = 1;
+
+  Sample(const Reducer& r, const Tensor& x) : elements(x) {
+    int64_t left = kEach;
+    for (size_t k = r.axes.size(); k-- > 0;) {
+      const int64_t length = x.size(r.axes[k]), step = std::min(length, left);
+      elements = elements.slice(r.axes[k], {0, {}, step});
+      count *= static_cast<double>(elements.size(r.axes[k]));
+      left = std::max<int64_t>(1, left / step);
+    }
+  }
+};
+
+// NaN for each row of no elements.
+Tensor of_nothing(const Reducer& r) {
+  return r.without(r.kept(r.x.to(r.to()), Combine::Add) / 0.0);
+}
+
+// `finished` makes the result. Distances from the first element keep what elements that are near to
+// each other differ in; unless that one is so far from all others that it is lost of these.
 Tensor spread(const char* name, const Tensor& x, const Axes& axes, double correction, bool keepdims,
               const graph::ElementwiseOp& finished) {
   const Reducer r(name, x, axes, keepdims);
+  if (r.count() == 0) return of_nothing(r);
   const Tensor wide = x.to(accumulator(r.to()));
   const DType type = wide.dtype();
-  const double n = static_cast<double>(r.count()), least = type == DType::F64 ? 0x1p-960 : 0x1p-80;
-  const Tensor sum = r.kept(wide, Combine::Add);
-  const auto total = [&](const graph::ElementwiseOp& row) {
-    return r.kept(apply_internal(row, type, {wide, sum}, {n}), Combine::Add);
-  };
-  const Tensor deviations = total(rows::kDeviation), squares = total(rows::kSquaredDeviation);
-  const double nearness = is_rounded(x.dtype()) ? 0x1p-6 : 0;
-  const Tensor guard = apply_internal(rows::kSpreadGuard, DType::Bool, {sum, deviations, squares},
-                                      {n, least, nearness});
-  const Tensor exact = is_rounded(x.dtype()) ? distances(r, guard) : wide;
-  const Tensor exact_sum =
-      is_rounded(x.dtype()) ? reduce_where(guard, exact, Combine::Add, r.axes) : sum;
+  const bool rounded = is_rounded(x.dtype());
+  const double n = static_cast<double>(r.count()), error = 100 * epsilon_of(type);
+  Tensor first = wide;
+  for (const int axis : r.axes) first = first.slice(axis, {0, 1});
+  const Tensor distances = r.kept(wide - first, Combine::Add);
+  const Tensor squares = r.kept(
+      apply_internal(rows::kSquaredDeviation, type, {wide, first, distances}, {n}), Combine::Add);
+  const double far = n * error * error * 1e6, near = rounded ? n * 0x1p-6 : 0;
+  const Tensor guard = apply_internal(rows::kSpreadGuard, DType::Bool, {first, distances, squares},
+                                      {n, least_exact_square(type), far, near});
+  const Tensor exact = rounded ? distances_from_least(r, guard) : wide;
+  const Tensor sum = reduce_where(guard, exact, Combine::Add, r.axes);
   const Range range(r, guard, exact);
   const auto scaled = [&](const graph::ElementwiseOp& row) {
-    const Tensor each =
-        apply_internal(row, type, {exact, exact_sum, range.least, range.greatest}, {n});
+    const Tensor each = apply_internal(row, type, {exact, sum, range.least, range.greatest}, {n});
     return reduce_where(guard, each, Combine::Add, r.axes);
   };
   const Tensor result =
       apply_internal(finished, type,
-                     {guard, deviations, squares, scaled(rows::kScaledDeviation),
+                     {guard, squares, scaled(rows::kScaledDeviation),
                       scaled(rows::kScaledSquaredDeviation), range.least, range.greatest},
                      {n, std::max(0.0, n - correction)});
   return r.without(result).to(r.to());
@@ -77,7 +103,7 @@ Tensor spread(const char* name, const Tensor& x, const Axes& axes, double correc
 // beside the largest (of negative orders the smallest) element.
 Tensor norm_by_powers(const Reducer& r, const Tensor& x, double order) {
   const DType type = x.dtype();
-  const double least = type == DType::F64 ? 0x1p-960 : 0x1p-80;
+  const double least = least_exact_square(type);
   const auto powers = [&](const Tensor& size) {
     return order == 2 ? square(size) : pow(size, order);
   };
@@ -114,14 +140,17 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const tensor::Converted converted(x, accumulator(r.to()));
   const Tensor& wide = *converted;
   const DType type = wide.dtype();
-  const double n = static_cast<double>(r.count()), epsilon = type == DType::F64 ? 0x1p-53 : 0x1p-24;
-  // The sum's rounding moves the mean by a hundred units in the last place at most. If that takes
-  // it beyond an end, all elements are near that end on average, and so their squares near its
-  // square.
-  const double noise = 200 * epsilon, spread = n * 1e4 * epsilon * epsilon;
-  const Tensor sum = r.kept(wide, Combine::Add), squares = r.kept(square(wide), Combine::Add);
-  const Tensor guard =
-      apply_internal(rows::kMeanGuard, DType::Bool, {sum, squares}, {n, noise + spread});
+  if (r.count() == 0) return of_nothing(r);
+  // The rounding of the sum moves the mean by 80 units in the last place at most. If that is beyond
+  // an end, all elements together are no further from that end, and those of the sample on average
+  // as much further as they are fewer.
+  const Sample sample(r, wide);
+  const double n = static_cast<double>(r.count());
+  const double within = 80 * epsilon_of(type) * (n + sample.count);
+  const Tensor sum = r.kept(wide, Combine::Add);
+  Tensor distances = apply_internal(rows::kDistance, type, {sample.elements, sum}, {n});
+  if (sample.count > 1) distances = r.kept(distances, Combine::Add);
+  const Tensor guard = apply_internal(rows::kMeanGuard, DType::Bool, {sum, distances}, {n, within});
   const Range range(r, guard, wide);
   const Tensor shrunk =
       can_overflow(x.dtype())

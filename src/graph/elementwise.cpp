@@ -101,24 +101,27 @@ struct Division {
 Division divide(X x) {
   const Value a = x[0], b = x[1];
   if (is_float(x.from)) {
+    program::Builder& builder = x.builder;
     const Value ratio = a / b, q = floor(ratio);
-    // From there on the quotient has no place for its last digits.
-    const double most = x.compute() == DType::F64 ? 0x1p53 : 0x1p24;
-    const Value far = (abs(ratio) >= most) & isfinite(a) & (b != 0);
-    const program::Var near = x.builder.var(a);
-    x.builder.if_(far, [&] { x.builder.set(near, without_multiples(a, b)); });
-    const Value dividend = x.builder.get(near);
-    const Value r = fma(-floor(dividend / b), b, dividend);
+    // From there on, and of infinity and by 0, the quotient has no place for its last digits.
+    const Value far = abs(ratio) >= (x.compute() == DType::F64 ? 0x1p53 : 0x1p24);
+    const program::Var dividend = builder.var(a), times = builder.var(q), quotient = builder.var(q);
+    builder.if_(far, [&] {
+      const Value near = without_multiples(a, b);
+      builder.set(dividend, near);
+      builder.set(times, floor(near / b));
+      const Value nothing = builder.constant(x.compute(), std::numeric_limits<double>::quiet_NaN());
+      builder.set(quotient, select(isinf(a) & (b != 0), nothing, q));
+    });
+    const Value r = fma(-builder.get(times), b, builder.get(dividend));
     const Value over = select(b > 0, r<0, r> 0), under = abs(r) > abs(b);
     const Value left = select(over, r + b, select(under, r - b, r));
     // Of infinity, and by it.
     const Value same = (a == 0) | ((a < 0) == (b < 0));
     const Value by_infinity = isinf(b) & isfinite(a);
-    const Value rounded = select(over, q - 1, select(under & isfinite(q), q + 1, q));
-    const Value quotient = select(far, q, rounded);
-    const Value nothing = x.builder.constant(x.compute(), std::numeric_limits<double>::quiet_NaN());
+    const Value rounded = select(over, q - 1, select(under, q + 1, q));
     return {select(by_infinity, select(same, copysign(0 * a, ratio), -1),
-                   select(isinf(a) & (b != 0), nothing, quotient)),
+                   select(far, builder.get(quotient), rounded)),
             select(by_infinity, select(same, a, b), copysign(left, select(left == 0, b, left)))};
   }
   const Value q = a / b;

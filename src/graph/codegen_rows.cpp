@@ -232,49 +232,58 @@ std::optional<Value> Generator::guard_of(const std::vector<One>& list) {
   return any;
 }
 
-// All of them, in one walk. Where no guard holds, the row of a group ends where it begins.
+// All of them, in one walk: only where a guard holds, if all have one.
 void Generator::reduce(uint8_t level) {
-  std::vector<One> list = reductions(level);
+  const std::vector<One> list = reductions(level);
   if (list.empty()) return;
-  const std::optional<Value> guard = guard_of(list);
-  if (l_.held > 0) return reduce_held(list, guard);
+  std::vector<Value> results;
   const Value begin_of_row = begin_, end_of_row = end_;
-  if (guard && l_.walk == Walk::GroupRows) end_ = select(*guard, end_, begin_);
-  reduce_walk(std::move(list), level, guard);
+  if (const std::optional<Value> guard = guard_of(list)) results = reduced_if(*guard, list, level);
+  else results = reduced(list, level);
   begin_ = begin_of_row;
   end_ = end_of_row;
+  for (size_t i = 0; i < list.size(); i++) keep_row(list[i].term, results[i]);
 }
 
-void Generator::reduce_held(const std::vector<One>& list, const std::optional<Value>& guard) {
-  if (!guard) {
-    for (const One& one : list)
-      keep_row(one.term, b_.group_reduce(combine_of(one.term), reduce_places(one.term, one.type)));
-    return;
+// A group goes through its row once or not at all, or through all of its pieces or none: the
+// compiler for processors knows loops in which lanes are combined, and no branches.
+std::vector<Value> Generator::reduced_if(Value guard, const std::vector<One>& list, uint8_t level) {
+  if (kernel_.gathers) {
+    end_ = select(guard, end_, begin_);
+    return reduced(list, level);
   }
-  std::vector<Var> results;
-  for (const One& one : list)
-    results.push_back(b_.var(identity(b_, combine_of(one.term), one.type)));
-  b_.if_(*guard, [&] {
+  std::vector<Var> kept;
+  for (const One& one : list) kept.push_back(b_.var(identity(b_, combine_of(one.term), one.type)));
+  const auto reduce_row = [&] {
     const std::vector<Place> places = places_;
-    for (size_t i = 0; i < list.size(); i++)
-      b_.set(results[i],
-             b_.group_reduce(combine_of(list[i].term), reduce_places(list[i].term, list[i].type)));
-    places_ = places;  // what has been computed here is not known behind it
-  });
-  for (size_t i = 0; i < list.size(); i++) keep_row(list[i].term, b_.get(results[i]));
+    const std::vector<Value> results = reduced(list, level);
+    for (size_t i = 0; i < list.size(); i++) b_.set(kept[i], results[i]);
+    places_ = places;  // what was computed in here is not known outside
+  };
+  if (l_.walk == Walk::GroupRows)
+    b_.for_(whole(0), select(guard, whole(1), 0), 1, [&](Value) { reduce_row(); });
+  else b_.if_(guard, reduce_row);
+  std::vector<Value> results;
+  for (const Var& one : kept) results.push_back(b_.get(one));
+  return results;
 }
 
-void Generator::reduce_walk(std::vector<One> list, uint8_t level,
-                            const std::optional<Value>& guard) {
+std::vector<Value> Generator::reduced(std::vector<One> list, uint8_t level) {
+  std::vector<Value> results;
+  if (l_.held > 0) {
+    for (const One& one : list)
+      results.push_back(b_.group_reduce(combine_of(one.term), reduce_places(one.term, one.type)));
+    return results;
+  }
   if (kernel_.gathers) return reduce_pieces(std::move(list), level);
   begin(list);
-  const bool group = l_.walk == Walk::GroupRows;
-  if (guard && !group) b_.if_(*guard, [&] { accumulate(list, level); });
-  else accumulate(list, level);
+  accumulate(list, level);
   for (const One& one : list) {
     const Value all = b_.get(one.all);
-    keep_row(one.term, group ? b_.group_reduce(combine_of(one.term), all) : all);
+    results.push_back(l_.walk == Walk::GroupRows ? b_.group_reduce(combine_of(one.term), all)
+                                                 : all);
   }
+  return results;
 }
 
 void Generator::accumulate(const std::vector<One>& list, uint8_t level) {
@@ -322,7 +331,7 @@ void Generator::write_gathered() {
 }
 
 // A group goes through a whole row, and puts its pieces together in that order, too.
-void Generator::reduce_pieces(std::vector<One> list, uint8_t level) {
+std::vector<Value> Generator::reduce_pieces(std::vector<One> list, uint8_t level) {
   std::vector<Var> all;
   all.reserve(list.size());
   for (const One& one : list) all.push_back(b_.var(identity(b_, combine_of(one.term), one.type)));
@@ -339,7 +348,9 @@ void Generator::reduce_pieces(std::vector<One> list, uint8_t level) {
     for (size_t i = 0; i < list.size(); i++)
       b_.set(all[i], combined(combine_of(list[i].term), b_.get(all[i]), of_piece[i]));
   });
-  for (size_t i = 0; i < list.size(); i++) keep_row(list[i].term, b_.get(all[i]));
+  std::vector<Value> results;
+  for (const Var& one : all) results.push_back(b_.get(one));
+  return results;
 }
 
 void Generator::keep_row(uint32_t term, Value result) {

@@ -100,12 +100,12 @@ class Generator {
   void begin(std::vector<One>& list);
   std::optional<program::Value> guard_of(const std::vector<One>& list);
   void reduce(uint8_t level);
-  void reduce_held(const std::vector<One>& list, const std::optional<program::Value>& guard);
-  void reduce_walk(std::vector<One> list, uint8_t level,
-                   const std::optional<program::Value>& guard);
+  std::vector<program::Value> reduced_if(program::Value guard, const std::vector<One>& list,
+                                         uint8_t level);
+  std::vector<program::Value> reduced(std::vector<One> list, uint8_t level);
   void accumulate(const std::vector<One>& list, uint8_t level);
   void write_gathered();
-  void reduce_pieces(std::vector<One> list, uint8_t level);
+  std::vector<program::Value> reduce_pieces(std::vector<One> list, uint8_t level);
   void keep_row(uint32_t term, program::Value result);
   program::Value first_lane();
   void store(size_t output, const Along& at, program::Value value);

@@ -137,6 +137,7 @@ Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
 
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const Reducer r("mean", x, axes, keepdims);
+  if (r.count() == 1) return r.without(x.to(r.to()));
   const tensor::Converted converted(x, accumulator(r.to()));
   const Tensor& wide = *converted;
   const DType type = wide.dtype();

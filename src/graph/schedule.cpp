@@ -280,26 +280,14 @@ class Scheduler {
         use(input.node.get(), index, *through(drafts_[index], *node, input, way));
   }
 
-  // A kernel whose rows are read only where a guard says so.
-  static bool is_guarded(const Draft& draft) {
-    bool reduces = false;
-    for (const Node* node : draft.members) {
-      if (node->kind == Kind::Reduce && !node->is_guarded()) return false;
-      reduces = reduces || node->kind == Kind::Reduce;
-    }
-    return reduces;
-  }
-
   // Whether little of the node is computed for the draft, or seldom.
   static bool needs_little(const Draft& draft, const Node& node, const std::vector<View>& views) {
     constexpr int64_t kLittle = 16;
     const auto is_little = [&](const View& view) {
       const View way = padded(view, draft.domain);
-      const bool per_row = draft.row_axes > 0 && is_constant_along(way, draft.row_axes);
-      return (per_row ? outer_count(draft) : element_count(draft.domain)) <=
-             element_count(node.shape) / kLittle;
+      return draft.evaluations(node, way) <= element_count(node.shape) / kLittle;
     };
-    return is_guarded(draft) || std::all_of(views.begin(), views.end(), is_little);
+    return draft.is_guarded() || std::all_of(views.begin(), views.end(), is_little);
   }
 
   // What is little beside what another kernel needs is computed again.
@@ -371,10 +359,7 @@ class Scheduler {
       foresee_row(draft, *node, ways);
     for (View& way : ways) way = padded(way, draft.domain);
     for (const View& way : ways) {
-      const bool per_row = draft.row_axes > 0 && is_constant_along(way, draft.row_axes);
-      const int64_t evaluations =
-          per_row || node->kind == Kind::Reduce ? outer_count(draft) : element_count(draft.domain);
-      if (evaluations > element_count(node->shape) && is_costly(*node))
+      if (draft.evaluations(*node, way) > element_count(node->shape) && is_costly(*node))
         return refuse("it would be computed again for each element it is repeated for");
       for (const Input& input : node->inputs)
         if (!through(draft, *node, input, way))
@@ -403,7 +388,7 @@ class Scheduler {
             std::all_of(ways.begin(), ways.end(),
                         [&](const View& way) { return is_constant_along(way, row.size()); })) {
           draft.row_axes = row.size();
-          if (outer_count(draft) <= element_count(node.shape)) return;
+          if (draft.outer_count() <= element_count(node.shape)) return;
           draft.row_axes = 0;
         }
       } else if (at.kind == Kind::Elementwise) {
@@ -415,12 +400,6 @@ class Scheduler {
 
   static bool ends_with(const Shape& shape, const Shape& end) {
     return shape.size() >= end.size() && std::equal(end.rbegin(), end.rend(), shape.rbegin());
-  }
-
-  static int64_t outer_count(const Draft& draft) {
-    int64_t count = 1;
-    for (size_t k = 0; k + draft.row_axes < draft.domain.size(); k++) count *= draft.domain[k];
-    return count;
   }
 
   static bool is_costly(const Node& node) {
@@ -478,7 +457,7 @@ class Scheduler {
                           element_count(row) > 1;
       if (within) {
         draft.row_axes = row.size();
-        if (outer_count(draft) <= element_count(node.shape)) return true;
+        if (draft.outer_count() <= element_count(node.shape)) return true;
         draft.row_axes = 0;
       }
       if (element_count(draft.domain) > element_count(node.shape))
@@ -489,7 +468,7 @@ class Scheduler {
     }
     const bool same = draft.row_axes == row.size() && ends_with(draft.domain, row);
     if (!same || !is_constant_along(way, draft.row_axes) ||
-        outer_count(draft) > element_count(node.shape))
+        draft.outer_count() > element_count(node.shape))
       return refuse("its rows are not those of the kernel");
     return true;
   }

@@ -19,6 +19,26 @@ int64_t Kernel::row_length() const {
   return count;
 }
 
+int64_t Draft::outer_count() const {
+  int64_t count = 1;
+  for (size_t k = 0; k + row_axes < domain.size(); k++) count *= domain[k];
+  return count;
+}
+
+int64_t Draft::evaluations(const Node& node, const View& way) const {
+  const bool per_row = row_axes > 0 && is_constant_along(way, row_axes);
+  return per_row || node.kind == Kind::Reduce ? outer_count() : element_count(domain);
+}
+
+bool Draft::is_guarded() const {
+  bool reduces = false;
+  for (const Node* node : members) {
+    if (node->kind == Kind::Reduce && !node->is_guarded()) return false;
+    reduces = reduces || node->kind == Kind::Reduce;
+  }
+  return reduces;
+}
+
 Traffic traffic(const Kernel& kernel) {
   Traffic t;
   for (const Node* node : kernel.loads)

@@ -24,6 +24,11 @@ struct Draft {
   std::vector<Node*> members;
   std::vector<Root> roots;
   std::set<Node*> reads;  // of members, that are no members
+
+  int64_t outer_count() const;  // of rows, or elements
+  // How often the kernel computes the node, which it looks at so.
+  int64_t evaluations(const Node& node, const View& way) const;
+  bool is_guarded() const;  // its rows are read only where a guard says so
 };
 
 // The view with the axes that the domain has got since: nothing differs along them.

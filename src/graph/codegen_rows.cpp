@@ -26,6 +26,7 @@ void Generator::write_rows() {
     begin_ = coordinate_[static_cast<size_t>(l_.pieces_axis)] * scalar("piece");
     end_ = min(begin_ + scalar("piece"), end_);
   }
+  load_per_row();
   if (l_.held > 0) find_places();
   write_levels();
 }
@@ -35,6 +36,7 @@ void Generator::write_several() {
   struct Row {
     Value inside;
     std::vector<Value> coordinate;
+    Known per_row;
     std::vector<Place> places;
   };
   begin_ = whole(0);
@@ -45,15 +47,25 @@ void Generator::write_several() {
     const Value row = k == 0 ? first : first + k;
     decode(k == 0 ? row : min(row, count - 1), l_.outer.size());
     places_.clear();
+    per_row_ = none_known();
+    load_per_row();
     find_places();
-    rows.push_back({row < count, coordinate_, places_});
+    rows.push_back({row < count, coordinate_, per_row_, places_});
   }
   for (Row& row : rows) {
     coordinate_ = std::move(row.coordinate);
     places_ = std::move(row.places);
-    per_row_ = none_known();
+    per_row_ = std::move(row.per_row);
     b_.if_(row.inside, [&] { write_levels(); });
   }
+}
+
+// Under way before the row is.
+void Generator::load_per_row() {
+  Known none = none_known();
+  for (uint32_t t = 0; t < kernel_.terms.size(); t++)
+    if (kernel_.terms[t].kind == TermKind::Load && kernel_.terms[t].per_row)
+      value(t, none, nullptr);
 }
 
 // What the row needs of itself, one reduction after the other, and its results.
@@ -255,16 +267,27 @@ std::vector<Value> Generator::reduced_if(Value guard, const std::vector<One>& li
   std::vector<Var> kept;
   for (const One& one : list) kept.push_back(b_.var(identity(b_, combine_of(one.term), one.type)));
   const auto reduce_row = [&] {
-    const std::vector<Place> places = places_;
-    const std::vector<Value> results = reduced(list, level);
+    const std::vector<Value> results =
+        l_.held > 0 ? reduced_again(list, level) : reduced(list, level);
     for (size_t i = 0; i < list.size(); i++) b_.set(kept[i], results[i]);
-    places_ = places;  // what was computed in here is not known outside
   };
   if (l_.walk == Walk::GroupRows)
     b_.for_(whole(0), select(guard, whole(1), 0), 1, [&](Value) { reduce_row(); });
   else b_.if_(guard, reduce_row);
   std::vector<Value> results;
   for (const Var& one : kept) results.push_back(b_.get(one));
+  return results;
+}
+
+// From memory, though lanes keep their elements: what is seldom done is not to take their
+// registers. The first lanes side by side walk as one that does not keep any.
+std::vector<Value> Generator::reduced_again(std::vector<One> list, uint8_t level) {
+  begin(list);
+  if (l_.side_by_side > 1) b_.if_(b_.lane_id(1) < 1, [&] { accumulate(list, level); });
+  else accumulate(list, level);
+  std::vector<Value> results;
+  for (const One& one : list)
+    results.push_back(b_.group_reduce(combine_of(one.term), b_.get(one.all)));
   return results;
 }
 

@@ -86,6 +86,7 @@ class Generator {
   // codegen_rows.cpp
   void write_rows();
   void write_several();
+  void load_per_row();
   void write_levels();
   int64_t lanes_of_row() const { return l_.walk == Walk::GroupRows ? l_.lanes : 1; }
   void walk(program::Value begin, program::Value end, const Body& body);
@@ -102,6 +103,7 @@ class Generator {
   void reduce(uint8_t level);
   std::vector<program::Value> reduced_if(program::Value guard, const std::vector<One>& list,
                                          uint8_t level);
+  std::vector<program::Value> reduced_again(std::vector<One> list, uint8_t level);
   std::vector<program::Value> reduced(std::vector<One> list, uint8_t level);
   void accumulate(const std::vector<One>& list, uint8_t level);
   void write_gathered();

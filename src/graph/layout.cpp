@@ -228,6 +228,11 @@ void append(std::string& key, T value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+bool is_guarded(const Kernel& kernel) {
+  return std::all_of(kernel.terms.begin(), kernel.terms.end(),
+                     [](const Term& t) { return t.kind != TermKind::Reduce || t.is_guarded(); });
+}
+
 // Whether all reductions have the same result whatever runs a lane takes first.
 bool takes_any_runs(const Kernel& kernel) {
   return std::all_of(kernel.terms.begin(), kernel.terms.end(), [](const Term& t) {
@@ -340,7 +345,9 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
     l.one_run = row <= kRun * (l.walk == Walk::GroupRows ? l.lanes : 1) ||
                 (l.walk == Walk::LaneRows && any_runs);
     const bool whole_pieces = l.chunk == 0 || length % l.chunk == 0;
-    if (hints.many_threads && l.walk == Walk::GroupRows && !kernel.gathers)
+    // What a guard keeps from being read is not read ahead.
+    const bool guarded = is_guarded(kernel);
+    if (hints.many_threads && l.walk == Walk::GroupRows && !kernel.gathers && !guarded)
       hold_row(kernel, row, whole_pieces, l);
     if (hints.many_threads && (l.walk == Walk::LaneRows || l.walk == Walk::Pieces))
       l.full = !l.one_run && whole_pieces && row % kRun == 0;

@@ -73,6 +73,7 @@ Tensor spread(const char* name, const Tensor& x, const Axes& axes, double correc
   const Reducer r(name, x, axes, keepdims);
   if (r.count() == 0) return of_nothing(r);
   const Tensor wide = x.to(accumulator(r.to()));
+  if (r.count() == 1) return r.without((wide - wide) / std::max(0.0, 1 - correction)).to(r.to());
   const DType type = wide.dtype();
   const bool rounded = is_rounded(x.dtype());
   const double n = static_cast<double>(r.count()), error = 100 * epsilon_of(type);
@@ -172,6 +173,7 @@ Tensor std(const Tensor& x, const Axes& axes, double correction, bool keepdims) 
 Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
   const Reducer r("norm", x, axes, keepdims);
   const Tensor wide = x.to(accumulator(r.to()));
+  if (r.count() == 1 && order != 0) return r.without(abs(wide)).to(r.to());
   if (order != 1 && order != 0 && !std::isinf(order))
     return r.without(norm_by_powers(r, wide, order)).to(r.to());
   const Tensor size = abs(wide);

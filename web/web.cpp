@@ -304,8 +304,8 @@ EMSCRIPTEN_KEEPALIVE uint32_t hg_evaluate(const char* request) {
     const Json wanted = Json::parse(request);
     const Expression expression = Expression::parse(wanted.at("text").get<std::string>());
     Expression::Inputs inputs;
-    for (const auto& [name, value] : wanted.at("inputs").items()) {
-      with_argument(value, [&](auto given) { inputs.insert_or_assign(name, given); });
+    for (const auto& item : wanted.at("inputs").items()) {
+      with_argument(item.value(), [&](auto given) { inputs.insert_or_assign(item.key(), given); });
     }
     Json outputs = Json::array();
     for (auto& [name, tensor] : expression.evaluate(inputs, executor())) {
@@ -325,8 +325,8 @@ EMSCRIPTEN_KEEPALIVE uint32_t hg_run(const char* request) {
     const Json wanted = Json::parse(request);
     const auto program = hologram::Program::parse(wanted.at("text").get<std::string>());
     std::vector<hologram::tensor::LaunchArgument> arguments;
-    for (const auto& [name, value] : wanted.at("arguments").items()) {
-      with_argument(value, [&](auto given) { arguments.push_back({name, given}); });
+    for (const auto& item : wanted.at("arguments").items()) {
+      with_argument(item.value(), [&](auto given) { arguments.push_back({item.key(), given}); });
     }
     hologram::RunOptions options;
     if (wanted.contains("shapes"))

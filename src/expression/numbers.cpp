@@ -82,13 +82,15 @@ std::partial_ordering order(const Operand& a, const Operand& b) {
                  : std::partial_ordering::equivalent;
 }
 
+using Order = std::partial_ordering;
 struct Comparison {
   std::string_view name;
-  bool (*holds)(std::partial_ordering);
+  bool (*holds)(Order);
 };
 constexpr Comparison kComparisons[] = {
-    {"eq", std::is_eq},   {"ne", std::is_neq}, {"lt", std::is_lt},
-    {"le", std::is_lteq}, {"gt", std::is_gt},  {"ge", std::is_gteq},
+    {"eq", [](Order o) { return o == 0; }}, {"ne", [](Order o) { return o != 0; }},
+    {"lt", [](Order o) { return o < 0; }},  {"le", [](Order o) { return o <= 0; }},
+    {"gt", [](Order o) { return o > 0; }},  {"ge", [](Order o) { return o >= 0; }},
 };
 
 std::optional<Value> exactly(std::string_view name, const std::vector<Value>& values) {

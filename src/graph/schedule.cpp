@@ -311,7 +311,7 @@ class Scheduler {
     };
     std::vector<Joined> all;
     for (const auto& [index, list] : views) {
-      Joined& joined = all.emplace_back(index, drafts_[index], list);
+      Joined& joined = all.emplace_back(Joined{index, drafts_[index], list});
       if (!can_join(node, joined.draft, joined.ways, uses.root && index == stores, reason))
         return false;
     }

@@ -118,8 +118,10 @@ template <class V>
 Extended<V> settled(const Extended<V>& a) {
   using namespace extended;
   const V plain = rounded(a);
-  const auto fits =
-      is_finite(plain) & ((magnitude(plain) >= limits(plain).smallest) | (a.value == 0));
+  const auto is_finite_still = is_finite(plain);
+  const auto is_normal = magnitude(plain) >= limits(plain).smallest;
+  const auto is_zero = a.value == 0;
+  const auto fits = is_finite_still & (is_normal | is_zero);
   const auto is_special = !is_finite(a.value);
   return {select(fits, plain, a.value),
           select(fits | is_special, a.exponent - a.exponent, a.exponent)};

@@ -20,7 +20,7 @@ namespace hologram::libraries::loops::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kPiece = hal::ScanDesc::kPiece;
+[[maybe_unused]] constexpr int64_t kPiece = hal::ScanDesc::kPiece;
 
 template <bool kProducts, class Vector>
 HWY_INLINE Vector step(Vector a, Vector b) {

@@ -92,9 +92,9 @@ Value without_multiples(Value a, Value b) {
   return builder.get(left);
 }
 
-// The quotient rounded down and what is left, which has the sign of b. The remainder of a division
-// whose quotient was rounded up to a whole number comes out below zero, and is put right. One that
-// rounds to b itself is right: of a number just below zero, say.
+// The quotient rounded down and what is left, which has the sign of b, a NaN too. The remainder of
+// a division whose quotient was rounded up to a whole number comes out below zero, and is put
+// right. One that rounds to b itself is right: of a number just below zero, say.
 struct Division {
   Value quotient, remainder;
 };
@@ -122,7 +122,7 @@ Division divide(X x) {
     const Value rounded = select(over, q - 1, select(under, q + 1, q));
     return {select(by_infinity, select(same, copysign(0 * a, ratio), -1),
                    select(far, builder.get(quotient), rounded)),
-            select(by_infinity, select(same, a, b), copysign(left, select(left == 0, b, left)))};
+            select(by_infinity, select(same, a, b), copysign(left, b))};
   }
   const Value q = a / b;
   if (is_unsigned_integer(x.from)) return {q, a % b};

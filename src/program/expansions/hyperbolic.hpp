@@ -125,7 +125,7 @@ HOLOGRAM_EXPANSIONS_INLINE F tanh(F x) {
   const F a = abs(x), one = x.lit(1);
   const F high = x.lit(HyperbolicConstants<F::width>::tanh_one);
   const F e = half_expm1_of_twice(select(a > high, high, a));
-  const F m = select(e > one, one, e);
+  const F m = select(e < one, e, one);  // of a NaN 1: two would leave open whose sign comes out
   return flip_sign(fma(-m, m / (e + one), m), x);
 }
 

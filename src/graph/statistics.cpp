@@ -11,7 +11,6 @@ using program::Op;
 using program::Value;
 using X = const Operands&;
 
-constexpr double kShrinks = 0x1p-64;
 
 Value is_finite(Value x) { return apply(Op::IsFinite, {x}); }
 Value root(Value x) { return apply(Op::Sqrt, {x}); }
@@ -44,7 +43,7 @@ Value mean_guard(X x) {
 
 Value mean_of(X x) {
   const Value sum = x[1], count = x.attribute(0), plain = sum / count;
-  const Value careful = select(is_finite(sum), plain, x[4] / count * (1 / kShrinks));
+  const Value careful = select(is_finite(sum), plain, x[4] / count * kGrows);
   return select(x[0], clamp(careful, x[2], x[3]), plain);
 }
 

@@ -14,6 +14,7 @@ extern const ElementwiseOp kDistance;  // x, sum; attribute 0: how many. Of x fr
 // Guard. sum, distances of some elements; attributes: how many; how far from the mean, as a part of
 // it, these would be at most if the sum's rounding could take it out of the elements' range.
 extern const ElementwiseOp kMeanGuard;
+inline constexpr double kShrinks = 0x1p-64, kGrows = 1 / kShrinks;
 extern const ElementwiseOp kShrunk;  // x: so small that sums of any number of them are finite
 // guard, sum, least, greatest, sum of shrunk elements; attribute 0: how many.
 extern const ElementwiseOp kMean;

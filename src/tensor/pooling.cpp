@@ -4,14 +4,18 @@
 #include <tuple>
 
 #include "core/messages.hpp"
+#include "graph/statistics.hpp"
 #include "hologram/ops.hpp"
-#include "tensor/access.hpp"
 #include "tensor/images.hpp"
+#include "tensor/reducer.hpp"
 
 namespace hologram::ops {
 
 using core::Text;
 using hal::ConvAxis;
+using program::Combine;
+
+namespace rows = graph::statistics;
 
 namespace {
 
@@ -31,7 +35,9 @@ Tensor inside(const ConvAxis& a, DType dtype, const Executor& executor) {
     counts[static_cast<size_t>(i)] =
         static_cast<double>(std::min(first + a.kernel, a.input) - std::max<int64_t>(first, 0));
   }
-  return Tensor::from_vector(counts, {a.output}, executor).to(dtype);
+  if (dtype == DType::F64) return Tensor::from_vector(counts, {a.output}, executor);
+  const std::vector<float> narrow(counts.begin(), counts.end());
+  return Tensor::from_vector(narrow, {a.output}, executor).to(dtype);
 }
 
 class Windows {
@@ -89,14 +95,25 @@ Tensor max_pool2d(const Tensor& input, const Pool2d& options) {
 
 Tensor avg_pool2d(const Tensor& input, const Pool2d& options) {
   return pooled("avg_pool2d", input, options, [&](const Tensor& x, const Windows& windows) {
-    const DType dtype = is_float(x.dtype()) ? x.dtype() : DType::F32, wide = compute_type(dtype);
-    const Tensor total = sum(windows.of(x.to(wide), 0), {-2, -1});
-    const auto size = static_cast<double>(windows.rows.kernel * windows.columns.kernel);
-    if (options.counts_padding) return (total / size).to(dtype);
+    const DType dtype = tensor::float_dtype(x.dtype()), wide = tensor::accumulator(dtype);
+    const Tensor elements = windows.of(x.to(wide), 0);
+    const int axes[] = {4, 5};
+    const Tensor total = tensor::reduce(elements, Combine::Add, axes, true);
     const Executor executor = x.executor();
-    const Tensor count = inside(windows.rows, wide, executor).reshape({-1, 1, 1}) *
-                         inside(windows.columns, wide, executor).reshape({-1, 1});
-    return (total / count).to(dtype);
+    const Tensor all = full({}, windows.rows.kernel * windows.columns.kernel, wide, executor);
+    const Tensor count = options.counts_padding
+                             ? all
+                             : inside(windows.rows, wide, executor).reshape({-1, 1, 1, 1, 1}) *
+                                   inside(windows.columns, wide, executor).reshape({-1, 1, 1, 1});
+    Tensor result = total / count;
+    if (tensor::can_overflow(dtype)) {
+      const Tensor guard = !isfinite(total);
+      const Tensor shrunk = tensor::reduce_where(
+          guard, tensor::apply_internal(rows::kShrunk, wide, {elements}), Combine::Add, axes);
+      result = where(guard, shrunk / count * rows::kGrows, result);
+    }
+    return result.reshape({x.size(0), windows.rows.output, windows.columns.output, x.size(3)})
+        .to(dtype);
   });
 }
 

@@ -12,6 +12,8 @@ namespace hologram::tensor {
 // f16 and bf16 accumulate in f32.
 inline DType accumulator(DType t) { return compute_type(t); }
 inline DType float_dtype(DType t) { return is_float(t) ? t : DType::F32; }
+// Whether a sum of such numbers can be beyond what it is made in.
+inline bool can_overflow(DType t) { return is_float(t) && t != DType::F16; }
 inline DType sum_dtype(DType t) {
   if (is_float(t)) return t;
   return t == DType::U64 ? DType::U64 : DType::I64;

@@ -11,6 +11,7 @@ namespace hologram::ops {
 using program::Combine;
 using tensor::accumulator;
 using tensor::apply_internal;
+using tensor::can_overflow;
 using tensor::float_dtype;
 using tensor::reduce_where;
 using tensor::Reducer;
@@ -18,9 +19,6 @@ using tensor::Reducer;
 namespace rows = graph::statistics;
 
 namespace {
-
-// Whether a sum of such numbers can be beyond what it is made in.
-bool can_overflow(DType t) { return is_float(t) && t != DType::F16; }
 
 // Integers that f32 rounds.
 bool is_rounded(DType t) { return is_integer(t) && size_of(t) >= 4; }

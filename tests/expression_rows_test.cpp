@@ -285,6 +285,24 @@ TEST(ExpressionByRows, ReductionsOfEveryDTypeAndRange) {
     }
 }
 
+// Whichever part of the rows it is in, and though products of the others are infinite.
+TEST(ExpressionByRows, AZeroMakesAProductZero) {
+  Case c = the_case();
+  for (const size_t at : {0, 5000}) {
+    std::vector<double> values(kRows * kColumns, 1e300);
+    values[at] = 0;
+    c.by_rows["x"] = Array::from(values, {kRows, kColumns});
+    Collected out;
+    c.run("prod(x)", out);
+    EXPECT_EQ(out.array.as<double>()[0], 0);
+    values[1] = std::numeric_limits<double>::infinity();
+    c.by_rows["x"] = Array::from(values, {kRows, kColumns});
+    Collected of_infinity;
+    c.run("prod(x)", of_infinity);
+    EXPECT_TRUE(std::isnan(of_infinity.array.as<double>()[0]));
+  }
+}
+
 TEST(ExpressionByRows, NaNComesThrough) {
   Case c = the_case();
   const std::span<const float> values = c.by_rows.at("x").as<float>();

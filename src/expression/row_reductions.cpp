@@ -64,7 +64,13 @@ void RowReduction::reduce(const Call& call) {
       if (x.dtype() == DType::F64) pieces_.push_back(ops::sum(x * kSmall, axes, keep));
       break;
     case Merge::Mean: pieces_ = {ops::mean(x.to(DType::F64), axes, keep)}; break;
-    case Merge::Product: pieces_ = {ops::prod(wide, axes, keep)}; break;
+    case Merge::Product:
+      pieces_ = {ops::prod(wide, axes, keep)};
+      if (is_float(x.dtype())) {
+        pieces_.push_back(ops::any(x == 0, axes, keep));
+        pieces_.push_back(ops::all(ops::isfinite(x), axes, keep));
+      }
+      break;
     case Merge::Least: pieces_ = {ops::min(x, axes, keep)}; break;
     case Merge::Largest: pieces_ = {ops::max(x, axes, keep)}; break;
     case Merge::Any: pieces_ = {ops::any(x, axes, keep)}; break;
@@ -106,7 +112,13 @@ void RowReduction::add() {
     switch (merge_) {
       case Merge::None: break;
       case Merge::Sum: join(ops::add); break;
-      case Merge::Product: join(ops::mul); break;
+      case Merge::Product:
+        state_[0] = state_[0] * latest[0];
+        if (latest.size() > 1) {
+          state_[1] = ops::logical_or(state_[1], latest[1]);
+          state_[2] = ops::logical_and(state_[2], latest[2]);
+        }
+        break;
       case Merge::Least: join(ops::minimum); break;
       case Merge::Largest: join(ops::maximum); break;
       case Merge::Any: join(ops::logical_or); break;
@@ -136,6 +148,12 @@ Tensor RowReduction::finished() const {
       case Merge::Sum:
         if (state_.size() == 1) return state_[0];
         return ops::where(ops::isfinite(state_[0]), state_[0], state_[1] * kLarge);
+      case Merge::Product:
+        // Products of pieces may be infinite where an element of another is 0.
+        if (state_.size() == 1) return state_[0];
+        return ops::where(
+            ops::logical_and(ops::isnan(state_[0]), ops::logical_and(state_[1], state_[2])), 0,
+            state_[0]);
       case Merge::Variance: return state_[1] * left;
       case Merge::Deviation: return state_[1] * std::sqrt(left);
       default: return state_[0];

@@ -68,12 +68,14 @@ void Generator::load_per_row() {
       value(t, none, nullptr);
 }
 
-// What the row needs of itself, one reduction after the other, and its results.
+// What the row needs of itself, one reduction after the other, and its results. What comes of the
+// last one is for the lanes that store it.
 void Generator::write_levels() {
   uint8_t levels = 0;
   for (const Term& t : kernel_.terms) levels = std::max(levels, t.level);
   for (uint8_t level = 0; level <= levels; level++) {
     if (level > 0) reduce(level);
+    if (level == levels && !has_elements()) break;
     Known none = none_known();
     for (uint32_t t = 0; t < kernel_.terms.size(); t++)
       if (kernel_.terms[t].per_row && kernel_.terms[t].level == level) value(t, none, nullptr);
@@ -386,6 +388,16 @@ Value Generator::first_lane() {
   return l_.side_by_side > 1 ? first & (b_.lane_id(1) < 1) : first;
 }
 
+// Whether there is an element for each of the row's in a result. What is the same along a row may
+// be such a result, too.
+bool Generator::is_elements(const Output& output) const {
+  return !same_along_row(l_, output) || !kernel_.terms[output.term].per_row;
+}
+bool Generator::has_elements() const {
+  return std::any_of(kernel_.outputs.begin(), kernel_.outputs.end(),
+                     [this](const Output& output) { return is_elements(output); });
+}
+
 void Generator::store_rows() {
   std::vector<size_t> elements;
   const auto store_one = [&](size_t i) {
@@ -393,13 +405,12 @@ void Generator::store_rows() {
     const Output& output = kernel_.outputs[i];
     b_.store(outputs_[i], index(output.view, nullptr), value(output.term, none, nullptr));
   };
-  for (size_t i = 0; i < kernel_.outputs.size(); i++) {
-    // What is the same along a row may be a result with an element for each of the row's, too.
-    if (!same_along_row(l_, kernel_.outputs[i]) || !kernel_.terms[kernel_.outputs[i].term].per_row)
-      elements.push_back(i);
-    else if (l_.walk != Walk::GroupRows) store_one(i);
-    else b_.if_(first_lane(), [&] { store_one(i); });
-  }
+  std::vector<size_t> rows;
+  for (size_t i = 0; i < kernel_.outputs.size(); i++)
+    (is_elements(kernel_.outputs[i]) ? elements : rows).push_back(i);
+  const auto store_all = [&] { std::for_each(rows.begin(), rows.end(), store_one); };
+  if (l_.walk != Walk::GroupRows) store_all();
+  else if (!rows.empty()) b_.if_(first_lane(), store_all);
   if (elements.empty()) return;
   for (Place& place : places_)
     where_inside(place, [&] {

@@ -111,6 +111,8 @@ class Generator {
   void keep_row(uint32_t term, program::Value result);
   program::Value first_lane();
   void store(size_t output, const Along& at, program::Value value);
+  bool is_elements(const Output& output) const;
+  bool has_elements() const;
   void store_rows();
 
   const Kernel& kernel_;

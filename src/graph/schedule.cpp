@@ -190,10 +190,11 @@ class Scheduler {
     return true;
   }
 
-  // Pieces of rows that another kernel reads in the same pieces are made beside those, unless that
-  // kernel or one before it needs them.
-  bool joins_pieces(Node* node) {
-    if (!node->makes_pieces() || !options_.fusion) return false;
+  // Pieces of rows that another kernel reads in the same pieces are made beside those, and so is
+  // what one guard asks for; unless that kernel or one before it needs them.
+  bool joins_siblings(Node* node) {
+    if (!node->makes_pieces() && !node->is_guarded()) return false;
+    if (!options_.fusion) return false;
     for (size_t i = drafts_.size(); i-- > 0;) {
       Draft& draft = drafts_[i];
       const Uses& uses = uses_[node->slot];
@@ -202,9 +203,9 @@ class Scheduler {
         return false;
       if (draft.opaque != nullptr || draft.roots.empty()) continue;
       const Node& other = *draft.roots.front().node;
-      if (draft.roots.front().target != &other || !have_same_pieces(*node, other)) continue;
+      if (draft.roots.front().target != &other || !are_siblings(*node, other)) continue;
       Node* const input = node->inputs[0].node.get();
-      const bool shares = draft.reads.count(input) > 0 ||
+      const bool shares = node->is_guarded() || draft.reads.count(input) > 0 ||
                           (input->slot != UINT32_MAX && uses_[input->slot].is_in(i));
       if (!shares || draft.reads.size() + draft.roots.size() + 1 > options_.max_bindings) continue;
       const Draft::Root& first = draft.roots.front();
@@ -215,9 +216,9 @@ class Scheduler {
     return false;
   }
 
-  static bool have_same_pieces(const Node& a, const Node& b) {
-    return b.kind == Kind::Reduce && b.makes_pieces() && a.chunk == b.chunk &&
-           a.reduced == b.reduced && a.shape == b.shape &&
+  static bool are_siblings(const Node& a, const Node& b) {
+    return b.kind == Kind::Reduce && a.makes_pieces() == b.makes_pieces() && a.chunk == b.chunk &&
+           a.gathers == b.gathers && a.reduced == b.reduced && a.shape == b.shape &&
            a.inputs[0].view().shape == b.inputs[0].view().shape &&
            a.inputs.size() == b.inputs.size() &&
            (!a.is_guarded() || a.inputs[1].node == b.inputs[1].node);
@@ -225,7 +226,7 @@ class Scheduler {
 
   // A kernel of its own for the node, or a step of its kind.
   void begin(Node* node) {
-    if (joins_pieces(node)) return;
+    if (joins_siblings(node)) return;
     if (node->kind == Kind::Opaque) {
       Draft& draft = drafts_.emplace_back();
       draft.opaque = node;

@@ -10,18 +10,18 @@
 namespace hologram::graph::statistics {
 
 // ---- mean -------------------------------------------------------------------------------------
-extern const ElementwiseOp kDistance;  // x, sum; attribute 0: how many. Of x from the mean
-// Guard. sum, distances of some elements; attributes: how many; how far from the mean, as a part of
-// it, these would be at most if the sum's rounding could take it out of the elements' range.
+extern const ElementwiseOp kDistance;  // x, mean
+// Guard. mean, distances of some elements; attribute 0: how far from the mean, as a part of it,
+// these would be at most if the sum's rounding could take it out of the elements' range.
 extern const ElementwiseOp kMeanGuard;
 inline constexpr double kShrinks = 0x1p-64, kGrows = 1 / kShrinks;
 extern const ElementwiseOp kShrunk;  // x: so small that sums of any number of them are finite
-// guard, sum, least, greatest, sum of shrunk elements; attribute 0: how many.
+// guard, mean, least, greatest, sum of shrunk elements; attribute 0: how many.
 extern const ElementwiseOp kMean;
 
 // ---- var and std: sum of distances from the first element, and of squared deviations ----------
-extern const ElementwiseOp kSquaredDeviation;  // x, first, distances; attribute 0: how many
-// first, distances, squares. Attributes: how many; the least of squares that are exact; of how many
+extern const ElementwiseOp kSquaredDeviation;  // x, first, mean distance
+// first, mean distance, squares. Attributes: the least of squares that are exact; of how many
 // squares of the first deviation those of all must be, so that no rounding shows; and of how many
 // of the mean.
 extern const ElementwiseOp kSpreadGuard;

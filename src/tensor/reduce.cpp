@@ -56,8 +56,9 @@ Tensor reduce_guarded(const Tensor& tensor, program::Combine combine, std::span<
   if (axes.empty()) return tensor;
   // Where neighbours are would have to be divided for at every element otherwise.
   if (const auto last = last_together(tensor.shape(), axes); !last.empty())
-    return reduce(reduce_guarded(tensor, combine, last, keepdims, guard), combine,
-                  axes.first(axes.size() - last.size()), keepdims);
+    return reduce_guarded(reduce_guarded(tensor, combine, last, keepdims, guard), combine,
+                          axes.first(axes.size() - last.size()), keepdims,
+                          keepdims ? guard : nullptr);
   const size_t rank = tensor.shape().size();
   if (keepdims && rank + axes.size() >= kMaxRank) {
     Shape shape = tensor.shape();
@@ -106,8 +107,12 @@ Tensor reduce_guarded(const Tensor& tensor, program::Combine combine, std::span<
     node->inputs.emplace_back(Access::node(*guard),
                               guard_view(*guard, tensor.shape(), axes, keepdims));
   const Tensor result = finish(std::move(node));
+  if (!cut || gathers) return result;
   constexpr int kPieces[] = {0};
-  return cut && !gathers ? reduce(result, combine, kPieces) : result;
+  if (guard == nullptr) return reduce(result, combine, kPieces);
+  const Tensor guard_of_pieces =
+      guard->reshape({result.shape().begin() + 1, result.shape().end()}).unsqueeze(0);
+  return reduce_guarded(result, combine, kPieces, false, &guard_of_pieces);
 }
 
 }  // namespace

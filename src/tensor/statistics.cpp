@@ -42,21 +42,49 @@ struct Range {
 double epsilon_of(DType t) { return t == DType::F64 ? 0x1p-53 : 0x1p-24; }
 double least_exact_square(DType t) { return t == DType::F64 ? 0x1p-960 : 0x1p-80; }
 
-// One of so many elements of each row at the least, those at regular distances.
-struct Sample {
-  static constexpr int64_t kEach = 8192;
-  Tensor elements;
-  double count = 1;
-
-  Sample(const Reducer& r, const Tensor& x) : elements(x) {
+// Some elements of each row, to tell how far all are from its mean: one of 8192 at the least. Three
+// of what is walked by a lane alone, so that hardly a row has them all near its mean by chance; a
+// group has soon walked it in vain.
+class Sample {
+ public:
+  Sample(const Reducer& r, const Tensor& x) {
+    if (r.count() <= kEach) {
+      const auto longest = std::max_element(r.axes.begin(), r.axes.end(),
+                                            [&](int a, int b) { return x.size(a) < x.size(b); });
+      const int64_t length = x.size(*longest);
+      count = r.axes.back() + 1 == x.rank() ? 1 : std::min<int64_t>(length, 3);
+      for (int64_t i = 0; i < count; i++) {
+        Tensor& one = parts_.emplace_back(x);
+        for (const int axis : r.axes) {
+          const int64_t at = axis == *longest ? length * i / count : 0;
+          one = one.slice(axis, {at, at + 1});
+        }
+      }
+      return;
+    }
+    Tensor& several = parts_.emplace_back(x);
     int64_t left = kEach;
     for (size_t k = r.axes.size(); k-- > 0;) {
       const int64_t length = x.size(r.axes[k]), step = std::min(length, left);
-      elements = elements.slice(r.axes[k], {0, {}, step});
-      count *= static_cast<double>(elements.size(r.axes[k]));
+      several = several.slice(r.axes[k], {0, {}, step});
+      count *= several.size(r.axes[k]);
       left = std::max<int64_t>(1, left / step);
     }
   }
+  // Of all of them together.
+  Tensor distances(const Reducer& r, const Tensor& mean) const {
+    Tensor all;
+    for (const Tensor& part : parts_) {
+      const Tensor distance = apply_internal(rows::kDistance, mean.dtype(), {part, mean});
+      all = all.defined() ? all + distance : distance;
+    }
+    return r.count() > kEach ? r.kept(all, Combine::Add) : all;
+  }
+  int64_t count = 1;
+
+ private:
+  static constexpr int64_t kEach = 8192;
+  std::vector<Tensor> parts_;
 };
 
 // NaN for each row of no elements.
@@ -77,12 +105,12 @@ Tensor spread(const char* name, const Tensor& x, const Axes& axes, double correc
   const double n = static_cast<double>(r.count()), error = 100 * epsilon_of(type);
   Tensor first = wide;
   for (const int axis : r.axes) first = first.slice(axis, {0, 1});
-  const Tensor distances = r.kept(wide - first, Combine::Add);
-  const Tensor squares = r.kept(
-      apply_internal(rows::kSquaredDeviation, type, {wide, first, distances}, {n}), Combine::Add);
+  const Tensor distance = r.kept(wide - first, Combine::Add) / n;
+  const Tensor squares =
+      r.kept(apply_internal(rows::kSquaredDeviation, type, {wide, first, distance}), Combine::Add);
   const double far = n * error * error * 1e6, near = rounded ? n * 0x1p-6 : 0;
-  const Tensor guard = apply_internal(rows::kSpreadGuard, DType::Bool, {first, distances, squares},
-                                      {n, least_exact_square(type), far, near});
+  const Tensor guard = apply_internal(rows::kSpreadGuard, DType::Bool, {first, distance, squares},
+                                      {least_exact_square(type), far, near});
   const Tensor exact = rounded ? distances_from_least(r, guard) : wide;
   const Tensor sum = reduce_where(guard, exact, Combine::Add, r.axes);
   const Range range(r, guard, exact);
@@ -146,18 +174,16 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   // as much further as they are fewer.
   const Sample sample(r, wide);
   const double n = static_cast<double>(r.count());
-  const double within = 80 * epsilon_of(type) * (n + sample.count);
-  const Tensor sum = r.kept(wide, Combine::Add);
-  Tensor distances = apply_internal(rows::kDistance, type, {sample.elements, sum}, {n});
-  if (sample.count > 1) distances = r.kept(distances, Combine::Add);
-  const Tensor guard = apply_internal(rows::kMeanGuard, DType::Bool, {sum, distances}, {n, within});
+  const double within = 80 * epsilon_of(type) * (n + static_cast<double>(sample.count));
+  const Tensor plain = r.kept(wide, Combine::Add) / n, distances = sample.distances(r, plain);
+  const Tensor guard = apply_internal(rows::kMeanGuard, DType::Bool, {plain, distances}, {within});
   const Range range(r, guard, wide);
   const Tensor shrunk =
       can_overflow(x.dtype())
           ? reduce_where(guard, apply_internal(rows::kShrunk, type, {wide}), Combine::Add, r.axes)
-          : sum;
+          : plain;
   const Tensor result =
-      apply_internal(rows::kMean, type, {guard, sum, range.least, range.greatest, shrunk}, {n});
+      apply_internal(rows::kMean, type, {guard, plain, range.least, range.greatest, shrunk}, {n});
   return r.without(result).to(r.to());
 }
 

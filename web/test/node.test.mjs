@@ -29,6 +29,22 @@ test('tensors go in and out', async () => {
   assert.deepEqual(await hg.tensor([0.5, 1, -2]).cast('f16').data(), new Uint16Array([0x3800, 0x3c00, 0xc000]));
 });
 
+// The table of tests/answers_test.cpp: expressions whose answers were wrong once.
+const { default: answers } = await import('../../tests/answers.json', { with: { type: 'json' } });
+for (const [group, table] of Object.entries(answers))
+  test(`answers, ${group}`, async () => {
+    for (const { text, right, within = 0 } of table.answers) {
+      const results = await hg.evaluate(text);
+      const result = results.cast ? results : Object.values(results).at(-1);
+      const got = await result.cast('f64').data();
+      assert.equal(got.length, right.length, text);
+      right.map((x) => Number(String(x).replace('inf', 'Infinity'))).forEach((x, i) => {
+        const is = Object.is(got[i], x) || got[i] === x || Math.abs(got[i] - x) <= within * Math.abs(x);
+        assert.ok(is, `${text}: ${got[i]} for ${x}`);
+      });
+    }
+  });
+
 test('expressions and methods are the same functions', async () => {
   const a = hg.tensor([[1, 2], [3, 4]]), b = hg.tensor([[0.5, -1], [2, 0]]);
   const whole = hg.eval('sum(sigmoid(a @ b + 1), axis=0)', { a, b });

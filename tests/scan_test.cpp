@@ -155,10 +155,10 @@ void try_shape(const Shape& shape, bool products, Rare rare, uint32_t one_in) {
 TEST(Scan, SameBitsAsTheModel) {
   tests::Share share;
   const std::vector<Shape> shapes = {
-      {1, 1, 1},   {9, 2, 1},    {40, 3, 1},   {1, 255, 1},  {3, 256, 1},   {2, 257, 1},
-      {1, 600, 1}, {20, 700, 1}, {1, 5000, 1}, {35, 515, 1}, {1, 70000, 1}, {3, 66000, 1},
-      {2, 3, 2},   {1, 700, 2},  {2, 257, 3},  {1, 1030, 4}, {1, 513, 5},   {1, 700, 6},
-      {2, 300, 7}, {1, 600, 70}, {1, 66000, 2}};
+      {1, 1, 1},   {9, 2, 1},    {40, 3, 1},    {1, 255, 1},  {3, 256, 1},   {2, 257, 1},
+      {1, 600, 1}, {20, 700, 1}, {1, 5000, 1},  {35, 515, 1}, {1, 70000, 1}, {3, 66000, 1},
+      {2, 3, 2},   {1, 700, 2},  {2, 257, 3},   {1, 1030, 4}, {1, 513, 5},   {1, 700, 6},
+      {2, 300, 7}, {1, 600, 70}, {1, 66000, 2}, {2, 1, 50},   {3, 2, 70},    {1, 3, 333}};
   for (const Shape& shape : shapes)
     for (const bool products : {false, true})
       for (const Rare rare : {Rare::None, Rare::Huge, Rare::Tiny, Rare::Zero, Rare::Infinite,

@@ -24,7 +24,7 @@ class Rows {
   void run(const T* x, T* y, int64_t rows, int64_t length) const {
     const int64_t pieces = (length + kPiece - 1) / kPiece;
     switch (length) {
-      case 1: return short_rows<1>(x, y, rows);
+      case 1: return alone(x, y, rows);
       case 2: return short_rows<2>(x, y, rows);
       case 3: return short_rows<3>(x, y, rows);
       default: break;
@@ -87,6 +87,15 @@ class Rows {
  private:
   static constexpr bool kHasBeside = kFloat<T> || (std::is_same_v<T, int64_t> && !kProducts);
 
+  // Single elements: that 0 is added has the zero's sign changed.
+  void alone(const T* x, T* y, int64_t count) const {
+    threads_.run(static_cast<uint64_t>(count), static_cast<uint64_t>(kWorthAThread),
+                 [&](uint64_t begin, uint64_t end) {
+                   for_each(static_cast<int64_t>(begin), static_cast<int64_t>(end), [&](int64_t i) {
+                     y[i] = step<kProducts>(kNothing<T, kProducts>, x[i]);
+                   });
+                 });
+  }
   template <int64_t kLength>
   void short_rows(const T* x, T* y, int64_t rows) const {
     constexpr int64_t kSome = 64;  // rows that are looked at once
@@ -195,6 +204,7 @@ template <class T, bool kProducts>
 void run(core::Threads& threads, const T* x, T* y, const std::array<int64_t, 3>& lengths) {
   const auto [outer, length, inner] = lengths;
   const Rows<T, kProducts> rows(threads);
+  if (length == 1) return rows.run(x, y, outer * inner, length);
   if (inner == 1) return rows.run(x, y, outer, length);
   if constexpr (kFloat<T>) return Columns<T, kProducts>(threads, x, y, outer, length, inner).run();
   else switch (inner) {

@@ -36,6 +36,7 @@ class Columns {
     const int64_t all = matrices_ * length_ * columns_;
     if (pieces_ > 1 && all > kWorthAThread && matrices_ * tasks < threads_.count())
       return by_pieces();
+    if (pieces_ == 1) return by_strips(strips, tasks);
     // Strips beside each other share what memory brings.
     const int64_t together = std::clamp<int64_t>(matrices_ * tasks / (4 * threads_.count()), 1, 8);
     const int64_t groups = (tasks + together - 1) / together;
@@ -66,6 +67,33 @@ class Columns {
   // A column of a piece.
   Part<T> walk(int64_t at, T* y, int64_t piece, const Before<T>& before) const {
     return walk_extended<kProducts>(x_ + at, y, rows_of(piece), columns_, before);
+  }
+
+  // Of one piece, which nothing comes before.
+  void by_strips(int64_t strips, int64_t tasks) const {
+    const auto worth =
+        static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread * tasks / (length_ * columns_)));
+    const Starting<T, kProducts, kMost> nothing;
+    threads_.run(static_cast<uint64_t>(matrices_ * tasks), worth,
+                 [&](uint64_t begin, uint64_t end) {
+                   for (auto g = static_cast<int64_t>(begin); g < static_cast<int64_t>(end); g++) {
+                     const int64_t first = g % tasks, last = first + 1 == tasks ? strips : first + 1;
+                     for (int64_t s = first; s < last; s++) strip(g / tasks, 0, s, nothing);
+                   }
+                 });
+  }
+
+  // A strip of a piece, with what comes before it.
+  void strip(int64_t matrix, int64_t p, int64_t s,
+             const Starting<T, kProducts, kMost>& before) const {
+    std::array<T, kMost> totals;
+    const int64_t at = place(matrix, p, s), columns = strip_at(s).columns;
+    const LaneBits out =
+        before.needs_any() | kernels_.run[before.count](x_ + at, y_ + at, columns_, rows_of(p),
+                                                        columns, before.starts, totals.data());
+    for (size_t c = 0; out != 0 && c < static_cast<size_t>(columns); c++)
+      if (const auto here = at + static_cast<int64_t>(c); out >> c & 1)
+        walk(here, y_ + here, p, before.before(c));
   }
 
   // Some strips of a matrix from the first row to the last.
@@ -104,17 +132,11 @@ class Columns {
     const Prefixes<T, kProducts> prefixes(threads_, std::move(parts), matrices_ * columns_,
                                           pieces_);
     for_each_piece([&](int64_t matrix, int64_t p, int64_t s) {
-      std::array<T, kMost> totals;
       Starting<T, kProducts, kMost> before;
-      const int64_t at = place(matrix, p, s), columns = strip_at(s).columns;
-      for (size_t c = 0; c < static_cast<size_t>(columns); c++)
-        prefixes.set(matrix * columns_ + strip_at(s).first + static_cast<int64_t>(c), p, c, before);
-      const LaneBits out =
-          before.needs_any() | kernels_.run[before.count](x_ + at, y_ + at, columns_, rows_of(p),
-                                                          columns, before.starts, totals.data());
-      for (size_t c = 0; out != 0 && c < static_cast<size_t>(columns); c++)
-        if (const auto here = at + static_cast<int64_t>(c); out >> c & 1)
-          walk(here, y_ + here, p, before.before(c));
+      const auto first = matrix * columns_ + strip_at(s).first;
+      for (int64_t c = 0; c < strip_at(s).columns; c++)
+        prefixes.set(first + c, p, static_cast<size_t>(c), before);
+      strip(matrix, p, s, before);
     });
   }
   template <class Body>

@@ -32,6 +32,9 @@ class Rows {
     const int64_t done = beside(x, y, rows, pieces, length);
     if (done == rows) return;
     x += done * length, y += done * length, rows -= done;
+    if constexpr (kFloat<T>)
+      if (Some<T, kProducts>::kernels() == nullptr)
+        return Columns<T, kProducts>(threads_, x, y, rows, length, 1).run();
     using Before = Starting<T, kProducts, kMostAtOnce>;
     if (pieces <= 1)
       return walk(x, rows, pieces, length, [&](Some<T, kProducts>& some, int64_t /*p*/) {
@@ -45,12 +48,12 @@ class Rows {
           row(x + r * length, y + r * length, pieces, length);
       });
     }
-    std::vector<Part<T>> totals(static_cast<size_t>(rows * pieces));
+    std::vector<Part<T, kProducts>> totals(static_cast<size_t>(rows * pieces));
     walk(x, rows, pieces, length, [&](Some<T, kProducts>& some, int64_t p) {
       some.template sum<false>();
       for (size_t s = 0; s < some.count(); s++)
         totals[static_cast<size_t>(p) + s] =
-            some.out() >> s & 1 ? some.total(s) : part_of<T>(some.totals()[s]);
+            some.out() >> s & 1 ? some.total(s) : part_of<kProducts>(some.totals(), s);
     });
     const Prefixes<T, kProducts> prefixes(threads_, std::move(totals), rows, pieces);
     walk(x, rows, pieces, length, [&](Some<T, kProducts>& some, int64_t p) {
@@ -126,15 +129,14 @@ class Rows {
     if constexpr (kFloat<T>)
       for (int64_t r = 0; any != 0 && r < rows; r++)
         if (run(x + r * kLength, y + r * kLength) != 0)
-          walk_extended<kProducts>(x + r * kLength, y + r * kLength, kLength, 1, Before<T>());
+          walk_extended<kProducts>(x + r * kLength, y + r * kLength, kLength, 1,
+                                   Before<T, kProducts>());
   }
 
   // As many of the first rows as go side by side.
   int64_t beside(const T* x, T* y, int64_t rows, int64_t pieces, int64_t length) const {
     if constexpr (kHasBeside) {
-      const BesideKernel<T>* kernel;
-      if constexpr (kProducts) kernel = products_beside(T());
-      else kernel = sums_beside(T());
+      const BesideKernel<T>* const kernel = beside_kernel();
       // A long row's own pieces go side by side, if they are floats.
       const int64_t most = kFloat<T> ? static_cast<int64_t>(kMostAtOnce) : kPiece * kPiece;
       if (kernel == nullptr || pieces > most) return 0;
@@ -142,29 +144,61 @@ class Rows {
       if (groups < threads_.count()) return 0;
       const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / length / many));
       threads_.run(static_cast<uint64_t>(groups), worth, [&](uint64_t begin, uint64_t end) {
+        const Starting<T, kProducts, kMostAtOnce> nothing;
+        PlainFirst first;
         for (auto g = static_cast<int64_t>(begin); g < static_cast<int64_t>(end); g++)
-          rows_beside(*kernel, x + g * many * length, y + g * many * length, pieces, length);
+          if (pieces == 1)
+            piece_beside(*kernel, x + g * many * length, y + g * many * length, length, nothing,
+                         first);
+          else
+            rows_beside(*kernel, x + g * many * length, y + g * many * length, pieces, length,
+                        first);
       });
       return groups * many;
     }
     return 0;
   }
+  static const BesideKernel<T>* beside_kernel() {
+    if constexpr (kProducts) return products_beside(T());
+    else return sums_beside(T());
+  }
+  static LaneBits run_beside(const BesideKernel<T>& kernel, const T* x, T* y, int64_t length,
+                             int64_t count, const Starting<T, kProducts, kMostAtOnce>& before,
+                             Totals<T, kMostAtOnce>& totals, PlainFirst& first) {
+    return run_levels<kProducts>(
+        first, before, static_cast<size_t>(kernel.rows), totals, [&](auto way, const auto& starts) {
+          const BesideKernel<T>* by = &kernel;
+          if constexpr (way() == Way::Plain) by = plain_products_beside(T());
+          const auto run = way() == Way::Vanishing ? by->vanishing : by->run[before.count];
+          return run(x, y, length, count, starts, totals);
+        });
+  }
+  static void piece_beside(const BesideKernel<T>& kernel, const T* x, T* y, int64_t length,
+                           const Starting<T, kProducts, kMostAtOnce>& nothing, PlainFirst& first) {
+    Totals<T, kMostAtOnce> totals;
+    const LaneBits out = run_beside(kernel, x, y, length, length, nothing, totals, first);
+    if constexpr (kFloat<T>)
+      for (int64_t r = 0; out != 0 && r < kernel.rows; r++)
+        if (out >> r & 1)
+          walk_extended<kProducts>(x + r * length, y + r * length, length, 1,
+                                   Before<T, kProducts>());
+  }
   static void rows_beside(const BesideKernel<T>& kernel, const T* x, T* y, int64_t pieces,
-                          int64_t length) {
+                          int64_t length, PlainFirst& plain) {
     Levels<T, kProducts, kMostAtOnce> levels;
     const auto& before = levels.now();
-    std::array<T, kMostAtOnce> totals;
+    Totals<T, kMostAtOnce> totals;
     for (int64_t p = 0; p < pieces; p++) {
       const int64_t first = p * kPiece, count = std::min(kPiece, length - first);
       const LaneBits out =
-          before.needs_any() | kernel.run[before.count](x + first, y + first, length, count,
-                                                        before.starts, totals.data());
-      levels.add(totals, static_cast<size_t>(kernel.rows), out, [&](size_t r) -> Part<T> {
-        const int64_t at = static_cast<int64_t>(r) * length + first;
-        if constexpr (kFloat<T>)
-          return walk_extended<kProducts>(x + at, y + at, count, 1, before.before(r));
-        else return totals[r];
-      });
+          run_beside(kernel, x + first, y + first, length, count, before, totals, plain);
+      levels.add(totals, static_cast<size_t>(kernel.rows), out,
+                 [&](size_t r) -> Part<T, kProducts> {
+                   const int64_t at = static_cast<int64_t>(r) * length + first;
+                   if constexpr (kFloat<T>)
+                     return walk_extended<kProducts>(x + at, y + at, count, 1, before.before(r));
+                   else return totals.values[r];
+                 });
     }
   }
 
@@ -173,8 +207,9 @@ class Rows {
   static void row(const T* x, T* y, int64_t pieces, int64_t length) {
     Levels<T, kProducts, 1> levels;
     Starting<T, kProducts, kMostAtOnce> before;
+    PlainFirst first;
     for (int64_t p = 0; p < pieces;) {
-      Some<T, kProducts> some(x, p, pieces, pieces, length);
+      Some<T, kProducts> some(x, p, pieces, pieces, length, first);
       some.template sum<true>();
       levels.add_in_turn(
           some.totals(), some.count(), some.out(), [&](size_t s) { return some.total(s); }, before);
@@ -188,8 +223,9 @@ class Rows {
   void walk(const T* x, int64_t rows, int64_t pieces, int64_t length, const Body& body) const {
     const auto worth = static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread / kPiece));
     threads_.run(static_cast<uint64_t>(rows * pieces), worth, [&](uint64_t begin, uint64_t end) {
+      PlainFirst first;
       for (auto p = static_cast<int64_t>(begin); p < static_cast<int64_t>(end);) {
-        Some<T, kProducts> some(x, p, static_cast<int64_t>(end), pieces, length);
+        Some<T, kProducts> some(x, p, static_cast<int64_t>(end), pieces, length, first);
         body(some, p);
         p += static_cast<int64_t>(some.count());
       }

@@ -3,6 +3,7 @@
 
 #include "libraries/loops/elements.hpp"
 #include "libraries/loops/scan_pieces.hpp"
+#include "libraries/loops/scan_plain.hpp"
 
 namespace hologram::libraries::loops {
 
@@ -65,7 +66,8 @@ class Columns {
     return std::min(kScanPiece, length_ - piece * kScanPiece);
   }
   // A column of a piece.
-  Part<T> walk(int64_t at, T* y, int64_t piece, const Before<T>& before) const {
+  Part<T, kProducts> walk(int64_t at, T* y, int64_t piece,
+                          const Before<T, kProducts>& before) const {
     return walk_extended<kProducts>(x_ + at, y, rows_of(piece), columns_, before);
   }
 
@@ -74,23 +76,34 @@ class Columns {
     const auto worth =
         static_cast<uint64_t>(std::max<int64_t>(1, kWorthAThread * tasks / (length_ * columns_)));
     const Starting<T, kProducts, kMost> nothing;
-    threads_.run(static_cast<uint64_t>(matrices_ * tasks), worth,
-                 [&](uint64_t begin, uint64_t end) {
-                   for (auto g = static_cast<int64_t>(begin); g < static_cast<int64_t>(end); g++) {
-                     const int64_t first = g % tasks, last = first + 1 == tasks ? strips : first + 1;
-                     for (int64_t s = first; s < last; s++) strip(g / tasks, 0, s, nothing);
-                   }
-                 });
+    threads_.run(
+        static_cast<uint64_t>(matrices_ * tasks), worth, [&](uint64_t begin, uint64_t end) {
+          PlainFirst plain;
+          for (auto g = static_cast<int64_t>(begin); g < static_cast<int64_t>(end); g++) {
+            const int64_t first = g % tasks, last = first + 1 == tasks ? strips : first + 1;
+            for (int64_t s = first; s < last; s++) strip(g / tasks, 0, s, nothing, plain);
+          }
+        });
+  }
+
+  LaneBits run_strip(int64_t at, int64_t p, int64_t columns,
+                     const Starting<T, kProducts, kMost>& before, Totals<T, kMost>& totals,
+                     PlainFirst& plain) const {
+    return run_levels<kProducts>(
+        plain, before, static_cast<size_t>(columns), totals, [&](auto way, const auto& starts) {
+          const StripKernels<T>* by = &kernels_;
+          if constexpr (way() == Way::Plain) by = plain_strips_of_products(T());
+          const auto run = way() == Way::Vanishing ? by->vanishing : by->run[before.count];
+          return run(x_ + at, y_ + at, columns_, rows_of(p), columns, starts, totals);
+        });
   }
 
   // A strip of a piece, with what comes before it.
-  void strip(int64_t matrix, int64_t p, int64_t s,
-             const Starting<T, kProducts, kMost>& before) const {
-    std::array<T, kMost> totals;
+  void strip(int64_t matrix, int64_t p, int64_t s, const Starting<T, kProducts, kMost>& before,
+             PlainFirst& plain) const {
+    Totals<T, kMost> totals;
     const int64_t at = place(matrix, p, s), columns = strip_at(s).columns;
-    const LaneBits out =
-        before.needs_any() | kernels_.run[before.count](x_ + at, y_ + at, columns_, rows_of(p),
-                                                        columns, before.starts, totals.data());
+    const LaneBits out = run_strip(at, p, columns, before, totals, plain);
     for (size_t c = 0; out != 0 && c < static_cast<size_t>(columns); c++)
       if (const auto here = at + static_cast<int64_t>(c); out >> c & 1)
         walk(here, y_ + here, p, before.before(c));
@@ -98,16 +111,15 @@ class Columns {
 
   // Some strips of a matrix from the first row to the last.
   void down(int64_t matrix, int64_t first, int64_t last) const {
+    PlainFirst plain;
     std::vector<Levels<T, kProducts, kMost>> levels(static_cast<size_t>(last - first));
-    std::array<T, kMost> totals;
+    Totals<T, kMost> totals;
     for (int64_t p = 0; p < pieces_; p++)
       for (int64_t s = first; s < last; s++) {
         auto& above = levels[static_cast<size_t>(s - first)];
         const auto& before = above.now();
         const int64_t at = place(matrix, p, s), columns = strip_at(s).columns;
-        const LaneBits out =
-            before.needs_any() | kernels_.run[before.count](x_ + at, y_ + at, columns_, rows_of(p),
-                                                            columns, before.starts, totals.data());
+        const LaneBits out = run_strip(at, p, columns, before, totals, plain);
         above.add(totals, static_cast<size_t>(columns), out, [&](size_t c) {
           const auto here = at + static_cast<int64_t>(c);
           return walk(here, y_ + here, p, before.before(c));
@@ -117,26 +129,28 @@ class Columns {
 
   // Where there are fewer strips than threads: pieces by themselves, and once more.
   void by_pieces() const {
-    std::vector<Part<T>> parts(static_cast<size_t>(matrices_ * columns_ * pieces_));
+    std::vector<Part<T, kProducts>> parts(static_cast<size_t>(matrices_ * columns_ * pieces_));
     for_each_piece([&](int64_t matrix, int64_t p, int64_t s) {
-      std::array<T, kMost> totals;
+      Totals<T, kMost> totals;
       const int64_t at = place(matrix, p, s), columns = strip_at(s).columns;
       const LaneBits out = kernels_.sum(x_ + at, nullptr, columns_, rows_of(p), columns,
-                                        Starting<T, kProducts, kMost>().starts, totals.data());
+                                        Starting<T, kProducts, kMost>().starts, totals);
       for (size_t c = 0; c < static_cast<size_t>(columns); c++) {
         const int64_t column = matrix * columns_ + strip_at(s).first + static_cast<int64_t>(c);
         parts[static_cast<size_t>(column * pieces_ + p)] =
-            out >> c & 1 ? walk(at + static_cast<int64_t>(c), nullptr, p, {}) : part_of(totals[c]);
+            out >> c & 1 ? walk(at + static_cast<int64_t>(c), nullptr, p, {})
+                         : part_of<kProducts>(totals, c);
       }
     });
     const Prefixes<T, kProducts> prefixes(threads_, std::move(parts), matrices_ * columns_,
                                           pieces_);
     for_each_piece([&](int64_t matrix, int64_t p, int64_t s) {
+      PlainFirst plain;
       Starting<T, kProducts, kMost> before;
       const auto first = matrix * columns_ + strip_at(s).first;
       for (int64_t c = 0; c < strip_at(s).columns; c++)
         prefixes.set(first + c, p, static_cast<size_t>(c), before);
-      strip(matrix, p, s, before);
+      strip(matrix, p, s, before, plain);
     });
   }
   template <class Body>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -17,17 +18,62 @@ inline constexpr int64_t kScanPiece = hal::ScanDesc::kPiece;
 template <class T>
 constexpr bool kFloat = std::is_floating_point_v<T>;
 
-// A partial result: of floats with an exponent of its own.
+// value * 2^exponent: a number from a half up to 1, or 0, infinite or NaN. Scaling by a power of
+// two commutes with rounding, so that a product is rounded once, to the precision of the type.
 template <class T>
-using Part = std::conditional_t<kFloat<T>, program::Extended<T>, T>;
+struct Scaled {
+  T value;
+  int64_t exponent;
+};
+
+// A partial result: of floats with an exponent of its own.
+template <class T, bool kProducts>
+using Part = std::conditional_t<kFloat<T>,
+                                std::conditional_t<kProducts, Scaled<T>, program::Extended<T>>, T>;
 
 template <class T, bool kProducts>
 constexpr T kNothing = kProducts ? 1 : 0;
 
 template <class T>
-Part<T> part_of(T x) {
-  if constexpr (kFloat<T>) return {x, 0};
-  else return x;
+Scaled<T> scaled(T value, int64_t exponent) {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+  constexpr Bits kAll = 2 * std::numeric_limits<T>::max_exponent - 1;
+  constexpr Bits kHalf = std::numeric_limits<T>::max_exponent - 2;
+  const auto bits = std::bit_cast<Bits>(value);
+  const Bits own = bits >> kMantissa & kAll;
+  if (own > 0 && own < kAll)
+    return {std::bit_cast<T>((bits & ~(kAll << kMantissa)) | kHalf << kMantissa),
+            exponent + static_cast<int64_t>(own) - static_cast<int64_t>(kHalf)};
+  if (value == 0 || own == kAll) return {value, 0};
+  int shift;
+  value = std::frexp(value, &shift);
+  return {value, exponent + shift};
+}
+
+// Of exponents of normal numbers.
+template <class T>
+T power_of_two(int64_t exponent) {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  const int64_t biased = exponent + std::numeric_limits<T>::max_exponent - 1;
+  return std::bit_cast<T>(static_cast<Bits>(biased) << (std::numeric_limits<T>::digits - 1));
+}
+
+template <bool kProducts, class T>
+Part<T, kProducts> part_of(T x) {
+  if constexpr (!kFloat<T>) return x;
+  else if constexpr (kProducts) return scaled(x, 0);
+  else return {x, 0};
+}
+template <class T, bool kProducts>
+Part<T, kProducts> no_part() {
+  if constexpr (kFloat<T>) return {kNothing<T, kProducts>, 0};
+  else return kNothing<T, kProducts>;
+}
+template <bool kProducts, class T, size_t kLanes>
+Part<T, kProducts> part_of(const Totals<T, kLanes>& totals, size_t lane) {
+  if constexpr (kFloat<T> && kProducts) return scaled(totals.values[lane], totals.exponents[lane]);
+  else return part_of<kProducts>(totals.values[lane]);
 }
 
 // In plain arithmetic; integers overflow as programs let them.
@@ -55,39 +101,44 @@ bool leaves(T a, T b, T result) {
 }
 
 template <bool kProducts, class T>
-program::Extended<T> extended_step(const program::Extended<T>& a, const program::Extended<T>& b) {
-  if constexpr (kProducts) return program::extended_product(a, b);
-  else return program::extended_sum(a, b);
-}
-
-template <bool kProducts, class T>
 T combined(T a, T b) {
   return step<kProducts>(a, b);
 }
 template <bool kProducts, class T>
+Scaled<T> combined(const Scaled<T>& a, const Scaled<T>& b) {
+  return scaled(a.value * b.value, a.exponent + b.exponent);
+}
+template <bool kProducts, class T>
 program::Extended<T> combined(const program::Extended<T>& a, const program::Extended<T>& b) {
   if ((a.exponent | b.exponent) == 0) {
-    const T plain = step<kProducts>(a.value, b.value);
-    if (!leaves<kProducts>(a.value, b.value, plain)) return {plain, 0};
+    const T plain = a.value + b.value;
+    if (!leaves<false>(a.value, b.value, plain)) return {plain, 0};
   }
-  return program::settled(extended_step<kProducts>(a, b));
+  return program::settled(program::extended_sum(a, b));
 }
 
-// Before a piece, innermost level first.
 template <class T>
+T rounded(const Scaled<T>& a) {
+  if (a.value == 0 || !(std::fabs(a.value) <= 1)) return a.value;
+  return std::ldexp(a.value, static_cast<int>(std::clamp<int64_t>(a.exponent, -5000, 5000)));
+}
+// Before a piece, innermost level first.
+template <class T, bool kProducts>
 struct Before {
-  std::array<Part<T>, kMostLevels> levels = {};
+  std::array<Part<T, kProducts>, kMostLevels> levels = {};
   size_t count = 0;
 };
 
-// That of pieces in lanes side by side, as Starts and, where those are NaN, as parts.
+// That of pieces in lanes side by side, as Starts and, where sums are NaN there, as parts.
 template <class T, bool kProducts, size_t kLanes>
 struct Starting {
+  using OfPart = Part<T, kProducts>;
   Starting() {
-    for (auto& level : starts) level.fill(kNothing<T, kProducts>);
+    for (auto& level : starts.values) level.fill(kNothing<T, kProducts>);
+    starts.exponents.fill(0);
   }
   Starts<T, kLanes> starts;
-  std::array<std::array<Part<T>, kLanes>, kMostLevels> parts;
+  std::array<std::array<OfPart, kLanes>, kMostLevels> parts;
   std::array<LaneBits, kMostLevels> needs_parts = {};
   size_t count = 0;
 
@@ -96,27 +147,50 @@ struct Starting {
     for (const LaneBits lanes : needs_parts) any |= lanes;
     return any;
   }
-  Part<T> part(size_t level, size_t lane) const {
-    return needs_parts[level] >> lane & 1 ? parts[level][lane] : part_of(starts[level][lane]);
+  void set(size_t lane, const std::array<OfPart, kMostLevels>& levels, size_t many) {
+    if constexpr (kScaled) {
+      int64_t exponent = 0;
+      for (size_t k = 0; k < many; k++) {
+        starts.values[k][lane] = levels[k].value;
+        exponent += levels[k].exponent;
+      }
+      set_exponent(lane, exponent);
+    } else {
+      for (size_t k = 0; k < many; k++) set_level(k, lane, levels[k]);
+    }
   }
-  void set(size_t level, size_t lane, const Part<T>& part) {
+  // No piece reaches back from so far.
+  void set_exponent(size_t lane, int64_t exponent) {
+    constexpr int64_t kMost = 1 << 20;
+    starts.exponents[lane] = static_cast<Exponent<T>>(std::clamp(exponent, -kMost, kMost));
+  }
+  Before<T, kProducts> before(size_t lane) const {
+    Before<T, kProducts> before;
+    before.count = count;
+    for (size_t k = 0; k < count; k++) {
+      if constexpr (kScaled)
+        before.levels[k] = {starts.values[k][lane], k == 0 ? starts.exponents[lane] : 0};
+      else if (needs_parts[k] >> lane & 1) before.levels[k] = parts[k][lane];
+      else before.levels[k] = part_of<kProducts>(starts.values[k][lane]);
+    }
+    return before;
+  }
+
+ private:
+  static constexpr bool kScaled = kFloat<T> && kProducts;
+
+  void set_level(size_t level, size_t lane, const OfPart& part) {
     if constexpr (kFloat<T>) {
       const LaneBits bit = LaneBits{1} << lane;
       needs_parts[level] &= ~bit;
-      starts[level][lane] = part.value;
+      starts.values[level][lane] = part.value;
       if (part.exponent == 0) return;
       needs_parts[level] |= bit;
-      starts[level][lane] = std::numeric_limits<T>::quiet_NaN();
+      starts.values[level][lane] = std::numeric_limits<T>::quiet_NaN();
       parts[level][lane] = part;
     } else {
-      starts[level][lane] = part;
+      starts.values[level][lane] = part;
     }
-  }
-  Before<T> before(size_t lane) const {
-    Before<T> before;
-    before.count = count;
-    for (size_t k = 0; k < count; k++) before.levels[k] = part(k, lane);
-    return before;
   }
 };
 
@@ -124,65 +198,90 @@ struct Starting {
 template <class T, bool kProducts, size_t kLanes>
 class Levels {
  public:
+  using OfPart = Part<T, kProducts>;
+  Levels() {
+    for (auto& lane : parts_) lane.fill(no_part<T, kProducts>());
+  }
   const Starting<T, kProducts, kLanes>& now() const { return now_; }
 
-  // The next piece of all rows: totals[lane], or total(lane) where that left the range.
+  // The next piece of all rows: its total, or total(lane) where that left the range.
   template <class Total>
-  void add(const std::array<T, kLanes>& totals, size_t lanes, LaneBits out, const Total& total) {
-    std::array<T, kLanes> next = now_.starts[0];
-    int is_out = static_cast<int>((out | now_.needs_parts[0]) != 0);
-    for (size_t l = 0; l < lanes; l++) {
-      next[l] = step<kProducts>(now_.starts[0][l], totals[l]);
-      is_out |= static_cast<int>(leaves<kProducts>(now_.starts[0][l], totals[l], next[l]));
-    }
-    if (is_out == 0) now_.starts[0] = next;
-    else
-      for (size_t l = 0; l < lanes; l++)
-        now_.set(
-            0, l,
-            combined<kProducts>(now_.part(0, l), out >> l & 1 ? total(l) : part_of<T>(totals[l])));
-    pass(1);
+  void add(const Totals<T, kLanes>& totals, size_t lanes, LaneBits out, const Total& total) {
+    for (size_t l = 0; l < lanes; l++)
+      parts_[l][0] = combined<kProducts>(parts_[l][0],
+                                         out >> l & 1 ? total(l) : part_of<kProducts>(totals, l));
+    pass(1, lanes);
+    for (size_t l = 0; l < lanes; l++) now_.set(l, parts_[l], now_.count);
   }
 
   // The next pieces of the first row, one after the other: what comes before each in a lane.
   template <size_t kPieces, class Total>
-  void add_in_turn(const std::array<T, kPieces>& totals, size_t count, LaneBits out,
-                   const Total& total, Starting<T, kProducts, kPieces>& before) {
-    T sum = now_.starts[0][0];
-    int is_out = static_cast<int>((out | now_.needs_any()) != 0 ||
-                                  blocks_[0] + static_cast<int64_t>(count) > kScanPiece);
+  void add_in_turn(const Totals<T, kPieces>& totals, size_t count, LaneBits out, const Total& total,
+                   Starting<T, kProducts, kPieces>& before) {
+    const bool in_block = blocks_[0] + static_cast<int64_t>(count) <= kScanPiece;
+    if (in_block && add_in_block(totals, count, out, total, before))
+      return pass(static_cast<int64_t>(count), 1);
     for (size_t s = 0; s < count; s++) {
-      before.starts[0][s] = sum;
-      const T next = step<kProducts>(sum, totals[s]);
-      is_out |= static_cast<int>(leaves<kProducts>(sum, totals[s], next));
-      sum = next;
-    }
-    if (is_out == 0) {
-      before.needs_parts = {};
-      before.count = std::max<size_t>(1, now_.count);
-      for (size_t k = 1; k < now_.count; k++) before.starts[k].fill(now_.starts[k][0]);
-      now_.starts[0][0] = sum;
-      return pass(static_cast<int64_t>(count));
-    }
-    for (size_t s = 0; s < count; s++) {
+      before.set(s, parts_[0], kMostLevels);
       before.count = now_.count;
-      for (size_t k = 0; k < kMostLevels; k++) before.set(k, s, now_.part(k, 0));
-      now_.set(
-          0, 0,
-          combined<kProducts>(now_.part(0, 0), out >> s & 1 ? total(s) : part_of<T>(totals[s])));
-      pass(1);
+      add_one(totals, s, out, total);
+      pass(1, 1);
     }
   }
 
  private:
+  template <class Totals, class Total>
+  void add_one(const Totals& totals, size_t s, LaneBits out, const Total& total) {
+    parts_[0][0] =
+        combined<kProducts>(parts_[0][0], out >> s & 1 ? total(s) : part_of<kProducts>(totals, s));
+  }
+  static T value_of(const OfPart& part) {
+    if constexpr (kFloat<T>) return part.value;
+    else return part;
+  }
+  // Where the innermost level alone changes, unless sums need exponents.
+  template <size_t kPieces, class Total>
+  bool add_in_block(const Totals<T, kPieces>& totals, size_t count, LaneBits out,
+                    const Total& total, Starting<T, kProducts, kPieces>& before) {
+    auto& starts = before.starts;
+    if constexpr (kFloat<T> && kProducts) {
+      int64_t above = 0;
+      for (size_t k = 1; k < kMostLevels; k++) above += parts_[0][k].exponent;
+      for (size_t s = 0; s < count; s++) {
+        starts.values[0][s] = parts_[0][0].value;
+        before.set_exponent(s, parts_[0][0].exponent + above);
+        add_one(totals, s, out, total);
+      }
+    } else {
+      T sum = value_of(parts_[0][0]);
+      for (size_t s = 0; s < count; s++) {
+        starts.values[0][s] = sum;
+        sum = step<kProducts>(sum, totals.values[s]);
+      }
+      if constexpr (kFloat<T>) {
+        int is_out =
+            static_cast<int>(out != 0 || !(std::fabs(sum) <= std::numeric_limits<T>::max()));
+        for (const auto& part : parts_[0]) is_out |= part.exponent;
+        if (is_out != 0) return false;
+        parts_[0][0].value = sum;
+      } else {
+        parts_[0][0] = sum;
+      }
+    }
+    before.needs_parts = {};
+    before.count = std::max<size_t>(1, now_.count);
+    for (size_t k = 1; k < now_.count; k++) starts.values[k].fill(value_of(parts_[0][k]));
+    return true;
+  }
+
   // So many pieces have been added. A block that is full is one of the next level.
-  void pass(int64_t pieces) {
+  void pass(int64_t pieces, size_t lanes) {
     now_.count = std::max<size_t>(1, now_.count);
     blocks_[0] += pieces;
     for (size_t k = 0; blocks_[k] == kScanPiece && k + 1 < kMostLevels; k++) {
-      for (size_t l = 0; l < kLanes; l++) {
-        now_.set(k + 1, l, combined<kProducts>(now_.part(k + 1, l), now_.part(k, l)));
-        now_.set(k, l, part_of(kNothing<T, kProducts>));
+      for (size_t l = 0; l < lanes; l++) {
+        parts_[l][k + 1] = combined<kProducts>(parts_[l][k + 1], parts_[l][k]);
+        parts_[l][k] = no_part<T, kProducts>();
       }
       blocks_[k] = 0;
       blocks_[k + 1]++;
@@ -191,23 +290,25 @@ class Levels {
   }
 
   Starting<T, kProducts, kLanes> now_;
+  std::array<std::array<OfPart, kMostLevels>, kLanes> parts_;
   std::array<int64_t, kMostLevels> blocks_ = {};
 };
 
 // A piece, or a column of one, with exponents that do not end: what comes before it is added in y,
 // if that is wanted. Its own result.
 template <bool kProducts, class T>
-Part<T> walk_extended(const T* x, T* y, int64_t count, int64_t apart, const Before<T>& before) {
-  Part<T> sum = part_of(kNothing<T, kProducts>);
+Part<T, kProducts> walk_extended(const T* x, T* y, int64_t count, int64_t apart,
+                                 const Before<T, kProducts>& before) {
+  auto sum = no_part<T, kProducts>();
   for (int64_t j = 0; j < count; j++) {
-    sum = extended_step<kProducts>(sum, part_of(x[j * apart]));
+    sum = combined<kProducts>(sum, part_of<kProducts>(x[j * apart]));
     if (y == nullptr) continue;
-    Part<T> result = sum;
+    auto result = sum;
     for (size_t k = 0; k < before.count; k++)
-      result = extended_step<kProducts>(before.levels[k], result);
-    y[j * apart] = program::rounded(result);
+      result = combined<kProducts>(before.levels[k], result);
+    y[j * apart] = rounded(result);
   }
-  return program::settled(sum);
+  return sum;
 }
 
 }  // namespace hologram::libraries::loops

@@ -162,13 +162,17 @@ class Rows {
     if constexpr (kProducts) return products_beside(T());
     else return sums_beside(T());
   }
+  static const BesideKernel<T>* plain_beside_kernel() {
+    if constexpr (kProducts && kFloat<T>) return plain_products_beside(T());
+    else return nullptr;
+  }
   static LaneBits run_beside(const BesideKernel<T>& kernel, const T* x, T* y, int64_t length,
                              int64_t count, const Starting<T, kProducts, kMostAtOnce>& before,
                              Totals<T, kMostAtOnce>& totals, PlainFirst& first) {
     return run_levels<kProducts>(
         first, before, static_cast<size_t>(kernel.rows), totals, [&](auto way, const auto& starts) {
           const BesideKernel<T>* by = &kernel;
-          if constexpr (way() == Way::Plain) by = plain_products_beside(T());
+          if constexpr (way() == Way::Plain) by = plain_beside_kernel();
           const auto run = way() == Way::Vanishing ? by->vanishing : by->run[before.count];
           return run(x, y, length, count, starts, totals);
         });

@@ -92,37 +92,36 @@ Value without_multiples(Value a, Value b) {
   return builder.get(left);
 }
 
-// The quotient rounded down and what is left, which has the sign of b, a NaN too. The remainder of
-// a division whose quotient was rounded up to a whole number comes out below zero, and is put
-// right. One that rounds to b itself is right: of a number just below zero, say.
+// The quotient rounded down and what is left, which has the sign of b, a NaN too. Rounding may have
+// made the quotient the next whole number, never the one before: what is left is put right then. A
+// remainder that rounds to b itself is right: of a number just below zero, say.
 struct Division {
   Value quotient, remainder;
 };
+Division divided(Value a, Value b, Value quotient) {
+  const Value r = fma(-quotient, b, a), over = select(b > 0, r<0, r> 0);
+  return {select(over, quotient - 1, quotient), copysign(select(over, r + b, r), b)};
+}
 Division divide(X x) {
   const Value a = x[0], b = x[1];
   if (is_float(x.from)) {
     program::Builder& builder = x.builder;
     const Value ratio = a / b, q = floor(ratio);
+    const Division usual = divided(a, b, q);
+    const program::Var quotient = builder.var(usual.quotient),
+                       remainder = builder.var(usual.remainder);
     // From there on, and of infinity and by 0, the quotient has no place for its last digits.
-    const Value far = abs(ratio) >= (x.compute() == DType::F64 ? 0x1p53 : 0x1p24);
-    const program::Var dividend = builder.var(a), times = builder.var(q), quotient = builder.var(q);
-    builder.if_(far, [&] {
+    const Value is_far = abs(ratio) >= (x.compute() == DType::F64 ? 0x1p53 : 0x1p24);
+    builder.if_(is_far | isinf(b), [&] {
       const Value near = without_multiples(a, b);
-      builder.set(dividend, near);
-      builder.set(times, floor(near / b));
+      const Value left = divided(near, b, floor(near / b)).remainder;
+      const Value by_infinity = isinf(b) & isfinite(a), same = (a == 0) | ((a < 0) == (b < 0));
       const Value nothing = builder.constant(x.compute(), std::numeric_limits<double>::quiet_NaN());
-      builder.set(quotient, select(isinf(a) & (b != 0), nothing, q));
+      builder.set(quotient, select(by_infinity, select(same, copysign(0 * a, ratio), -1),
+                                   select(isinf(a) & (b != 0), nothing, q)));
+      builder.set(remainder, select(by_infinity, select(same, a, b), left));
     });
-    const Value r = fma(-builder.get(times), b, builder.get(dividend));
-    const Value over = select(b > 0, r<0, r> 0), under = abs(r) > abs(b);
-    const Value left = select(over, r + b, select(under, r - b, r));
-    // Of infinity, and by it.
-    const Value same = (a == 0) | ((a < 0) == (b < 0));
-    const Value by_infinity = isinf(b) & isfinite(a);
-    const Value rounded = select(over, q - 1, select(under, q + 1, q));
-    return {select(by_infinity, select(same, copysign(0 * a, ratio), -1),
-                   select(far, builder.get(quotient), rounded)),
-            select(by_infinity, select(same, a, b), copysign(left, b))};
+    return {builder.get(quotient), builder.get(remainder)};
   }
   const Value q = a / b;
   if (is_unsigned_integer(x.from)) return {q, a % b};

@@ -30,10 +30,24 @@ struct Numbers {
   std::optional<Buf> exponents;
 };
 
-// What a walk through a piece is made of, whichever way its lanes take. It goes in plain
-// arithmetic, which has the same bits as long as nothing leaves the range of the type: sums are
-// finite, products normal numbers or 0 because of a factor that is 0. If something has left it, the
-// lane walks once more, with exponents that do not end.
+// Powers of two, as they are put together from bits.
+struct Powers {
+  explicit Powers(DType type) : wide(type == DType::F64) {}
+  bool wide;
+  int64_t bias() const { return wide ? 1023 : 127; }
+  int64_t mantissa() const { return wide ? 52 : 23; }
+  int64_t block() const { return wide ? 960 : 120; }  // of extended numbers
+  DType word() const { return wide ? DType::U64 : DType::U32; }
+  // Products of a few factors of which the last one is within these can be scaled by any exponent
+  // in two steps, of which at most one rounds.
+  double low() const { return wide ? 0x1p-900 : 0x1p-100; }
+  double high() const { return wide ? 0x1p900 : 0x1p90; }
+};
+
+// What a walk through a piece is made of, whichever way its lanes take. Sums go in plain
+// arithmetic, which has the same bits as long as they are finite. Products have an exponent beside
+// them, by which they are brought near 1 every few factors. If something has left the range of the
+// type all the same, the lane walks once more, with exponents that do not end.
 class Piece {
  public:
   Piece(Builder& builder, const ScanKey& key)
@@ -42,6 +56,8 @@ class Piece {
         type_(compute_type(key.dtype)),
         products_(key.combine == Combine::Mul),
         watched_(is_float(key.dtype)),
+        scaled_(products_ && watched_),
+        powers_(type_),
         x_(numbers("x", Access::In, key.extended ? type_ : key.dtype, key.extended)) {
     if (key.results != Results::None)
       y_ = numbers("y", Access::Out, key.results == Results::Extended ? type_ : key.dtype,
@@ -76,39 +92,64 @@ class Piece {
     row_ = row, piece_ = piece, inner_ = inner, i_ = i;
     sum_ = b_.var(nothing());
     if (watched_) wrong_ = b_.var(truth(false));
-    if (watched_ && products_) zero_ = b_.var(truth(false));
+    if (scaled_) {
+      zero_ = b_.var(truth(false));
+      exponent_ = b_.var(exponent(0));
+      starts_exponent_ = exponent(0);
+    }
     Value q = piece;
     for (size_t k = 0; k < levels_.size(); k++, q = q / kPiece) begin(levels_[k], q, k);
   }
 
   struct State {
-    Value sum, wrong, zero;
+    Value sum, wrong;
+    Value zero, exponent;  // of products: whether a factor was 0; blocks that were taken out
+    Value small, large;    // what results are scaled by
   };
   State state() {
-    return {b_.get(sum_), watched_ ? b_.get(wrong_) : Value(),
-            watched_ && products_ ? b_.get(zero_) : Value()};
+    State s = {b_.get(sum_), watched_ ? b_.get(wrong_) : Value(), {}, {}, {}, {}};
+    if (scaled_) s.zero = b_.get(zero_), s.exponent = b_.get(exponent_);
+    return s;
   }
   void keep(const State& s) {
     b_.set(sum_, s.sum);
     if (watched_) b_.set(wrong_, s.wrong);
-    if (watched_ && products_) b_.set(zero_, s.zero);
+    if (!scaled_) return;
+    b_.set(zero_, s.zero);
+    b_.set(exponent_, s.exponent);
+  }
+
+  // Before every few elements: brings products near 1.
+  static constexpr uint32_t kScaledAtOnce = 4;
+  void scale(State& s) {
+    if (!scaled_) return;
+    const Extended near = program::extended::balanced(Extended{s.sum, s.exponent});
+    s.sum = near.value;
+    s.exponent = near.exponent;
+    const Value all = s.exponent * powers_.block() + starts_exponent_;
+    const Value large = min(max(all, 1 - powers_.bias()), powers_.bias());
+    const int64_t most = powers_.bias() - 1;
+    s.small = power_of_two(min(max(all - large, -most), most));
+    s.large = power_of_two(large);
   }
 
   // The next element; the result there.
   Value next(State& s, Value x) {
     s.sum = scan_next(key_.combine, s.sum, x);
-    // A sum that is not finite stays so. A product may become normal again.
-    if (watched_ && products_) {
-      s.zero = s.zero | (x == 0);
-      s.wrong = s.wrong | (is_low(s.sum) & !s.zero);
-    }
     Value result = s.sum;
+    if (scaled_) {
+      const Value size = program::extended::magnitude(s.sum);
+      s.zero = s.zero | (x == 0);
+      s.wrong = s.wrong | !(s.zero | ((size >= powers_.low()) & (size < powers_.high())));
+      for (const Level& level : levels_) result = level.plain * result;
+      result = result * s.small * s.large;
+      if (key_.results == Results::Extended) s.wrong = s.wrong | !is_settled(s, result);
+      return result;
+    }
     for (const Level& level : levels_) {
       result = scan_next(key_.combine, level.plain, result);
-      if (!watched_) continue;
-      Value leaves = level.is_finite & !program::extended::is_finite(result);
-      if (products_) leaves = leaves | (is_low(result) & level.is_nonzero & !s.zero);
-      s.wrong = s.wrong | leaves;
+      // A sum that is not finite stays so.
+      if (watched_) s.wrong = s.wrong | (level.is_finite & !program::extended::is_finite(result));
     }
     return result;
   }
@@ -117,6 +158,7 @@ class Piece {
   void end(Value first, Value last) {
     const State s = state();
     Extended total = {s.sum, watched_ ? exponent(0) : Value()};
+    if (scaled_) total = program::settled(Extended{s.sum, s.exponent});
     if (watched_) {
       const Var value = b_.var(total.value), e = b_.var(total.exponent);
       b_.if_(s.wrong | !program::extended::is_finite(s.sum), [&] {
@@ -133,10 +175,10 @@ class Piece {
  private:
   struct Level {
     Numbers numbers;
-    Value count;                  // of a row
-    Extended start;               // what comes before the piece, within the level's block
-    Value plain;                  // the same; NaN where it needs its exponent
-    Value is_finite, is_nonzero;  // this one and those below
+    Value count;      // of a row
+    Extended start;   // what comes before the piece, within the level's block
+    Value plain;      // the same; a sum that needs its exponent is NaN, a product near 1
+    Value is_finite;  // this one and those below
   };
 
   Numbers numbers(const std::string& name, Access access, DType type, bool extended) {
@@ -147,8 +189,19 @@ class Piece {
   Value exponent(int64_t e) { return b_.constant(DType::I32, e); }
   Value truth(bool t) { return b_.constant(DType::Bool, int64_t{t}); }
   Value nothing() { return scan_start(b_, key_.combine, key_.dtype); }
-  Value is_low(Value x) {
-    return program::extended::magnitude(x) < program::extended::limits(x).smallest;
+  // 2^e, a normal number.
+  Value power_of_two(Value e) {
+    const Value bits = b_.cast(e + powers_.bias(), powers_.word())
+                       << b_.constant_bits(DType::U32, static_cast<uint64_t>(powers_.mantissa()));
+    return b_.bitcast(bits, type_);
+  }
+  // Whether the exponent 0 is that of the result, where it has one of its own.
+  Value is_settled(const State& s, Value result) {
+    Value zero = s.zero;
+    for (const Level& level : levels_) zero = zero | (level.plain == 0);
+    const Value is_normal =
+        program::extended::magnitude(result) >= program::extended::limits(result).smallest;
+    return program::extended::is_finite(result) & (is_normal | zero);
   }
   Value plain(const Extended& x) {
     return select(x.exponent == 0, x.value, std::numeric_limits<double>::quiet_NaN());
@@ -170,42 +223,75 @@ class Piece {
     const Value at = select(has, (row_ * level.count + (q - 1)) * inner_ + i_, -1);
     const Extended read = get(level.numbers, at);
     level.start = {select(has, read.value, nothing()), read.exponent};
+    if (scaled_) return take_exponent(level);
     level.plain = watched_ ? plain(level.start) : level.start.value;
     if (!watched_) return;
     b_.set(wrong_, b_.get(wrong_) | (level.start.exponent != 0));
     level.is_finite = program::extended::is_finite(level.plain);
-    level.is_nonzero = level.plain != 0;
-    if (k == 0) return;
-    level.is_finite = level.is_finite & levels_[k - 1].is_finite;
-    level.is_nonzero = level.is_nonzero & levels_[k - 1].is_nonzero;
+    if (k > 0) level.is_finite = level.is_finite & levels_[k - 1].is_finite;
+  }
+  // Leaves a number of at least 1 and below 2; zeros and what is not finite are left as they are,
+  // and denormal numbers, which only what is not settled has, to the lane's other walk.
+  void take_exponent(Level& level) {
+    const DType word = powers_.word();
+    const Value shift = b_.constant_bits(DType::U32, static_cast<uint64_t>(powers_.mantissa()));
+    const Value value = level.start.value, size = program::extended::magnitude(value);
+    const Value bits = b_.bitcast(value, word), one = b_.bitcast(b_.constant(type_, 1.0), word);
+    const Value exponents = b_.constant(word, 2 * powers_.bias() + 1) << shift;
+    const Value own = b_.cast(b_.bitcast(size, word) >> shift, DType::I32) - powers_.bias();
+    const Value is_finite = program::extended::is_finite(value);
+    const Value is_normal = is_finite & (size >= program::extended::limits(value).smallest);
+    const Value near = b_.bitcast((bits & ~exponents) | one, type_);
+    level.plain = select(is_normal, near, value);
+    starts_exponent_ =
+        starts_exponent_ + select(is_normal, own + level.start.exponent * powers_.block(), 0);
+    b_.set(wrong_, b_.get(wrong_) | (is_finite & !is_normal & (value != 0)));
   }
 
+  // Reads some elements ahead of what it computes: it has few lanes, and they would wait for each.
   Extended walk_extended(Value first, Value last) {
+    constexpr int64_t kAhead = 4;
     const Var value = b_.var(nothing()), e = b_.var(exponent(0));
-    b_.for_(first, last, 1, [&](Value j) {
-      const Value at = (row_ * length + j) * inner_ + i_;
-      const Extended now = combined({b_.get(value), b_.get(e)}, get(x_, at));
-      b_.set(value, now.value);
-      b_.set(e, now.exponent);
-      if (!y_) return;
-      Extended result = now;
-      for (const Level& level : levels_) result = combined(level.start, result);
-      if (key_.results == Results::Extended) put(*y_, at, program::settled(result));
-      else b_.store(y_->values, at, program::rounded(result));
+    b_.for_(first, last, kAhead, [&](Value j) {
+      std::vector<Value> at;
+      std::vector<Extended> elements;
+      for (int64_t k = 0; k < kAhead; k++) {
+        at.push_back((row_ * length + (k == 0 ? j : min(j + k, last - 1))) * inner_ + i_);
+        elements.push_back(get(x_, at.back()));
+      }
+      for (int64_t k = 0; k < kAhead; k++) {
+        const auto one = [&] {
+          walk_one(value, e, at[static_cast<size_t>(k)], elements[static_cast<size_t>(k)]);
+        };
+        if (k == 0) one();
+        else b_.if_(j + k < last, one);
+      }
     });
     return {b_.get(value), b_.get(e)};
+  }
+  void walk_one(Var value, Var e, Value at, const Extended& element) {
+    const Extended now = combined({b_.get(value), b_.get(e)}, element);
+    b_.set(value, now.value);
+    b_.set(e, now.exponent);
+    if (!y_) return;
+    Extended result = now;
+    for (const Level& level : levels_) result = combined(level.start, result);
+    if (key_.results == Results::Extended) put(*y_, at, program::settled(result));
+    else b_.store(y_->values, at, program::rounded(result));
   }
 
   Builder& b_;
   const ScanKey key_;
   const DType type_;
-  const bool products_, watched_;
+  const bool products_, watched_, scaled_;  // scaled: products that have an exponent beside them
+  const Powers powers_;
   Numbers x_;
   std::optional<Numbers> y_, totals_;
   std::vector<Level> levels_;
   Value whole_;
   Value row_, piece_, inner_, i_;
-  Var sum_{}, wrong_{}, zero_{};
+  Var sum_{}, wrong_{}, zero_{}, exponent_{};
+  Value starts_exponent_;  // that of what comes before the piece, all levels together
 };
 
 std::string name_of(const ScanKey& key, std::string_view by) {
@@ -231,6 +317,7 @@ Program piece_program(const ScanKey& key) {
     b.for_(first, last, 1, [&](Value j) {
       const Value at = (row * walk.length + j) * n[2] + i;
       Piece::State s = walk.state();
+      walk.scale(s);
       const Value result = walk.next(s, walk.load(at));
       walk.keep(s);
       if (key.results != Results::None) walk.store(at, result);
@@ -294,6 +381,7 @@ Program tiles_program(const ScanKey& key) {
     b.if_(has_piece, [&] {
       Piece::State s = walk.state();
       for (uint32_t k = 0; k < wide; k++) {
+        if (k % Piece::kScaledAtOnce == 0) walk.scale(s);
         const Value result = walk.next(s, b.load(tile, own + k));
         if (has_results) b.store(tile, own + k, result);
       }

@@ -81,6 +81,8 @@ class BeforePlain {
   static constexpr bool kWatched = hwy::IsFloat<hn::TFromD<D>>() && !kProducts;
 
  public:
+  // One that the compiler makes is not for the target, and does not take in those of vectors.
+  HWY_INLINE BeforePlain() {}  // NOLINT(modernize-use-equals-default)
   template <class Starts>
   HWY_INLINE void begin(const Starts& starts, size_t at) {
 #pragma GCC unroll 4
@@ -184,10 +186,8 @@ class Products {
       : total_(hn::Set(tag_, 1)),
         exponent_(hn::Zero(int_)),
         of_four_(exponent_),
-        highest_(exponent_) {
-    watch_.least = hn::Set(tag_, power<T>(F::kLow));
-    watch_.low = hn::Zero(tag_);
-  }
+        highest_(exponent_),
+        watch_{hn::Set(tag_, power<T>(F::kLow)), hn::Zero(tag_)} {}
   // again(x): has the four once more.
   template <class Again>
   HWY_INLINE void take(V (&v)[kFour], const Again& again) {
@@ -262,6 +262,7 @@ class BeforeProducts {
   static constexpr DI int_ = {};
 
  public:
+  HWY_INLINE BeforeProducts() {}  // NOLINT(modernize-use-equals-default)
   template <class Starts>
   HWY_INLINE void begin(const Starts& starts, size_t at) {
     exponent_ = hn::Add(hn::LoadU(int_, starts.exponents.data() + at), hn::Set(int_, F::kMargin));

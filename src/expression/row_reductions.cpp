@@ -33,16 +33,19 @@ RowReduction::RowReduction(const Call& call, DType result)
     correction_ = call.real(at);
 }
 
-// Integers of 64 bits are taken from the first one along the axes: what is left of them in f64
-// tells apart what lies close together.
+// Numbers of 64 bits are taken from the first one along the axes: what is left of them in f64 tells
+// apart what lies close together. A first f64 that is so large that differences might overflow is
+// not taken off.
 Tensor RowReduction::in_f64(const Tensor& x, const ops::Axes& axes) {
-  if (is_float(x.dtype()) || size_of(x.dtype()) < 8 || x.size() == 0) return x.to(DType::F64);
+  if (size_of(x.dtype()) < 8 || x.size() == 0) return x.to(DType::F64);
   if (!first_.defined()) {
     first_ = x;
     for (const int axis : tensor::checked_axes("rows", axes.list, x.rank()))
       first_ = first_.slice(axis, {0, 1});
+    if (is_float(x.dtype())) first_ = ops::where(ops::abs(first_) < 0x1p960, first_, 0);
     first_ = ops::copy(first_).eval();
   }
+  if (is_float(x.dtype())) return x - first_;
   // Halves: a difference need not fit into 64 bits.
   const auto gap = [&](const auto& half) {
     return (half(x).to(DType::I64) - half(first_).to(DType::I64)).to(DType::F64);

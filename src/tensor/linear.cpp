@@ -170,9 +170,11 @@ Tensor gemm(const Tensor& a, const Tensor& b, const Tensor& c, const Operand& al
   // Sums of f16 and bf16 are rounded once, when they have been scaled and added to.
   const bool plain = alpha.real() == 1 && beta.real() == 0;
   const DType wide = plain || !is_float(dtype) ? dtype : compute_type(dtype);
-  const tensor::Converted left(a, wide), right(b, wide);
-  const Tensor product = matmul(transpose_a ? (*left).transpose() : *left,
-                                transpose_b ? (*right).transpose() : *right);
+  const auto operand = [&](const Tensor& x, bool transposed) {
+    const Tensor t = tensor::cast_to(tensor::cast_to(x, dtype), wide);
+    return transposed ? t.transpose() : t;
+  };
+  const Tensor product = matmul(operand(a, transpose_a), operand(b, transpose_b));
   const auto times = [](const Tensor& t, const Operand& factor) {
     if (factor.real() == 1) return t;
     return t * tensor::full_like_number(factor, t.dtype(), tensor::context_of(t));

@@ -40,6 +40,17 @@ void finish(const PlannedStep& step, const std::vector<Node*>& nodes) {
   }
 }
 
+// What steps hold, by step; each lets go of its own.
+std::vector<std::vector<NodeRef>> held_by(const Plan& plan, const std::vector<Node*>& nodes) {
+  std::vector<std::vector<NodeRef>> held;
+  for (size_t i = 0; i < plan.steps.size(); i++)
+    for (const uint32_t place : plan.steps[i].held) {
+      held.resize(i + 1);
+      held[i].emplace_back(nodes[place]);
+    }
+  return held;
+}
+
 // Whether it does its own work on what is there: then there is nothing to plan.
 bool stands_alone(const Node& node) {
   return node.kind == Kind::Opaque &&
@@ -184,11 +195,13 @@ void Context::keep(Plan plan) noexcept {
 void Context::run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* fresh,
                   const Node* has_memory) {
   if (fresh != nullptr) rehearse(plan, nodes, *fresh);
+  std::vector<std::vector<NodeRef>> held = held_by(plan, nodes);
   for (size_t i = 0; i < plan.steps.size(); i++) {
     PlannedStep& step = plan.steps[i];
     try {
       compute(step, nodes, fresh != nullptr ? &fresh->steps[i] : nullptr);
       finish(step, nodes);
+      if (i < held.size()) held[i].clear();
     } catch (const Error& error) {
       // Memory may be there later; everything else would fail again.
       if (error.kind() != ErrorKind::OutOfMemory) fail(step, nodes, std::current_exception());

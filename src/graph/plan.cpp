@@ -1,6 +1,7 @@
 #include "graph/plan.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace hologram::graph {
 namespace {
@@ -22,12 +23,29 @@ PlannedStep planned(const Step& step) {
   return made;
 }
 
+// All nodes that the kernel knows, if an earlier one has made one of its members.
+std::vector<uint32_t> held_by(const Kernel& kernel, const std::set<const Node*>& made) {
+  const auto is_made = [&](const Node* node) { return made.contains(node); };
+  if (std::none_of(kernel.members.begin(), kernel.members.end(), is_made)) return {};
+  std::vector<uint32_t> held;
+  for (const Node* node : kernel.members) held.push_back(node->slot);
+  for (const Node* node : kernel.loads) held.push_back(node->slot);
+  for (const Number& number : kernel.numbers) held.push_back(number.node->slot);
+  return held;
+}
+
 }  // namespace
 
 Plan plan_of(const Schedule& schedule) {
   Plan plan;
   plan.steps.reserve(schedule.steps.size());
-  for (const Step& step : schedule.steps) plan.steps.push_back(planned(step));
+  std::set<const Node*> made;
+  for (const Step& step : schedule.steps) {
+    PlannedStep& here = plan.steps.emplace_back(planned(step));
+    here.held = held_by(step.kernel, made);
+    for (const Output& output : step.kernel.outputs) made.insert(output.target);
+    if (step.opaque != nullptr) made.insert(step.opaque);
+  }
   // What is put together from parts is complete with the last of them.
   std::vector<uint32_t> later;
   for (size_t i = plan.steps.size(); i-- > 0;) {

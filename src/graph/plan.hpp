@@ -31,6 +31,9 @@ struct PlannedStep {
   std::vector<uint32_t> loads;
   std::vector<Made> made;
   std::vector<Number> numbers;
+  // Nodes that are held until the step has run: it computes again what a step before it makes,
+  // which then lets go of its inputs.
+  std::vector<uint32_t> held;
 
   // Of a kernel that has something to do, once it has run for the first time.
   bool ready = false;

@@ -151,6 +151,7 @@ Tensor norm_by_powers(const Reducer& r, const Tensor& x, double order) {
 Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
   const Reducer r("prod", x, axes, keepdims);
   const DType to = tensor::sum_dtype(x.dtype());
+  if (r.count() == 1) return r.without(x.to(to));
   const tensor::Converted converted(x, accumulator(to));
   const Tensor& wide = *converted;
   if (!is_float(to)) return r.run(wide, Combine::Mul);

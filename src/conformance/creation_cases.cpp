@@ -58,8 +58,9 @@ Tensor range(const Shape& shape, DType dtype, const Executor& executor, double s
 Answer range_at(int64_t i, DType dtype, double step) {
   if (is_float(dtype))
     return {computed(dtype, kFirst) + static_cast<Wide>(i) * computed(dtype, step)};
-  const auto by = static_cast<Integer>(step);
-  const Integer whole = static_cast<Integer>(kFirst) + i % steps_within(dtype, by) * by;
+  const auto by = static_cast<int64_t>(step);
+  const Integer whole =
+      static_cast<Integer>(kFirst) + static_cast<Integer>(i % steps_within(dtype, by)) * by;
   return {static_cast<Wide>(wrapped(dtype, whole))};
 }
 

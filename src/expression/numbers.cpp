@@ -62,35 +62,41 @@ constexpr Exact kExact[] = {
     {"maximum", [](Whole a, Whole b) { return std::max(a, b); }},
 };
 
-std::partial_ordering order(Whole a, double b) {
-  if (std::isnan(b)) return std::partial_ordering::unordered;
-  if (std::fabs(b) > 0x1p65) return 0 <=> b;
+using Order = std::partial_ordering;
+
+Order reversed(Order order) {
+  return order == Order::less ? Order::greater : order == Order::greater ? Order::less : order;
+}
+
+Order order(Whole a, double b) {
+  if (std::isnan(b)) return Order::unordered;
+  if (std::fabs(b) > 0x1p65) return 0.0 <=> b;
   const double below = std::floor(b);
   const auto whole = static_cast<Whole>(below);
-  if (a != whole) return a < whole ? std::partial_ordering::less : std::partial_ordering::greater;
+  if (a != whole) return a < whole ? Order::less : Order::greater;
   return below <=> b;
 }
 
-std::partial_ordering order(const Operand& a, const Operand& b) {
+Order order(const Operand& a, const Operand& b) {
   const bool of_a = a.kind() != DType::F64, of_b = b.kind() != DType::F64;
   if (of_a && !of_b) return order(whole_of(a), b.real());
-  if (of_b && !of_a) return 0 <=> order(whole_of(b), a.real());
+  if (of_b && !of_a) return reversed(order(whole_of(b), a.real()));
   if (!of_a) return a.real() <=> b.real();
   const Whole x = whole_of(a), y = whole_of(b);
-  return x < y   ? std::partial_ordering::less
-         : x > y ? std::partial_ordering::greater
-                 : std::partial_ordering::equivalent;
+  return x < y ? Order::less : x > y ? Order::greater : Order::equivalent;
 }
 
-using Order = std::partial_ordering;
 struct Comparison {
   std::string_view name;
   bool (*holds)(Order);
 };
 constexpr Comparison kComparisons[] = {
-    {"eq", [](Order o) { return o == 0; }}, {"ne", [](Order o) { return o != 0; }},
-    {"lt", [](Order o) { return o < 0; }},  {"le", [](Order o) { return o <= 0; }},
-    {"gt", [](Order o) { return o > 0; }},  {"ge", [](Order o) { return o >= 0; }},
+    {"eq", [](Order o) { return o == Order::equivalent; }},
+    {"ne", [](Order o) { return o != Order::equivalent; }},
+    {"lt", [](Order o) { return o == Order::less; }},
+    {"le", [](Order o) { return o == Order::less || o == Order::equivalent; }},
+    {"gt", [](Order o) { return o == Order::greater; }},
+    {"ge", [](Order o) { return o == Order::greater || o == Order::equivalent; }},
 };
 
 std::optional<Value> exactly(std::string_view name, const std::vector<Value>& values) {

@@ -155,8 +155,8 @@ void resolve_type(NpyHeader& header) {
   header.layout.swapped = order == '>';
   const std::string name = ' ' + std::string(code) + ' ';
   for (const TypeRow& row : kTypes)
-    if (row.code == code ||
-        (code.find(' ') == code.npos && row.others.find(name) != row.others.npos))
+    if (row.code == code || (code.find(' ') == std::string_view::npos &&
+                             row.others.find(name) != std::string_view::npos))
       header.dtype = row.dtype;
   if (header.dtype != DType::None && header.shape.size() <= kMaxRank) return;
   if (header.dtype != DType::None) {

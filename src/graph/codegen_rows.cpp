@@ -259,6 +259,13 @@ void Generator::reduce(uint8_t level) {
   for (size_t i = 0; i < list.size(); i++) keep_row(list[i].term, results[i]);
 }
 
+std::vector<Value> Generator::values_of(const std::vector<Var>& vars) {
+  std::vector<Value> values;
+  values.reserve(vars.size());
+  for (const Var& one : vars) values.push_back(b_.get(one));
+  return values;
+}
+
 // A group goes through its row once or not at all, or through all of its pieces or none: the
 // compiler for processors knows loops in which lanes are combined, and no branches.
 std::vector<Value> Generator::reduced_if(Value guard, const std::vector<One>& list, uint8_t level) {
@@ -267,6 +274,7 @@ std::vector<Value> Generator::reduced_if(Value guard, const std::vector<One>& li
     return reduced(list, level);
   }
   std::vector<Var> kept;
+  kept.reserve(list.size());
   for (const One& one : list) kept.push_back(b_.var(identity(b_, combine_of(one.term), one.type)));
   const auto reduce_row = [&] {
     const std::vector<Value> results =
@@ -276,9 +284,7 @@ std::vector<Value> Generator::reduced_if(Value guard, const std::vector<One>& li
   if (l_.walk == Walk::GroupRows)
     b_.for_(whole(0), select(guard, whole(1), 0), 1, [&](Value) { reduce_row(); });
   else b_.if_(guard, reduce_row);
-  std::vector<Value> results;
-  for (const Var& one : kept) results.push_back(b_.get(one));
-  return results;
+  return values_of(kept);
 }
 
 // From memory, though lanes keep their elements: what is seldom done is not to take their
@@ -288,6 +294,7 @@ std::vector<Value> Generator::reduced_again(std::vector<One> list, uint8_t level
   if (l_.side_by_side > 1) b_.if_(b_.lane_id(1) < 1, [&] { accumulate(list, level); });
   else accumulate(list, level);
   std::vector<Value> results;
+  results.reserve(list.size());
   for (const One& one : list)
     results.push_back(b_.group_reduce(combine_of(one.term), b_.get(one.all)));
   return results;
@@ -373,9 +380,7 @@ std::vector<Value> Generator::reduce_pieces(std::vector<One> list, uint8_t level
     for (size_t i = 0; i < list.size(); i++)
       b_.set(all[i], combined(combine_of(list[i].term), b_.get(all[i]), of_piece[i]));
   });
-  std::vector<Value> results;
-  for (const Var& one : all) results.push_back(b_.get(one));
-  return results;
+  return values_of(all);
 }
 
 void Generator::keep_row(uint32_t term, Value result) {

@@ -101,6 +101,7 @@ class Generator {
   void begin(std::vector<One>& list);
   std::optional<program::Value> guard_of(const std::vector<One>& list);
   void reduce(uint8_t level);
+  std::vector<program::Value> values_of(const std::vector<program::Var>& vars);
   std::vector<program::Value> reduced_if(program::Value guard, const std::vector<One>& list,
                                          uint8_t level);
   std::vector<program::Value> reduced_again(std::vector<One> list, uint8_t level);

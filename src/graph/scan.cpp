@@ -93,6 +93,7 @@ class Scan {
     for (size_t k = 0; k < key.levels; k++)
       bind(levels_[k], true), sizes.push_back(levels_[k].count);
     std::vector<uint64_t> scalars;
+    scalars.reserve(sizes.size());
     for (const int64_t n : sizes) scalars.push_back(index_bits(index_, n));
     const auto tiles =
         static_cast<uint64_t>(outer_ * pieces + kScanTilePieces - 1) / kScanTilePieces;

@@ -106,7 +106,7 @@ Tensor reduce_guarded(const Tensor& tensor, program::Combine combine, std::span<
   if (guard != nullptr)
     node->inputs.emplace_back(Access::node(*guard),
                               guard_view(*guard, tensor.shape(), axes, keepdims));
-  const Tensor result = finish(std::move(node));
+  Tensor result = finish(std::move(node));
   if (!cut || gathers) return result;
   constexpr int kPieces[] = {0};
   if (guard == nullptr) return reduce(result, combine, kPieces);

@@ -12,7 +12,6 @@ using program::Combine;
 using tensor::accumulator;
 using tensor::apply_internal;
 using tensor::can_overflow;
-using tensor::float_dtype;
 using tensor::reduce_where;
 using tensor::Reducer;
 
@@ -99,6 +98,7 @@ Tensor spread(const char* name, const Tensor& x, const Axes& axes, double correc
   const Reducer r(name, x, axes, keepdims);
   if (r.count() == 0) return of_nothing(r);
   const Tensor wide = x.to(accumulator(r.to()));
+  // NOLINTNEXTLINE(misc-redundant-expression): what is not finite has no spread
   if (r.count() == 1) return r.without((wide - wide) / std::max(0.0, 1 - correction)).to(r.to());
   const DType type = wide.dtype();
   const bool rounded = is_rounded(x.dtype());

@@ -22,8 +22,7 @@ class Some {
   // Of the pieces [p, last) of some rows, the first.
   Some(const T* x, int64_t p, int64_t last, int64_t pieces, int64_t length,
        PlainFirst& /*of floats*/)
-      : x_(x) {
-    count_ = last - p < static_cast<int64_t>(kSide) ? 1 : kSide;
+      : x_(x), count_(last - p < static_cast<int64_t>(kSide) ? 1 : kSide) {
     int64_t row = p / pieces, piece = p % pieces;
     for (size_t s = 0; s < count_; s++) {
       const int64_t first = piece * kScanPiece;
@@ -98,10 +97,11 @@ class Some<T, kProducts> {
     return kProducts ? pieces_of_products(T()) : pieces_of_sums(T());
   }
   Some(const T* x, int64_t p, int64_t last, int64_t pieces, int64_t length, PlainFirst& plain)
-      : x_(x), plain_(plain) {
-    count_ = static_cast<size_t>(std::min(kernels_.pieces, last - p));
+      : x_(x),
+        count_(static_cast<size_t>(std::min(kernels_.pieces, last - p))),
+        is_together_(count_ == static_cast<size_t>(kernels_.pieces)),
+        plain_(plain) {
     int64_t row = p / pieces, piece = p % pieces;
-    is_together_ = count_ == static_cast<size_t>(kernels_.pieces);
     for (size_t s = 0; s < count_; s++) {
       const int64_t first = piece * kScanPiece;
       ones_[s] = {row * length + first, std::min(kScanPiece, length - first)};
@@ -204,7 +204,7 @@ class Prefixes {
     // Behind the last piece comes nothing.
     for (int64_t n = pieces, next = (n - 1) / kScanPiece; n > 0; n = next, next /= kScanPiece) {
       if (!levels_.empty()) totals = blocks_of(levels_.back(), rows, n);
-      Level& level = levels_.emplace_back(Level{std::move(totals), n});
+      Level& level = levels_.emplace_back(Level{std::exchange(totals, {}), n});
       const int64_t blocks = (n + kScanPiece - 1) / kScanPiece;
       threads.run(static_cast<uint64_t>(rows * blocks), uint64_t{16},
                   [&](uint64_t begin, uint64_t end) {

@@ -188,6 +188,7 @@ std::string run_on_host(Language language, const RunRequest& request,
   }
   if (language == Language::Metal) pass(structure.data());
   std::vector<const void*> arguments;
+  arguments.reserve(values.size());
   for (const uint64_t& value : values) arguments.push_back(&value);
 
   emulated::Executor executor;

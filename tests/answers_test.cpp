@@ -19,6 +19,7 @@
 #include "hologram/expression.hpp"
 #include "interp/targets.hpp"
 #include "jit/jit.hpp"
+#include "share.hpp"
 #include "tensor/access.hpp"
 
 namespace hologram {
@@ -33,8 +34,10 @@ double number(const nlohmann::json& value) {
 void expect_answers(std::string_view group, const Executor& executor) {
   static const nlohmann::json table = nlohmann::json::parse(std::ifstream(HOLOGRAM_ANSWERS));
   static const Executor host(BackendType::Cpu);  // which has f64
+  tests::Share share;
   int refused = 0;
   for (const auto& answer : table.at(std::string(group)).at("answers")) {
+    if (!share.next()) continue;
     const auto text = answer.at("text").get<std::string>();
     const double within = answer.value("within", 0.0);
     std::vector<double> got;
@@ -113,14 +116,18 @@ TEST_P(Answers, OfNumbers) { expect_answers("numbers", *executor_); }
 // processors pass on either.)
 TEST(Nan, IsTheSameInterpretedAndCompiled) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> first = {nan, -nan, nan, -nan, 1, 1, nan, -nan, 0, -0.0F},
-                           second = {nan, -nan, 2, 2, nan, -nan, -3, -3, 1, 2},
-                           third = {nan, -nan, 1, 1, 5, 6, 0, 2, nan, -nan};
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> first = {nan, -nan,  nan, -nan, 1,        1,  nan,       -nan,
+                                    0,   -0.0F, 2,   -2,   infinity, -3, -infinity, 0.5F},
+                           second = {nan, -nan, 2, 2,    nan,      -nan,     -3,       -3,
+                                     1,   2,    0, 0.5F, infinity, infinity, infinity, -0.5F},
+                           third = {nan, -nan, 1, 1, 5, 6,         0,        2,
+                                    nan, -nan, 1, 1, 1, -infinity, infinity, 0};
   const auto results = [&](const Executor& executor, const graph::ElementwiseOp& op, DType dtype) {
     std::vector<Operand> operands;
     for (const auto* values : {&first, &second, &third})
       if (operands.size() < op.arity)
-        operands.emplace_back(Tensor::from_vector(*values, {10}, executor).to(dtype));
+        operands.emplace_back(Tensor::from_vector(*values, {16}, executor).to(dtype));
     const double attributes[] = {0.5, 0.5};
     const Tensor result =
         tensor::apply(op, operands, std::span(attributes).first(op.attribute_count));

@@ -64,7 +64,7 @@ TEST_F(GraphFuzz, NothingShowsAndAllIsRight) {
   const Tally& tally = checker_.tally;
   std::printf("%s%u descriptions; of %llu elements %llu are not said to be anything\n",
               checker_.coverage.table().c_str(), seed - first,
-              static_cast<unsigned long long>(tally.compared + tally.unknown),
+              static_cast<unsigned long long>(tally.compared) + tally.unknown,
               static_cast<unsigned long long>(tally.unknown));
   if (!whole_round) return;
   std::vector<std::string> unexpected;

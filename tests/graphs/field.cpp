@@ -95,8 +95,10 @@ Element result(DType dtype, Wide low, Wide high, Wide slack) {
   const Wide most = largest_of(wide), half = unit_of(wide, most) / 2;
   if (high >= most + half) high = kInfinity;
   if (low <= -most - half) low = -kInfinity;
-  if (low > most) low = low >= most + half ? kInfinity : most;
-  if (high < -most) high = high <= -most - half ? -kInfinity : -most;
+  if (low >= most + half) low = kInfinity;
+  else if (low > most) low = most;
+  if (high <= -most - half) high = -kInfinity;
+  else if (high < -most) high = -most;
   if (is_half(dtype)) {
     low = std::min(low, rounded(dtype, low));
     high = std::max(high, rounded(dtype, high));

@@ -102,6 +102,7 @@ std::optional<std::vector<Array>> try_by_rows(const Description& description,
     }
   }
   std::vector<Array> arrays;
+  arrays.reserve(outputs.size());
   for (const std::string& name : outputs) arrays.push_back(results.at(name));
   return arrays;
 }

@@ -21,8 +21,10 @@ double uniform(Random& random) { return static_cast<double>(random() >> 11) * 0x
 
 double any_real(DType dtype, Random& random) {
   const double small = smallest_of(dtype), large = largest_of(dtype);
-  const double specials[] = {0.0,    -0.0,   1,       -1,     INFINITY,  -INFINITY, NAN,
-                             small,  -small, large,   -large, small / 4, 0.5,       -2.5,
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const double specials[] = {0.0,    -0.0,   1,       -1,     kInfinity, -kInfinity, kNan,
+                             small,  -small, large,   -large, small / 4, 0.5,        -2.5,
                              0x1p31, 0x1p63, -0x1p31, 300,    65541,     -129};
   if (random() % 4 == 0) return specials[random() % std::size(specials)];
   const double from = std::log2(small) - 3, to = std::log2(large);

@@ -6,6 +6,8 @@
 #define HOLOGRAM_EXPANSIONS_INVERSE_TRIG_HPP
 #endif
 
+#include <limits>
+
 #include "program/expansions/common.hpp"
 
 HOLOGRAM_EXPANSIONS_BEGIN
@@ -60,13 +62,19 @@ HOLOGRAM_EXPANSIONS_INLINE ArcSine<F> arc_sine(F x) {
   return {steep, s, s * z * polynomial(z, InverseTrigConstants<F::width>::asin_tail)};
 }
 
+// The same NaN beyond 1 and of every NaN: two of different signs would meet, and compilers choose.
+template <class F>
+HOLOGRAM_EXPANSIONS_INLINE F within_one(F x, F y) {
+  return select(abs(x) <= x.lit(1), y, x.lit(std::numeric_limits<double>::quiet_NaN()));
+}
+
 template <class F>
 HOLOGRAM_EXPANSIONS_INLINE F asin(F x) {
   using T = InverseTrigConstants<F::width>;
   const auto [steep, s, small] = arc_sine(x);
   const auto rest = fast_two_sum(x.lit(T::half_pi_hi), -(s + s));
   const F rest_lo = rest.lo - (small + small - x.lit(T::half_pi_lo));
-  return flip_sign(select(steep, rest.hi + rest_lo, s + small), x);
+  return within_one(x, flip_sign(select(steep, rest.hi + rest_lo, s + small), x));
 }
 
 template <class F>
@@ -77,7 +85,7 @@ HOLOGRAM_EXPANSIONS_INLINE F acos(F x) {
   const F y = s + small;
   const F flat = hi - (flip_sign(s, x) + (flip_sign(small, x) - lo));
   const F left = hi - (y - lo);
-  return select(steep, select(x < x.lit(0), left + left, y + y), flat);
+  return within_one(x, select(steep, select(x < x.lit(0), left + left, y + y), flat));
 }
 
 // atan(t) for 0 <= t <= 1.

@@ -54,7 +54,7 @@ void Summary::add_whole(const Array& rows) {
   for (size_t i = 0; i < rows.size(); i++) {
     T stored;
     std::memcpy(&stored, rows.data() + i * sizeof(T), sizeof(T));
-    const __int128 v = stored;
+    const __int128 v = +stored;  // promoted
     least_ = count_ == 0 ? v : std::min(least_, v);
     most_ = count_ == 0 ? v : std::max(most_, v);
     total_ += v;

@@ -19,6 +19,23 @@ using namespace graphs;
 
 class RandomGraphs : public testing::TestWithParam<BackendType> {};
 
+// Those results that need no f64, of a device that has none.
+Description within(Description description, const Executor& device) {
+  if (device.device().compute.has(DType::F64)) return description;
+  std::vector<uint32_t> roots;
+  for (const uint32_t root : description.roots) {
+    Description one = description;
+    one.roots = {root};
+    const std::vector<bool> live = live_steps(one);
+    bool needs = false;
+    for (size_t i = 0; i < live.size(); i++)
+      needs = needs || (live[i] && one.steps[i].dtype == DType::F64);
+    if (!needs) roots.push_back(root);
+  }
+  description.roots = std::move(roots);
+  return description;
+}
+
 TEST_P(RandomGraphs, HaveTheBitsOfTheCpu) {
   std::optional<Executor> device;
   try {
@@ -39,9 +56,12 @@ TEST_P(RandomGraphs, HaveTheBitsOfTheCpu) {
   const auto first = static_cast<uint32_t>(setting("HOLOGRAM_TEST_SEED"));
   // They compile each kernel anew.
   constexpr uint32_t kOrdinary = 4;
-  for (uint32_t seed = first; seed < first + kOrdinary || std::chrono::steady_clock::now() < end;
-       seed++) {
-    const auto difference = checker.check(Generator(seed).make());
+  uint32_t done = 0;
+  for (uint32_t seed = first; done < kOrdinary || std::chrono::steady_clock::now() < end; seed++) {
+    const Description description = within(Generator(seed).make(), *device);
+    if (description.roots.empty()) continue;
+    done++;
+    const auto difference = checker.check(description);
     if (!difference) continue;
     ADD_FAILURE() << "seed " << seed << "\n" << text_of(*difference);
     if (setting("HOLOGRAM_TEST_ALL") == 0) return;

@@ -10,9 +10,12 @@
 #include "hologram/error.hpp"
 #include "hologram/expression.hpp"
 #include "hologram/ops.hpp"
+#include "row_source.hpp"
 
 namespace hologram {
 namespace {
+
+using tests::source_of;
 
 constexpr int64_t kRows = 1003, kColumns = 7;
 
@@ -20,16 +23,6 @@ Array random_array(Shape shape, uint64_t key, DType dtype = DType::F32) {
   ops::seed(key);
   const Tensor x = ops::rand(std::move(shape)) * 20 - 8;
   return x.to(dtype).array();
-}
-
-RowSource source_of(const Array& array) {
-  return {array.dtype(), array.shape(), array, [array](int64_t first, int64_t count) {
-            Shape shape = array.shape();
-            const size_t row = array.bytes() / static_cast<size_t>(shape[0]);
-            shape[0] = count;
-            return Array::borrow(array.dtype(), shape,
-                                 static_cast<const void*>(array.data() + first * row));
-          }};
 }
 
 // What the sink got, put together.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/statistics.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/access.hpp"
 
@@ -154,9 +155,8 @@ Tensor RowReduction::finished() const {
       case Merge::Product:
         // Products of pieces may be infinite where an element of another is 0.
         if (state_.size() == 1) return state_[0];
-        return ops::where(
-            ops::logical_and(ops::isnan(state_[0]), ops::logical_and(state_[1], state_[2])), 0,
-            state_[0]);
+        return tensor::apply_internal(graph::statistics::kProduct, DType::F64,
+                                      {state_[0], state_[1], state_[2]});
       case Merge::Variance: return state_[1] * left;
       case Merge::Deviation: return state_[1] * std::sqrt(left);
       default: return state_[0];

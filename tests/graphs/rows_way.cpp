@@ -7,19 +7,12 @@
 
 #include "hologram/error.hpp"
 #include "hologram/expression.hpp"
+#include "row_source.hpp"
 
 namespace hologram::graphs {
 namespace {
 
-RowSource source_of(const Array& array) {
-  return {array.dtype(), array.shape(), array, [array](int64_t first, int64_t count) {
-            Shape shape = array.shape();
-            const size_t row = array.bytes() / static_cast<size_t>(shape[0]);
-            shape[0] = count;
-            return Array::borrow(array.dtype(), shape,
-                                 static_cast<const void*>(array.data() + first * row));
-          }};
-}
+using tests::source_of;
 
 struct Inputs {
   std::map<std::string, Array> arrays;

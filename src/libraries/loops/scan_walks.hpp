@@ -45,10 +45,10 @@ HWY_INLINE V step(V a, V b) {
 template <class D, bool kProducts>
 class Plain {
   using V = hn::Vec<D>;
-  static constexpr D tag_ = {};
+  static constexpr D kTag = {};
 
  public:
-  HWY_INLINE Plain() : total_(hn::Set(tag_, kProducts ? 1 : 0)) {}
+  HWY_INLINE Plain() : total_(hn::Set(kTag, kProducts ? 1 : 0)) {}
   template <class Again>
   HWY_INLINE void take(V (&v)[kFour], const Again& /*again*/) {
 #pragma GCC unroll 4
@@ -56,7 +56,7 @@ class Plain {
   }
   template <class Totals>
   HWY_INLINE void store(Totals& totals, size_t at) const {
-    hn::StoreU(total_, tag_, totals.values.data() + at);
+    hn::StoreU(total_, kTag, totals.values.data() + at);
     if constexpr (kProducts) {
       const hn::RebindToSigned<D> exponents;
       hn::StoreU(hn::Zero(exponents), exponents, totals.exponents.data() + at);
@@ -65,7 +65,7 @@ class Plain {
   HWY_INLINE LaneBits leaves() const {
     // What is not finite stays so.
     if constexpr (hwy::IsFloat<hn::TFromD<D>>() && !kProducts)
-      return lanes_of(tag_, hn::Not(hn::IsFinite(total_)));
+      return lanes_of(kTag, hn::Not(hn::IsFinite(total_)));
     else return 0;
   }
 
@@ -77,7 +77,7 @@ class Plain {
 template <class D, bool kProducts, size_t kLevels>
 class BeforePlain {
   using V = hn::Vec<D>;
-  static constexpr D tag_ = {};
+  static constexpr D kTag = {};
   static constexpr bool kWatched = hwy::IsFloat<hn::TFromD<D>>() && !kProducts;
 
  public:
@@ -87,8 +87,8 @@ class BeforePlain {
   HWY_INLINE void begin(const Starts& starts, size_t at) {
 #pragma GCC unroll 4
     for (size_t k = 0; k < kLevels; k++) {
-      start_[k] = hn::LoadU(tag_, starts.values[k].data() + at);
-      finite_[k][0] = finite_[k][1] = hn::Zero(tag_);
+      start_[k] = hn::LoadU(kTag, starts.values[k].data() + at);
+      finite_[k][0] = finite_[k][1] = hn::Zero(kTag);
     }
   }
   template <class Behind>
@@ -100,7 +100,7 @@ class BeforePlain {
         v[i] = step<kProducts>(start_[k], v[i]);
         // Or NaN from there on.
         if constexpr (kWatched)
-          finite_[k][i % 2] = hn::MulAdd(v[i], hn::Zero(tag_), finite_[k][i % 2]);
+          finite_[k][i % 2] = hn::MulAdd(v[i], hn::Zero(kTag), finite_[k][i % 2]);
       }
   }
   // What begins as infinite or NaN stays so by right.
@@ -108,9 +108,9 @@ class BeforePlain {
     LaneBits leaves = 0, known = 0;
     if constexpr (kWatched)
       for (size_t k = 0; k < kLevels; k++) {
-        known |= lanes_of(tag_, hn::Not(hn::IsFinite(start_[k])));
+        known |= lanes_of(kTag, hn::Not(hn::IsFinite(start_[k])));
         const auto finite = hn::IsFinite(hn::Add(finite_[k][0], finite_[k][1]));
-        leaves |= lanes_of(tag_, hn::Not(finite)) & ~known;
+        leaves |= lanes_of(kTag, hn::Not(finite)) & ~known;
       }
     return leaves;
   }
@@ -176,18 +176,18 @@ class Products {
   using V = hn::Vec<D>;
   using DI = hn::RebindToSigned<D>;
   using Int = hn::TFromD<DI>;
-  static constexpr D tag_ = {};
-  static constexpr DI int_ = {};
+  static constexpr D kTag = {};
+  static constexpr DI kInt = {};
 
  public:
   using Exponents = hn::Vec<DI>;
 
   HWY_INLINE Products()
-      : total_(hn::Set(tag_, 1)),
-        exponent_(hn::Zero(int_)),
+      : total_(hn::Set(kTag, 1)),
+        exponent_(hn::Zero(kInt)),
         of_four_(exponent_),
         highest_(exponent_),
-        watch_{hn::Set(tag_, power<T>(F::kLow)), hn::Zero(tag_)} {}
+        watch_{hn::Set(kTag, power<T>(F::kLow)), hn::Zero(kTag)} {}
   // again(x): has the four once more.
   template <class Again>
   HWY_INLINE void take(V (&v)[kFour], const Again& again) {
@@ -198,30 +198,30 @@ class Products {
     for (int64_t i = 1; i < kFour; i++) v[i] = hn::Mul(v[i - 1], v[i]);
     const V least =
         hn::Min(hn::Min(hn::Abs(v[0]), hn::Abs(v[1])), hn::Min(hn::Abs(v[2]), hn::Abs(v[3])));
-    if (HWY_UNLIKELY(!hn::AllFalse(tag_, hn::Lt(least, watch_.least)))) {
+    if (HWY_UNLIKELY(!hn::AllFalse(kTag, hn::Lt(least, watch_.least)))) {
       V x[kFour];
       again(x);
       watch_ = look({x[0], x[1], x[2], x[3]}, {v[0], v[1], v[2], v[3]}, watch_);
     }
     constexpr auto one = static_cast<Int>(F::kMost) << F::kMantissa;
     constexpr auto most = static_cast<Int>(F::kMost + F::kFall) << F::kMantissa;
-    const auto infinity = hn::Set(tag_, std::numeric_limits<T>::infinity());
-    const auto raised = smaller(hn::BitCast(int_, hn::And(v[1], infinity)), hn::Set(int_, most));
-    total_ = hn::Mul(v[3], hn::BitCast(tag_, hn::Sub(hn::Set(int_, 2 * one), raised)));
+    const auto infinity = hn::Set(kTag, std::numeric_limits<T>::infinity());
+    const auto raised = smaller(hn::BitCast(kInt, hn::And(v[1], infinity)), hn::Set(kInt, most));
+    total_ = hn::Mul(v[3], hn::BitCast(kTag, hn::Sub(hn::Set(kInt, 2 * one), raised)));
     exponent_ =
-        hn::Add(hn::Sub(exponent_, hn::Set(int_, F::kMost)), hn::ShiftRight<F::kMantissa>(raised));
+        hn::Add(hn::Sub(exponent_, hn::Set(kInt, F::kMost)), hn::ShiftRight<F::kMantissa>(raised));
   }
   // Of the four that were taken last.
   HWY_INLINE Exponents exponents() const { return of_four_; }
   template <class Totals>
   HWY_INLINE void store(Totals& totals, size_t at) const {
-    hn::StoreU(total_, tag_, totals.values.data() + at);
-    hn::StoreU(exponent_, int_, totals.exponents.data() + at);
-    hn::StoreU(highest_, int_, totals.highest.data() + at);
+    hn::StoreU(total_, kTag, totals.values.data() + at);
+    hn::StoreU(exponent_, kInt, totals.exponents.data() + at);
+    hn::StoreU(highest_, kInt, totals.highest.data() + at);
   }
   HWY_INLINE LaneBits leaves() const {
-    return lanes_of(tag_,
-                    hn::Or(hn::Ne(watch_.low, hn::Zero(tag_)), hn::Not(hn::IsFinite(total_))));
+    return lanes_of(kTag,
+                    hn::Or(hn::Ne(watch_.low, hn::Zero(kTag)), hn::Not(hn::IsFinite(total_))));
   }
 
  private:
@@ -234,13 +234,13 @@ class Products {
   };
   // Which of them are low by themselves and not because of a factor that is 0.
   static HWY_NOINLINE Watch look(const Four x, const Four products, Watch watch) {
-    const V one = hn::Set(tag_, 1);
+    const V one = hn::Set(kTag, 1);
     for (int64_t i = 0; i < kFour; i++) {
-      watch.least = hn::IfThenZeroElse(hn::Eq(x.v[i], hn::Zero(tag_)), watch.least);
+      watch.least = hn::IfThenZeroElse(hn::Eq(x.v[i], hn::Zero(kTag)), watch.least);
       const auto is_low = hn::Lt(hn::Abs(products.v[i]), watch.least);
       watch.low = hn::IfThenElse(is_low, one, watch.low);
     }
-    watch.least = hn::IfThenZeroElse(hn::Ne(watch.low, hn::Zero(tag_)), watch.least);
+    watch.least = hn::IfThenZeroElse(hn::Ne(watch.low, hn::Zero(kTag)), watch.least);
     return watch;
   }
 
@@ -258,19 +258,19 @@ class BeforeProducts {
   using V = hn::Vec<D>;
   using DI = hn::RebindToSigned<D>;
   using Exponents = hn::Vec<DI>;
-  static constexpr D tag_ = {};
-  static constexpr DI int_ = {};
+  static constexpr D kTag = {};
+  static constexpr DI kInt = {};
 
  public:
   HWY_INLINE BeforeProducts() {}  // NOLINT(modernize-use-equals-default)
   template <class Starts>
   HWY_INLINE void begin(const Starts& starts, size_t at) {
-    exponent_ = hn::Add(hn::LoadU(int_, starts.exponents.data() + at), hn::Set(int_, F::kMargin));
-    const V margin = hn::Set(tag_, power<T>(-F::kMargin));
+    exponent_ = hn::Add(hn::LoadU(kInt, starts.exponents.data() + at), hn::Set(kInt, F::kMargin));
+    const V margin = hn::Set(kTag, power<T>(-F::kMargin));
     start_[0] = margin;
 #pragma GCC unroll 4
     for (size_t k = 0; k < kLevels; k++) {
-      start_[k] = hn::LoadU(tag_, starts.values[k].data() + at);
+      start_[k] = hn::LoadU(kTag, starts.values[k].data() + at);
       if (k == 0) start_[k] = hn::Mul(start_[k], margin);
     }
   }
@@ -280,7 +280,7 @@ class BeforeProducts {
   HWY_INLINE void add_to(V (&v)[kFour], Exponents of_four) {
     const Exponents e = hn::Add(exponent_, of_four), last = within(e);
     const V scale = factor(last);
-    if (HWY_UNLIKELY(!hn::AllTrue(int_, hn::Eq(e, last)))) {
+    if (HWY_UNLIKELY(!hn::AllTrue(kInt, hn::Eq(e, last)))) {
       const V first = first_factor(v, hn::Sub(e, last), last);
       start(v);
 #pragma GCC unroll 4
@@ -308,15 +308,15 @@ class BeforeProducts {
         hn::Max(hn::Max(hn::Abs(v[0]), hn::Abs(v[1])), hn::Max(hn::Abs(v[2]), hn::Abs(v[3])));
     const Exponents now = within(left);
     const Exponents enough =
-        hn::ShiftLeft<F::kMantissa>(hn::Sub(hn::Set(int_, F::kVanishing), hn::Add(last, now)));
-    const auto vanish = hn::RebindMask(tag_, hn::Lt(hn::BitCast(int_, largest), enough));
+        hn::ShiftLeft<F::kMantissa>(hn::Sub(hn::Set(kInt, F::kVanishing), hn::Add(last, now)));
+    const auto vanish = hn::RebindMask(kTag, hn::Lt(hn::BitCast(kInt, largest), enough));
     return hn::IfThenZeroElse(vanish, factor(now));
   }
   static HWY_INLINE V factor(Exponents e) {
-    return hn::BitCast(tag_, hn::ShiftLeft<F::kMantissa>(hn::Add(e, hn::Set(int_, F::kMost))));
+    return hn::BitCast(kTag, hn::ShiftLeft<F::kMantissa>(hn::Add(e, hn::Set(kInt, F::kMost))));
   }
   static HWY_INLINE Exponents within(Exponents e) {
-    return larger(smaller(e, hn::Set(int_, F::kMost)), hn::Set(int_, F::kLeast));
+    return larger(smaller(e, hn::Set(kInt, F::kMost)), hn::Set(kInt, F::kLeast));
   }
 
   static constexpr size_t kRoom = kLevels == 0 ? 1 : kLevels;

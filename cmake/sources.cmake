@@ -243,6 +243,8 @@ set(HOLOGRAM_SOURCES
     src/tensor/convolution.cpp
     src/tensor/creation.cpp
     src/tensor/elementwise.cpp
+    src/tensor/elementwise_gradients.cpp
+    src/tensor/gradient.cpp
     src/tensor/graph.cpp
     src/tensor/images.cpp
     src/tensor/kernels.cpp
@@ -252,9 +254,13 @@ set(HOLOGRAM_SOURCES
     src/tensor/ordering.cpp
     src/tensor/pooling.cpp
     src/tensor/promote.cpp
+    src/tensor/record_elementwise.cpp
     src/tensor/reduce.cpp
     src/tensor/reductions.cpp
+    src/tensor/rules_movement.cpp
+    src/tensor/rules_reductions.cpp
     src/tensor/statistics.cpp
+    src/tensor/tape.cpp
     src/tensor/tensor.cpp
     src/tensor/views.cpp
 

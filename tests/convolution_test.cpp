@@ -328,7 +328,7 @@ TEST(Convolution, PoolingReducesWindows) {
   // Padding does not count, unless it is asked to.
   EXPECT_EQ(numbers(ops::avg_pool2d(x + 1, {.kernel = 2, .padding = 1})),
             (std::vector<float>{1, 2.5, 4, 7, 8.5, 10, 13, 14.5, 16}));
-  EXPECT_EQ(ops::avg_pool2d(x + 1, {.kernel = 2, .padding = 1, .counts_padding = true})
+  EXPECT_EQ(ops::avg_pool2d(x + 1, {.kernel = 2, .padding = 1, .count_include_pad = true})
                 .to_vector<float>()[0],
             0.25f);
   EXPECT_NE(message_of([&] { ops::max_pool2d(x, {.padding = 2}); }).find("padding of 2"),
@@ -358,7 +358,7 @@ TEST(Convolution, ExpressionsKnowIt) {
   EXPECT_TRUE(same(value("conv2d(x, w, b, stride=[2, 1], padding=[0, 1, 2, 0])"),
                    ops::conv2d(x, w, {.stride = {2, 1}, .padding = {0, 1, 2, 0}, .bias = bias})));
   EXPECT_TRUE(same(value("conv2d(x, d, groups=4, same=true)"),
-                   ops::conv2d(x, depthwise, {.padding = ops::Border::same(), .groups = 4})));
+                   ops::conv2d(x, depthwise, {.padding = ops::Padding2d::same(), .groups = 4})));
   EXPECT_TRUE(
       same(value("conv2d(permute(x, [0, 3, 1, 2]), permute(w, [3, 2, 0, 1]), channels_first=true)"),
            ops::conv2d(x, w).permute({0, 3, 1, 2})));

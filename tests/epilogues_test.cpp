@@ -405,7 +405,7 @@ TEST_F(Epilogues, TuningChoosesForTheProduct) {
   const Tensor x = Tensor::from(counting(144), on).reshape({12, 12});
   const Tensor y = Tensor::from(counting(144), cpu).reshape({12, 12});
   const Array found = of_itself(x).array();
-  EXPECT_EQ(on.counters().searches, 1u);
+  EXPECT_EQ(on.counters().tuning_runs, 1u);
   EXPECT_EQ(on.counters().launches, 0u);
   expect_bits(found, of_itself(y).array());
   const int slow = library_.ran(0), fast = library_.ran(1);

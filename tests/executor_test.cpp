@@ -277,7 +277,7 @@ TEST(Executor, RunsByStripsBitForBit) {
   RunOptions options;
   options.report = &report;
   int64_t rows = 0;
-  small.run_by_strips(
+  small.run_tiled(
       coordinates(), arguments,
       [&](const std::string& name, int64_t first, const Array& strip) {
         EXPECT_EQ(name, "out");
@@ -304,7 +304,7 @@ TEST(Executor, RefusesStripsThatWriteElsewhere) {
   BackendConfig config;
   config.cache_size_mb = 1;
   expect_error(ErrorKind::UnsupportedOperation, "'flip'", [&] {
-    Executor::from_config(config).run_by_strips(p, {{"n", 1000000}}, [](auto&, auto, auto&) {});
+    Executor::from_config(config).run_tiled(p, {{"n", 1000000}}, [](auto&, auto, auto&) {});
   });
 }
 

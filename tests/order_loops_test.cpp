@@ -43,9 +43,10 @@ TEST(OrderLoops, SameBitsAsPrograms) {
           const Tensor t = Tensor::from(x, executor), v = Tensor::from(values, executor);
           const ops::TopK first = ops::topk(t, (shape[1] + 9) / 10, 1, descending);
           const Tensor sorted = ops::sort(t.select(0, 0), 0);
-          return std::vector<Tensor>{ops::sort(t, 1, descending), ops::argsort(t, 1, descending),
-                                     first.values, first.positions,
-                                     ops::searchsorted(sorted, v, descending)};
+          return std::vector<Tensor>{
+              ops::sort(t, 1, descending), ops::argsort(t, 1, descending), first.values,
+              first.indices,
+              ops::searchsorted(sorted, v, descending ? ops::Side::Right : ops::Side::Left)};
         });
     }
 }
@@ -233,7 +234,7 @@ TEST(OrderLoops, GroupsHaveNoRaces) {
         const Tensor t = Tensor::from(x, by);
         const ops::TopK first = ops::topk(t, shape[1] / 10, 1);
         made.emplace_back();
-        for (const Tensor& result : {ops::sort(t, 1), ops::argsort(t, 1, true), first.positions})
+        for (const Tensor& result : {ops::sort(t, 1), ops::argsort(t, 1, true), first.indices})
           made.back().push_back(result.array());
       }
       for (size_t k = 0; k < made[0].size(); k++)
@@ -311,7 +312,7 @@ TEST(OrderLoops, ExplainTellsWhoDoesIt) {
     };
     expect_said(ops::sort(x), "by hologram sort");
     expect_said(ops::argsort(x), "by hologram argsort");
-    expect_said(ops::topk(x, 3).positions, "by hologram topk");
+    expect_said(ops::topk(x, 3).indices, "by hologram topk");
     expect_said(ops::searchsorted(ops::copy(x.select(0, 0)), x), "by hologram searchsorted");
     expect_said(ops::nonzero(x), "by hologram nonzero");
     expect_said(ops::cumsum(x, 1), "by hologram f32 running sums");

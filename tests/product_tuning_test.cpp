@@ -50,7 +50,7 @@ TEST_F(ProductTuning, NothingIsTriedUnlessAskedFor) {
   for (int i = 0; i < 3; i++) multiply(gpu);
   EXPECT_EQ(library_.ran(0), 3);
   EXPECT_EQ(library_.ran(1), 0);
-  EXPECT_EQ(gpu.counters().searches, 0u);
+  EXPECT_EQ(gpu.counters().tuning_runs, 0u);
   EXPECT_FALSE(fs::exists(folder_ / "hologram" / "tuning"));
 }
 
@@ -59,8 +59,8 @@ TEST_F(ProductTuning, TheFastestThatIsRightWinsAndIsRememberedOnDisk) {
   const Executor first = tuned(60'000);
   const auto right = multiply(tuned(0));
   EXPECT_EQ(multiply(first), right);
-  EXPECT_EQ(first.counters().searches, 1u);
-  EXPECT_EQ(first.counters().wrong_ways, 1u);
+  EXPECT_EQ(first.counters().tuning_runs, 1u);
+  EXPECT_EQ(first.counters().rejected_candidates, 1u);
   EXPECT_EQ(said("tuned cuBLASLt f32"), 1) << "and that one was not right";
   const int before = library_.ran(2), wrong = library_.ran(1);
   EXPECT_EQ(multiply(first), right);
@@ -69,7 +69,7 @@ TEST_F(ProductTuning, TheFastestThatIsRightWinsAndIsRememberedOnDisk) {
   // Another process would read it.
   const Executor second = tuned(60'000);
   EXPECT_EQ(multiply(second), right);
-  EXPECT_EQ(second.counters().searches, 0u);
+  EXPECT_EQ(second.counters().tuning_runs, 0u);
   EXPECT_EQ(library_.ran(2), before + 2);
   EXPECT_EQ(library_.ran(1), wrong) << "a wrong one is never used again";
   std::ifstream text(folder_ / "hologram" / "tuning" / "tuning.json");
@@ -86,7 +86,7 @@ TEST_F(ProductTuning, AFileOfAnotherDriverSaysNothing) {
   const Executor reads = tuned(0, file());
   multiply(reads);
   EXPECT_EQ(library_.ran(1), fast + 1);
-  EXPECT_EQ(reads.counters().searches, 0u);
+  EXPECT_EQ(reads.counters().tuning_runs, 0u);
 
   std::ifstream in(file());
   std::string all{std::istreambuf_iterator<char>(in), {}};
@@ -107,7 +107,7 @@ TEST_F(ProductTuning, ADamagedFileIsToldOfAndDoesNoHarm) {
   EXPECT_EQ(said("tuned.json is damaged"), 1);
   const Executor again = tuned(60'000, file());
   EXPECT_EQ(multiply(again), right);
-  EXPECT_EQ(again.counters().searches, 0u);
+  EXPECT_EQ(again.counters().tuning_runs, 0u);
 }
 
 // A result of zeros shows no mistakes.
@@ -116,10 +116,10 @@ TEST_F(ProductTuning, WaitsForWorkThatShowsSomething) {
   const Executor gpu = tuned(60'000);
   const Tensor zeros = Tensor::from_vector(std::vector<float>(144, 0.0f), {12, 12}, gpu);
   ops::matmul(zeros, zeros.transpose()).eval();
-  EXPECT_EQ(gpu.counters().searches, 0u);
+  EXPECT_EQ(gpu.counters().tuning_runs, 0u);
   multiply(gpu);
-  EXPECT_EQ(gpu.counters().searches, 1u);
-  EXPECT_EQ(gpu.counters().wrong_ways, 1u);
+  EXPECT_EQ(gpu.counters().tuning_runs, 1u);
+  EXPECT_EQ(gpu.counters().rejected_candidates, 1u);
 }
 
 TEST_F(ProductTuning, AnAlgorithmThatFailsIsPassedOver) {
@@ -129,7 +129,7 @@ TEST_F(ProductTuning, AnAlgorithmThatFailsIsPassedOver) {
   library_.fail("cublasLtMatmul", 6, 1, 13);
   const Executor gpu = tuned(60'000);
   EXPECT_EQ(multiply(gpu), right);
-  EXPECT_EQ(gpu.counters().searches, 1u);
+  EXPECT_EQ(gpu.counters().tuning_runs, 1u);
   EXPECT_EQ(said("1 not possible"), 1);
 }
 
@@ -139,13 +139,13 @@ TEST_F(ProductTuning, OurOwnTilesAreTunedWhereThereIsNoLibrary) {
   driver_.copy(64);  // of the first operand: something to compare
   const Executor gpu = tuned(60'000);
   multiply(gpu, 100);
-  EXPECT_EQ(gpu.counters().searches, 1u);
+  EXPECT_EQ(gpu.counters().tuning_runs, 1u);
   EXPECT_EQ(said("tuned tiled product f32 f32 f32 NT of about 128x128x128, batch 1"), 1);
   multiply(gpu, 120);
-  EXPECT_EQ(gpu.counters().searches, 1u);
+  EXPECT_EQ(gpu.counters().tuning_runs, 1u);
   multiply(gpu, 200);
-  EXPECT_EQ(gpu.counters().searches, 2u);
-  EXPECT_EQ(gpu.counters().wrong_ways, 0u);
+  EXPECT_EQ(gpu.counters().tuning_runs, 2u);
+  EXPECT_EQ(gpu.counters().rejected_candidates, 0u);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST_P(Promises, NothingAddsNothing) {
         const Tensor y = input(sum.dtype(), {n}, Profile::Offset);
         EXPECT_TRUE(same(sum + y, y)) << name_of(dtype) << n;
         EXPECT_TRUE(same(product * y, y)) << name_of(dtype) << n;
-        const Tensor length = ops::norm(none, 2, axis);
+        const Tensor length = ops::norm(none, 2.0, axis);
         const Tensor z = input(length.dtype(), {n}, Profile::Offset);
         EXPECT_TRUE(same(length + z, z)) << name_of(dtype) << n;
         const Tensor truth = input(DType::Bool, {n}, Profile::Anything);
@@ -262,8 +262,8 @@ TEST_P(Promises, UniqueAndSearchsortedAgree) {
       const Tensor at = ops::searchsorted(unique.values, x);
       EXPECT_TRUE(same(ops::take(unique.values, at), x)) << name_of(dtype) << n;
       const Tensor sorted = ops::sort(x);
-      const Tensor often = ops::searchsorted(sorted, unique.values, true) -
-                           ops::searchsorted(sorted, unique.values, false);
+      const Tensor often = ops::searchsorted(sorted, unique.values, ops::Side::Right) -
+                           ops::searchsorted(sorted, unique.values);
       EXPECT_TRUE(same(often, unique.counts)) << name_of(dtype) << n;
     }
 }

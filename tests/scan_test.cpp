@@ -241,6 +241,21 @@ TEST(Scan, SpoilsNothingBehindAPiece) {
   }
 }
 
+// Infinity times what is beyond the exponents of f32 is infinite, and no NaN.
+TEST(Scan, InfinityOutlastsSmallFactors) {
+  for (const Way& way : ways())
+    for (const DType dtype : {DType::F16, DType::BF16, DType::F32})
+      for (const int64_t inner : {1, 40})
+        for (const int64_t at : {0, 5, 300}) {
+          SCOPED_TRACE(testing::Message() << way.name << " " << name_of(dtype) << " " << at);
+          constexpr int64_t kLength = 5000;
+          Tensor x = ops::full({kLength, inner}, -1e-4, dtype, way.executor);
+          x = ops::put(x, {{at, at + 1}}, -INFINITY);
+          const Tensor products = ops::cumprod(x, 0).slice(0, {at, {}});
+          EXPECT_TRUE(ops::all(ops::isinf(products)).item<bool>());
+        }
+}
+
 // Sums of numbers that are not negative never step back.
 void expect_no_step_back(const Way& way, DType type, int64_t length, int64_t inner) {
   SCOPED_TRACE(testing::Message() << way.name << ' ' << name_of(type) << ' ' << length << " x "

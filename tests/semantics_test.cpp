@@ -158,8 +158,8 @@ ops::Extent pair_of(const Json& options, const char* name) {
   const auto both = option<std::vector<int64_t>>(options, name, {1, 1});
   return {both.at(0), both.at(1)};
 }
-ops::Border border_of(const Json& options) {
-  if (option(options, "same", false)) return ops::Border::same();
+ops::Padding2d border_of(const Json& options) {
+  if (option(options, "same", false)) return ops::Padding2d::same();
   const auto sides = option<std::vector<int64_t>>(options, "padding", {0, 0, 0, 0});
   return {sides.at(0), sides.at(1), sides.at(2), sides.at(3)};
 }
@@ -170,7 +170,7 @@ ops::ImageLayout layout_of(const Json& options) {
 Tensor pool(const std::string& name, const Tensor& x, const Json& options) {
   ops::Pool2d how{.kernel = pair_of(options, "kernel"),
                   .padding = border_of(options),
-                  .counts_padding = option(options, "counts", false),
+                  .count_include_pad = option(options, "counts", false),
                   .layout = layout_of(options)};
   if (options.contains("stride")) how.stride = pair_of(options, "stride");
   return (name == "max_pool2d" ? ops::max_pool2d : ops::avg_pool2d)(x, how);

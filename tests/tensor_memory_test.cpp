@@ -107,7 +107,7 @@ const std::vector<Job>& jobs() {
        [](const Inputs& in) -> Tensors {
          const ops::TopK top = ops::topk(in.b, 3, 1);
          return {ops::sort(in.a, 1), ops::argsort(in.a.slice(1, {0, 100}), 0, true), top.values,
-                 top.positions};
+                 top.indices};
        }},
       {"unique",
        [](const Inputs& in) -> Tensors {

@@ -152,7 +152,7 @@ TEST(Order, TheFirstOfManyAreThoseOfTheSortedRow) {
           for (const bool largest : {true, false}) {
             const ops::TopK top = ops::topk(x, k, 1, largest);
             const Tensor order = ops::argsort(x, 1, largest).slice(1, {0, k});
-            ASSERT_TRUE(same(top.positions, order))
+            ASSERT_TRUE(same(top.indices, order))
                 << name_of(dtype) << " " << n << " " << k << " " << largest;
             ASSERT_TRUE(same(top.values, ops::gather(x, order, 1)));
           }
@@ -181,7 +181,7 @@ TEST(Order, ManyRows) {
   EXPECT_TRUE(ops::all(sorted.slice(1, {0, -1}) <= sorted.slice(1, {1, {}})).item<bool>());
   EXPECT_TRUE(ops::all(sorted == ops::gather(x, order, 1)).item<bool>());
   const ops::TopK least = ops::topk(x, 3, 1, false);
-  EXPECT_TRUE(ops::all(least.positions == order.slice(1, {0, 3})).item<bool>());
+  EXPECT_TRUE(ops::all(least.indices == order.slice(1, {0, 3})).item<bool>());
   EXPECT_TRUE(ops::all(least.values == sorted.slice(1, {0, 3})).item<bool>());
 }
 
@@ -196,7 +196,7 @@ TEST(Order, RowsAndColumns) {
 TEST(Order, TopK) {
   const ops::TopK top = ops::topk(Tensor::from({3.0f, 9.0f, -1.0f, 9.0f}), 2);
   EXPECT_EQ(top.values.to_vector<float>(), (std::vector<float>{9, 9}));
-  EXPECT_EQ(ints(top.positions), (Ints{1, 3}));
+  EXPECT_EQ(ints(top.indices), (Ints{1, 3}));
   EXPECT_THROW(ops::topk(counted({3}), 4), Error);
 }
 
@@ -204,7 +204,7 @@ TEST(Order, SearchNonzeroUnique) {
   const Tensor sorted = Tensor::from({1.0f, 2.0f, 2.0f, 5.0f});
   const Tensor values = Tensor::from({0.0f, 2.0f, 9.0f});
   EXPECT_EQ(ints(ops::searchsorted(sorted, values)), (Ints{0, 1, 4}));
-  EXPECT_EQ(ints(ops::searchsorted(sorted, values, true)), (Ints{0, 3, 4}));
+  EXPECT_EQ(ints(ops::searchsorted(sorted, values, ops::Side::Right)), (Ints{0, 3, 4}));
   EXPECT_EQ(ints(ops::nonzero(Tensor::from<int32_t>({0, 7, 0, 0, 1, 2}, {2, 3}))),
             (Ints{0, 1, 1, 1, 1, 2}));
   EXPECT_EQ(ops::nonzero(ops::zeros({3})).shape(), (Shape{0, 1}));

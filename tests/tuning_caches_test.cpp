@@ -37,7 +37,7 @@ class Tuned {
       right = ops::matmul(y, y).to_vector<float>();
     }
     EXPECT_TRUE(found == right) << "product " << which;
-    return on.counters().searches;
+    return on.counters().tuning_runs;
   }
   uint64_t multiply_all() {
     uint64_t searches = 0;

@@ -17,11 +17,11 @@ namespace hologram {
 
 // One field of BackendConfig in words.
 struct SettingInfo {
-  std::string name;       // of the field, and the key in a file
-  std::string variable;   // HOLOGRAM_…
-  std::string good;       // what the variable may hold
-  std::string otherwise;  // the default, as a file spells it; empty if nothing is set
-  std::string meaning;    // a sentence
+  std::string name;           // of the field, and the key in a file
+  std::string variable;       // HOLOGRAM_…
+  std::string allowed;        // what the variable may hold
+  std::string default_value;  // the default, as a file spells it; empty if nothing is set
+  std::string meaning;        // a sentence
 };
 
 // When the CPU backend compiles a program to machine code: never, once it has run for long enough

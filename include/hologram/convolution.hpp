@@ -23,25 +23,25 @@ struct Extent {
 };
 
 // How much is put around an image: the same on every side, above and below and beside, or on each
-// side. same(): as much as makes the result input / stride, rounded up; the odd one comes behind.
-struct Border {
+// side. same(): as much as makes the result input / stride, rounded up; the odd one comes after.
+struct Padding2d {
   int64_t top = 0, bottom = 0, left = 0, right = 0;
   bool is_same = false;
-  constexpr Border(int64_t all = 0) : Border(all, all) {}
-  constexpr Border(int64_t vertical, int64_t horizontal)
-      : Border(vertical, vertical, horizontal, horizontal) {}
-  constexpr Border(int64_t above, int64_t below, int64_t before, int64_t behind)
-      : top(above), bottom(below), left(before), right(behind) {}
-  static constexpr Border same() {
-    Border border;
-    border.is_same = true;
-    return border;
+  constexpr Padding2d(int64_t all = 0) : Padding2d(all, all) {}
+  constexpr Padding2d(int64_t vertical, int64_t horizontal)
+      : Padding2d(vertical, vertical, horizontal, horizontal) {}
+  constexpr Padding2d(int64_t above, int64_t below, int64_t before, int64_t after)
+      : top(above), bottom(below), left(before), right(after) {}
+  static constexpr Padding2d same() {
+    Padding2d made;
+    made.is_same = true;
+    return made;
   }
 };
 
 struct Conv2d {
   Extent stride = 1;
-  Border padding = 0;  // with zeros
+  Padding2d padding = 0;  // with zeros
   Extent dilation = 1;
   // Channels and outputs fall into so many groups, of which each sees itself only; as many as there
   // are channels: a depthwise convolution.
@@ -63,8 +63,8 @@ HOLOGRAM_API Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv
 struct Pool2d {
   Extent kernel = 2;
   std::optional<Extent> stride = {};  // as the kernel, unless given
-  Border padding = 0;                 // less than the kernel
-  bool counts_padding = false;        // of a mean: divided by the size of the kernel everywhere
+  Padding2d padding = 0;              // less than the kernel
+  bool count_include_pad = false;     // of a mean: divided by the size of the kernel everywhere
   ImageLayout layout = ImageLayout::Nhwc;
 };
 

@@ -30,16 +30,16 @@ namespace hologram {
 struct Number {
   template <class T>
   requires std::is_arithmetic_v<T> Number(T value)
-      : real(static_cast<double>(value)), whole(std::is_integral_v<T>) {
+      : real(static_cast<double>(value)), is_integer(std::is_integral_v<T>) {
     if constexpr (std::is_integral_v<T>) {
       integer = static_cast<int64_t>(value);
-      above = std::is_unsigned_v<T> && integer < 0;
+      exceeds_int64 = std::is_unsigned_v<T> && integer < 0;
     }
   }
   double real;
   int64_t integer = 0;
-  bool whole;
-  bool above = false;  // an unsigned number beyond int64_t: `integer` holds its bits
+  bool is_integer;
+  bool exceeds_int64 = false;  // an unsigned number beyond int64_t: `integer` holds its bits
 };
 
 // A named argument: an array for a buffer parameter, a number for a scalar.
@@ -84,8 +84,8 @@ struct Counters {
   uint64_t library_calls = 0;  // of vendor libraries
   uint64_t programs = 0;       // compiled
   uint64_t fallbacks = 0;      // work that was not done the way it was asked for
-  uint64_t searches = 0;       // for the fastest way to do some work (BackendConfig::autotuning_ms)
-  uint64_t wrong_ways = 0;     // found by them: faster, but with other results; never used
+  uint64_t tuning_runs = 0;    // for the fastest way to do some work (BackendConfig::autotuning_ms)
+  uint64_t rejected_candidates = 0;  // found by them: faster, but with other results; never used
 };
 
 // A device, and everything needed to run programs on it. Cheap to copy (copies share the device);
@@ -126,8 +126,8 @@ class HOLOGRAM_API Executor {
   // The same, but an output leaves through `sink` by strips of whole rows, so that inputs and one
   // strip are all that must fit into `cache_size_mb`. UnsupportedOperation if the program cannot be
   // cut that way: a strip of the grid must write its own rows only.
-  void run_by_strips(const program::Program& program, const std::vector<Argument>& arguments,
-                     const OutputSink& sink, const RunOptions& options = {}) const;
+  void run_tiled(const program::Program& program, const std::vector<Argument>& arguments,
+                 const OutputSink& sink, const RunOptions& options = {}) const;
 
   // Zeros in memory of the host that this device copies from and to by itself, at the full speed of
   // its link: page-locked memory for CUDA, on other devices the memory that any Array has. Tensors

@@ -12,6 +12,7 @@
 #include "hologram/executor_builder.hpp"
 #include "hologram/expression.hpp"
 #include "hologram/files.hpp"
+#include "hologram/gradient.hpp"
 #include "hologram/graph.hpp"
 #include "hologram/kernels.hpp"
 #include "hologram/log.hpp"

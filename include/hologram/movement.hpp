@@ -5,7 +5,7 @@
 
 namespace hologram::ops {
 
-// One behind the other along an axis; along a new axis. dtypes are promoted. ShapeMismatch unless
+// One after the other along an axis; along a new axis. dtypes are promoted. ShapeMismatch unless
 // all other lengths are equal.
 HOLOGRAM_API Tensor concat(const std::vector<Tensor>& tensors, int axis = 0);
 HOLOGRAM_API Tensor stack(const std::vector<Tensor>& tensors, int axis = 0);
@@ -15,25 +15,25 @@ HOLOGRAM_API std::vector<Tensor> split(const Tensor& x, const std::vector<int64_
                                        int axis = 0);
 HOLOGRAM_API std::vector<Tensor> split(const Tensor& x, int64_t parts, int axis = 0);
 
-// `value` around x: so many elements before and behind each axis.
+// `value` around x: so many elements before and after each axis.
 struct Padding {
-  int64_t before = 0, behind = 0;
+  int64_t before = 0, after = 0;
 };
 HOLOGRAM_API Tensor pad(const Tensor& x, const std::vector<Padding>& padding,
                         const Operand& value = 0);
 
-// x at positions along an axis: the axis is replaced by those of `positions`. Without one, of x
-// flattened. Negative positions count from the end; InvalidArgument, when the value is computed,
+// x at indices along an axis: the axis is replaced by those of `indices`. Without one, of x
+// flattened. Negative indices count from the end; InvalidArgument, when the value is computed,
 // for one outside.
-HOLOGRAM_API Tensor take(const Tensor& x, const Tensor& positions, std::optional<int> axis = {});
-// Position by position: result[i, j] = x[positions[i, j], j] for axis 0. All other lengths are
-// equal, or those of `positions` 1.
-HOLOGRAM_API Tensor gather(const Tensor& x, const Tensor& positions, int axis);
-// x with values put, or added, at positions along an axis; `values` has the shape of `positions`.
+HOLOGRAM_API Tensor take(const Tensor& x, const Tensor& indices, std::optional<int> axis = {});
+// Position by position: result[i, j] = x[indices[i, j], j] for axis 0. All other lengths are
+// equal, or those of `indices` 1.
+HOLOGRAM_API Tensor gather(const Tensor& x, const Tensor& indices, int axis);
+// x with values put, or added, at indices along an axis; `values` has the shape of `indices`.
 // They go in order: of several for one place the last stays.
-HOLOGRAM_API Tensor scatter(const Tensor& x, const Tensor& positions, const Operand& values,
+HOLOGRAM_API Tensor scatter(const Tensor& x, const Tensor& indices, const Operand& values,
                             int axis);
-HOLOGRAM_API Tensor scatter_add(const Tensor& x, const Tensor& positions, const Operand& values,
+HOLOGRAM_API Tensor scatter_add(const Tensor& x, const Tensor& indices, const Operand& values,
                                 int axis);
 
 // Moved along axes, and in at the other end; without axes, flattened.

@@ -13,6 +13,7 @@ namespace hologram::ops {
 struct Axes {
   Axes() = default;
   Axes(int axis) : list{axis} {}
+  Axes(bool) = delete;  // sum(x, true) is a mistake: keepdims comes after the axes
   Axes(std::initializer_list<int> axes) : list(axes) {}
   Axes(std::vector<int> axes) : list(std::move(axes)) {}
   std::vector<int> list;  // empty: all
@@ -22,10 +23,21 @@ HOLOGRAM_API Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdims = 
 HOLOGRAM_API Tensor prod(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 // Of integers: f32. NaN for no elements.
 HOLOGRAM_API Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+// A number that is not a truth value: var(x, -1, true) does not compile.
+class Correction {
+ public:
+  template <class T>
+  requires(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) constexpr Correction(T value)
+      : value_(static_cast<double>(value)) {}
+  constexpr operator double() const { return value_; }
+
+ private:
+  double value_;
+};
 // The mean square distance from the mean, in two passes; divided by n - correction.
-HOLOGRAM_API Tensor var(const Tensor& x, const Axes& axes = {}, double correction = 0,
+HOLOGRAM_API Tensor var(const Tensor& x, const Axes& axes = {}, Correction correction = 0,
                         bool keepdims = false);
-HOLOGRAM_API Tensor std(const Tensor& x, const Axes& axes = {}, double correction = 0,
+HOLOGRAM_API Tensor std(const Tensor& x, const Axes& axes = {}, Correction correction = 0,
                         bool keepdims = false);
 // NaN if any element is; ShapeMismatch for no elements.
 HOLOGRAM_API Tensor min(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
@@ -39,8 +51,20 @@ HOLOGRAM_API Tensor any(const Tensor& x, const Axes& axes = {}, bool keepdims = 
 HOLOGRAM_API Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 // log(sum(exp(x))) without overflow.
 HOLOGRAM_API Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+// The order of a norm: a floating-point number, as an integer there would be an axis that has lost
+// its way. norm(x, -1) does not compile.
+class Order {
+ public:
+  template <class T>
+  requires std::is_floating_point_v<T>
+  constexpr Order(T value) : value_(static_cast<double>(value)) {}
+  constexpr operator double() const { return value_; }
+
+ private:
+  double value_;
+};
 // sum(|x|^order)^(1 / order); infinity: the largest magnitude, of no elements a ShapeMismatch.
-HOLOGRAM_API Tensor norm(const Tensor& x, double order = 2, const Axes& axes = {},
+HOLOGRAM_API Tensor norm(const Tensor& x, Order order = 2.0, const Axes& axes = {},
                          bool keepdims = false);
 
 // exp(x) / sum(exp(x)) along an axis without overflow, by a product with the sum's reciprocal, and

@@ -52,8 +52,9 @@ class HOLOGRAM_API Tensor {
   Tensor(const Tensor& other);
   Tensor(Tensor&& other) noexcept
       : node_(std::exchange(other.node_, nullptr)), view_(std::move(other.view_)) {}
-  Tensor& operator=(const Tensor& other);
-  Tensor& operator=(Tensor&& other) noexcept;
+  // A temporary, as a view is, cannot be assigned to: that would change nothing.
+  Tensor& operator=(const Tensor& other) &;
+  Tensor& operator=(Tensor&& other) & noexcept;
   ~Tensor() {
     if (node_ != nullptr) let_go();
   }
@@ -155,12 +156,12 @@ class HOLOGRAM_API Tensor {
   // Computes `value`, repeated and converted to this tensor's shape and dtype, and becomes it: the
   // memory is used again if nobody else holds it. What shared this value keeps it; if it fails, so
   // does this tensor.
-  Tensor& assign(const Operand& value);
+  Tensor& assign(const Operand& value) &;
 
-  Tensor& operator+=(const Operand& other);
-  Tensor& operator-=(const Operand& other);
-  Tensor& operator*=(const Operand& other);
-  Tensor& operator/=(const Operand& other);
+  Tensor& operator+=(const Operand& other) &;
+  Tensor& operator-=(const Operand& other) &;
+  Tensor& operator*=(const Operand& other) &;
+  Tensor& operator/=(const Operand& other) &;
 
  private:
   friend struct graph::TensorAccess;

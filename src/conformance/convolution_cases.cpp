@@ -19,14 +19,14 @@ struct Convolution {
 };
 
 const std::vector<Convolution>& convolutions() {
-  using ops::Border;
+  using ops::Padding2d;
   constexpr auto kPlanes = ops::ImageLayout::Nchw;
   static const std::vector<Convolution> all = {
       {"plain", 1, 7, 8, 3, 5, 3, 3, {}},
       {"padded", 2, 9, 11, 4, 6, 3, 3, {.padding = 1}},
       {"strided", 1, 12, 15, 3, 7, 3, 2, {.stride = {2, 3}, .padding = {0, 2, 1, 0}}},
       {"dilated", 1, 11, 13, 2, 3, 3, 3, {.padding = 2, .dilation = {2, 3}}},
-      {"same", 1, 10, 9, 3, 4, 4, 3, {.stride = 2, .padding = Border::same()}},
+      {"same", 1, 10, 9, 3, 4, 4, 3, {.stride = 2, .padding = Padding2d::same()}},
       {"point by point", 2, 5, 6, 9, 34, 1, 1, {}},
       {"groups", 1, 6, 7, 6, 8, 3, 3, {.padding = 1, .groups = 2}},
       {"depthwise", 2, 9, 7, 17, 17, 3, 3, {.padding = 1, .groups = 17}},

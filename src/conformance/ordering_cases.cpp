@@ -90,7 +90,7 @@ Arrays unique(const Array& a) {
   return {values, Array::from(counts, {n})};
 }
 
-Tensors list(const ops::TopK& top) { return {top.values, top.positions}; }
+Tensors list(const ops::TopK& top) { return {top.values, top.indices}; }
 int64_t few(int64_t n) { return std::min<int64_t>(n, 5); }
 
 struct Ordering {
@@ -173,7 +173,8 @@ Finding search(const Suite& suite, DType dtype, const Layout& layout, bool behin
   }
   const Executor& executor = suite.ways().plain;
   return same_arrays(arrays_of({ops::searchsorted(laid_out(line, sorted, executor),
-                                                  laid_out(layout, stored, executor), behind)}),
+                                                  laid_out(layout, stored, executor),
+                                                  behind ? ops::Side::Right : ops::Side::Left)}),
                      Arrays{expected});
 }
 

@@ -153,7 +153,7 @@ const Reduction kReductions[] = {
   {"any", [](const Tensor& x, const Axes& a) { return ops::any(x, a); }, any, nullptr, nullptr, Result::Truth, Values::Anything},
   {"all", [](const Tensor& x, const Axes& a) { return ops::all(x, a); }, all, nullptr, nullptr, Result::Truth, Values::Anything},
   {"logsumexp", [](const Tensor& x, const Axes& a) { return ops::logsumexp(x, a); }, logsumexp, nullptr, nullptr, Result::Float, Values::Small, false, false},
-  {"norm", [](const Tensor& x, const Axes& a) { return ops::norm(x, 2, a); }, length, nullptr, nullptr, Result::Float, Values::Small},
+  {"norm", [](const Tensor& x, const Axes& a) { return ops::norm(x, 2.0, a); }, length, nullptr, nullptr, Result::Float, Values::Small},
   {"softmax", [](const Tensor& x, const Axes& a) { return ops::softmax(x, a[0]); }, nullptr, nullptr, share, Result::Float, Values::Small, true},
   {"log_softmax", [](const Tensor& x, const Axes& a) { return ops::log_softmax(x, a[0]); }, nullptr, nullptr, log_share, Result::Float, Values::Small, true},
 };

@@ -35,10 +35,10 @@ Value made(C c) {
                                    : to_tensor(given, c.executor(), dtype);
 }
 Value scattered(C c, Tensor (*scatter)(const Tensor&, const Tensor&, const Operand&, int)) {
-  const Tensor x = c.tensor(0), positions = c.tensor(1);
+  const Tensor x = c.tensor(0), indices = c.tensor(1);
   const Value& values = c.values()[2];
-  if (values.list() == nullptr) return scatter(x, positions, c.operand(2), c.axis(3));
-  return scatter(x, positions, to_tensor(values, c.executor(), x.dtype()), c.axis(3));
+  if (values.list() == nullptr) return scatter(x, indices, c.operand(2), c.axis(3));
+  return scatter(x, indices, to_tensor(values, c.executor(), x.dtype()), c.axis(3));
 }
 Value multiplied(C c, Tensor (*product)(const Tensor&, const Tensor&)) {
   const std::vector<Tensor> both = c.together({0, 1});
@@ -69,7 +69,7 @@ ops::Extent extent(C c, size_t i) {
   if (both.size() != 2) c.refuse(i, "a whole number or two");
   return {both[0], both[1]};
 }
-ops::Border border(C c, size_t i) {
+ops::Padding2d border(C c, size_t i) {
   if (c.values()[i].list() == nullptr) return c.integer(i);
   const Shape sides = c.shape(i);
   if (sides.size() == 2) return {sides[0], sides[1]};
@@ -81,7 +81,7 @@ ops::ImageLayout layout(C c, size_t i) {
 }
 Value convolved(C c) {
   ops::Conv2d options{.stride = extent(c, 3),
-                      .padding = c.flag(7) ? ops::Border::same() : border(c, 4),
+                      .padding = c.flag(7) ? ops::Padding2d::same() : border(c, 4),
                       .dilation = extent(c, 5),
                       .groups = c.integer(6),
                       .layout = layout(c, 8)};
@@ -92,19 +92,19 @@ Value convolved(C c) {
 // x, kernel, stride, padding, same, channels_first
 ops::Pool2d pooling(C c) {
   ops::Pool2d options{.kernel = extent(c, 1),
-                      .padding = c.flag(4) ? ops::Border::same() : border(c, 3),
+                      .padding = c.flag(4) ? ops::Padding2d::same() : border(c, 3),
                       .layout = layout(c, 5)};
   if (c.given(2)) options.stride = extent(c, 2);
   return options;
 }
 Value averaged(C c) {
   ops::Pool2d options = pooling(c);
-  options.counts_padding = c.flag(6);
+  options.count_include_pad = c.flag(6);
   return ops::avg_pool2d(c.tensor(0), options);
 }
 Value largest(C c) {
   const ops::TopK top = ops::topk(c.tensor(0), c.integer(1), c.axis(2), c.flag(3));
-  return std::vector<Value>{top.values, top.positions};
+  return std::vector<Value>{top.values, top.indices};
 }
 Value different(C c) {
   const ops::Unique all = ops::unique(c.tensor(0));
@@ -141,11 +141,11 @@ const Function kTable[] = {
 {"concat", "tensors, axis=0", A::All, [](C c) -> Value { return ops::concat(c.tensors(0), c.axis(1)); }, "A list of tensors, one behind the other along an axis."},
 {"stack", "tensors, axis=0", A::All, [](C c) -> Value { return ops::stack(c.tensors(0), c.axis(1)); }, "The same along a new axis."},
 {"split", "x, parts, axis=0", A::All, split, "The list of so many parts, or of parts of the lengths in a list."},
-{"pad", "x, padding, value=0", A::All, padded, "A number around x: padding is [before, behind] for each axis, as [[1, 1], [0, 2]]."},
-{"take", "x, positions, axis=none", A::Axis, [](C c) -> Value { return ops::take(c.tensor(0), c.tensor(1), axis_of(c, 2)); }, "x at positions along an axis; without one, of x flattened."},
-{"gather", "x, positions, axis", A::Axis, [](C c) -> Value { return ops::gather(c.tensor(0), c.tensor(1), c.axis(2)); }, "Position by position: result[i, j] = x[positions[i, j], j] for axis 0."},
-{"scatter", "x, positions, values, axis", A::Axis, [](C c) -> Value { return scattered(c, ops::scatter); }, "x with values put at positions along an axis."},
-{"scatter_add", "x, positions, values, axis", A::Axis, [](C c) -> Value { return scattered(c, ops::scatter_add); }, "x with values added at positions along an axis."},
+{"pad", "x, padding, value=0", A::All, padded, "A number around x: padding is [before, after] for each axis, as [[1, 1], [0, 2]]."},
+{"take", "x, indices, axis=none", A::Axis, [](C c) -> Value { return ops::take(c.tensor(0), c.tensor(1), axis_of(c, 2)); }, "x at indices along an axis; without one, of x flattened."},
+{"gather", "x, indices, axis", A::Axis, [](C c) -> Value { return ops::gather(c.tensor(0), c.tensor(1), c.axis(2)); }, "Position by position: result[i, j] = x[indices[i, j], j] for axis 0."},
+{"scatter", "x, indices, values, axis", A::Axis, [](C c) -> Value { return scattered(c, ops::scatter); }, "x with values put at indices along an axis."},
+{"scatter_add", "x, indices, values, axis", A::Axis, [](C c) -> Value { return scattered(c, ops::scatter_add); }, "x with values added at indices along an axis."},
 {"roll", "x, shift, axis=none", A::Axis, [](C c) -> Value { return ops::roll(c.tensor(0), c.integer(1), axis_of(c, 2)); }, "Moved along an axis, and in at the other end."},
 {"repeat", "x, times, axis=none", A::Axis, [](C c) -> Value { return ops::repeat(c.tensor(0), c.integer(1), axis_of(c, 2)); }, "Each element so often."},
 {"tile", "x, times", A::All, [](C c) -> Value { return ops::tile(c.tensor(0), c.shape(1)); }, "All of x so often along each of the last axes."},
@@ -164,10 +164,10 @@ const Function kTable[] = {
 {"cumsum", "x, axis=-1", A::Axis, [](C c) -> Value { return ops::cumsum(c.tensor(0), c.axis(1)); }, "The sum up to each element along an axis."},
 {"cumprod", "x, axis=-1", A::Axis, [](C c) -> Value { return ops::cumprod(c.tensor(0), c.axis(1)); }, "The product up to each element along an axis."},
 {"sort", "x, axis=-1, descending=false", A::Axis, [](C c) -> Value { return ops::sort(c.tensor(0), c.axis(1), c.flag(2)); }, "In order along an axis; NaN counts as the largest."},
-{"argsort", "x, axis=-1, descending=false", A::Axis, [](C c) -> Value { return ops::argsort(c.tensor(0), c.axis(1), c.flag(2)); }, "The positions that sort."},
-{"topk", "x, k, axis=-1, largest=true", A::All, largest, "The list of the k largest elements along an axis and of their positions: topk(x, 3)[0]."},
-{"searchsorted", "sorted, values, behind=false", A::All, [](C c) -> Value { const auto both = c.together({0, 1}); return ops::searchsorted(both[0], both[1], c.flag(2)); }, "Where values would go into a sorted vector."},
-{"nonzero", "x", A::All, [](C c) -> Value { return ops::nonzero(c.tensor(0)); }, "The positions of elements that differ from 0, [count, axes]."},
+{"argsort", "x, axis=-1, descending=false", A::Axis, [](C c) -> Value { return ops::argsort(c.tensor(0), c.axis(1), c.flag(2)); }, "The indices that sort."},
+{"topk", "x, k, axis=-1, largest=true", A::All, largest, "The list of the k largest elements along an axis and of their indices: topk(x, 3)[0]."},
+{"searchsorted", "sorted, values, right=false", A::All, [](C c) -> Value { const auto both = c.together({0, 1}); return ops::searchsorted(both[0], both[1], c.flag(2) ? ops::Side::Right : ops::Side::Left); }, "Where values would go into a sorted vector."},
+{"nonzero", "x", A::All, [](C c) -> Value { return ops::nonzero(c.tensor(0)); }, "The indices of elements that differ from 0, [count, axes]."},
 {"unique", "x", A::All, different, "The list of the different values in order and of how often each is there."},
 
 {"tensor", "values, dtype=none", A::Each, made, "Numbers, or nested lists of numbers, as a tensor."},

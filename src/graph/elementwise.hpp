@@ -1,6 +1,6 @@
 // The elementwise operations: one row of one table says everything about each. From a row come the
-// tensor function, the name in expressions, the entry in docs/operations.md and the conformance
-// cases; `scripts/generate` writes what is generated.
+// tensor function with its gradient, the name in expressions, the entry in docs/operations.md and
+// the conformance cases; `scripts/generate` writes what is generated.
 #pragma once
 
 #include <array>
@@ -94,6 +94,10 @@ struct ElementwiseOp {
   double ulps;       // the largest error there for f32 and f64, in units of the last place
   Nan nan;
   std::string_view meaning;
+  // The cotangent of each operand as a formula of `ops::`, one behind the other with a ";" between:
+  // of `g`, the result's cotangent, the operands and attributes by their names, and `out`, the
+  // result. Empty where nothing comes back.
+  std::string_view gradients;
   std::array<AttributeInfo, 2> attributes = {};
   bool indexed = false;   // the expression reads `number`
   bool absolute = false;  // the error is measured against the larger of result and operand
@@ -114,8 +118,8 @@ program::Value wrapped(program::Value value, DType to);
 constexpr ElementwiseOp internal_row(std::string_view name, std::string_view parameters,
                                      Expression expression, bool indexed = false,
                                      bool draws = false) {
-  return {name, Group::Internal, parameters, Accepts::Any, Rule::Given, expression, 0,    0,
-          0,    Nan::None,       {},         {},           indexed,     false,      draws};
+  return {name, Group::Internal, parameters, Accepts::Any, Rule::Given, expression, 0,     0,
+          0,    Nan::None,       {},         {},           {},          indexed,    false, draws};
 }
 
 // Rows that make tensors from nothing or change their dtype.

@@ -147,8 +147,11 @@ struct Node {
   std::unique_ptr<const Work> work;  // of Opaque
 
   InlineVector<Input, 2> inputs;  // empty once the state is not Lazy
-  Storage result;                 // once Ready
-  std::exception_ptr error;       // once Failed
+  // Of another name for a tensor (tensor/tape.hpp): that tensor, which takes its place as an input.
+  std::unique_ptr<const Input> alias_of;
+  std::atomic<uint64_t> identity{0};  // given when a gradient is first recorded; never used again
+  Storage result;                     // once Ready
+  std::exception_ptr error;           // once Failed
   // Of a result that stays what it is, if a library has used it so; the context is locked.
   std::unique_ptr<const Packed> packed;
 

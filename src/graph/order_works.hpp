@@ -34,7 +34,7 @@ bool needs_counts(Context& context, const Shape& shape);
 std::unique_ptr<const Work> places_work(Shape shape);
 
 // Of a sorted vector and values of its dtype, both dense: the i64 position at which each would be
-// inserted, before its equals or behind them.
-std::unique_ptr<const Work> search_work(bool behind);
+// inserted, before its equals or right them.
+std::unique_ptr<const Work> search_work(bool right);
 
 }  // namespace hologram::graph

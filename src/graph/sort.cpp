@@ -56,7 +56,7 @@ class SortWork : public Work {
 
 struct SearchKey {
   DType element, index;
-  bool behind;
+  bool right;
 };
 
 Program search_program(const SearchKey& key) {
@@ -73,7 +73,7 @@ Program search_program(const SearchKey& key) {
     b.for_(b.constant(key.index, int64_t{0}), halves, 1, [&](Value) {
       const Value half = b.get(count) / 2, middle = b.get(first) + half;
       const Value other = key_of(b, b.load(sorted, middle), key.element, false);
-      const Value precedes = (b.get(count) > 0) & (key.behind ? other <= mine : other < mine);
+      const Value precedes = (b.get(count) > 0) & (key.right ? other <= mine : other < mine);
       b.set(first, select(precedes, middle + 1, b.get(first)));
       b.set(count, select(precedes, b.get(count) - half - 1, half));
     });
@@ -84,7 +84,7 @@ Program search_program(const SearchKey& key) {
 
 class SearchWork : public Work {
  public:
-  explicit SearchWork(bool behind) : behind_(behind) {}
+  explicit SearchWork(bool right) : right_(right) {}
   std::string_view name() const override { return "searchsorted"; }
   std::string done_by(Context& context, const Node& node) const override {
     return context.done_by(desc_of(node));
@@ -94,7 +94,7 @@ class SearchWork : public Work {
     const int64_t n = element_count(node.shape), length = element_count(sorted.shape);
     if (context.by_library(desc_of(node), {sorted.result.where, values.result.where, result.where}))
       return;
-    SearchKey key{sorted.dtype, Box::index_type(std::max(n, length)), behind_};
+    SearchKey key{sorted.dtype, Box::index_type(std::max(n, length)), right_};
     const auto halves = static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(length)));
     const uint64_t scalars[] = {index_bits(key.index, n), index_bits(key.index, length),
                                 index_bits(key.index, halves)};
@@ -108,12 +108,12 @@ class SearchWork : public Work {
   hal::SearchDesc desc_of(const Node& node) const {
     const Node& sorted = *node.inputs[0].node;
     return {.dtype = sorted.dtype,
-            .behind = behind_,
+            .right = right_,
             .count = element_count(node.shape),
             .length = element_count(sorted.shape)};
   }
 
-  const bool behind_;
+  const bool right_;
 };
 
 }  // namespace
@@ -130,8 +130,6 @@ std::unique_ptr<const Work> sort_work(bool descending) {
 std::unique_ptr<const Work> argsort_work(bool descending) {
   return std::make_unique<SortWork>(descending, Form::Positions);
 }
-std::unique_ptr<const Work> search_work(bool behind) {
-  return std::make_unique<SearchWork>(behind);
-}
+std::unique_ptr<const Work> search_work(bool right) { return std::make_unique<SearchWork>(right); }
 
 }  // namespace hologram::graph

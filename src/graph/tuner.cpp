@@ -109,8 +109,8 @@ size_t Tuner::search(const std::string& work, const Choices& choices) {
     return 0;
   }
   searches_++;
-  state.searches++;
-  state.wrong_ways += found.wrong;
+  state.tuning_runs++;
+  state.rejected_candidates += found.wrong;
   context_.say(
       found.wrong > 0 ? LogLevel::Warning : LogLevel::Info,
       fmt::format("tuned {}: {} of {} ways tried in {}, {} not right, {} not possible; by {}: "

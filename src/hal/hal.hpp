@@ -236,7 +236,7 @@ struct OrderDesc {
 // order of OrderDesc: before their equals, or behind them.
 struct SearchDesc {
   DType dtype = DType::None;
-  bool behind = false;
+  bool right = false;
   int64_t count = 0, length = 0;
   friend bool operator==(const SearchDesc&, const SearchDesc&) = default;
 };

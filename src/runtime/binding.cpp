@@ -48,19 +48,19 @@ uint64_t scalar_bits(const Program& program, const ScalarParam& p, const Number&
   };
   // An integer is rounded once, not by way of f64.
   const auto whole_as_f32 = [&] {
-    return n.above ? static_cast<float>(static_cast<uint64_t>(n.integer))
-                   : static_cast<float>(n.integer);
+    return n.exceeds_int64 ? static_cast<float>(static_cast<uint64_t>(n.integer))
+                           : static_cast<float>(n.integer);
   };
   if (p.type == DType::F32)
-    return std::bit_cast<uint32_t>(n.whole ? whole_as_f32() : static_cast<float>(n.real));
+    return std::bit_cast<uint32_t>(n.is_integer ? whole_as_f32() : static_cast<float>(n.real));
   if (p.type == DType::F64) return std::bit_cast<uint64_t>(n.real);
-  if (!n.whole && (n.real != std::trunc(n.real) || std::abs(n.real) >= 0x1p53))
+  if (!n.is_integer && (n.real != std::trunc(n.real) || std::abs(n.real) >= 0x1p53))
     throw refuse(n.real);
-  if (n.above) {
+  if (n.exceeds_int64) {
     if (p.type != DType::U64) throw refuse(static_cast<uint64_t>(n.integer));
     return static_cast<uint64_t>(n.integer);
   }
-  const int64_t v = n.whole ? n.integer : static_cast<int64_t>(n.real);
+  const int64_t v = n.is_integer ? n.integer : static_cast<int64_t>(n.real);
   const auto within = [&](int64_t low, int64_t high, uint64_t mask) {
     if (v < low || v > high) throw refuse(v);
     return static_cast<uint64_t>(v) & mask;

@@ -61,7 +61,7 @@ std::string Executor::why() const { return state_->why; }
 
 Counters Executor::counters() const {
   return {state_->launches,  state_->library_calls, state_->programs,
-          state_->fallbacks, state_->searches,      state_->wrong_ways};
+          state_->fallbacks, state_->tuning_runs,   state_->rejected_candidates};
 }
 void Executor::synchronize() const {
   const std::lock_guard lock(state_->stream_mutex);

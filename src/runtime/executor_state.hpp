@@ -65,8 +65,8 @@ struct Executor::State : std::enable_shared_from_this<Executor::State> {
   std::mutex stream_mutex;
   const std::unique_ptr<hal::Stream> stream;
   std::unique_ptr<runtime::Profiler> profiler;  // null unless profiling; never changes
-  std::atomic<uint64_t> launches{0}, library_calls{0}, programs{0}, fallbacks{0}, searches{0},
-      wrong_ways{0};
+  std::atomic<uint64_t> launches{0}, library_calls{0}, programs{0}, fallbacks{0}, tuning_runs{0},
+      rejected_candidates{0};
   // What the rooms above keep with an executor; made once, under `above_once`.
   std::shared_ptr<void> above;
   std::once_flag above_once;

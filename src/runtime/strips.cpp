@@ -121,8 +121,8 @@ class StripRunner {
 
 }  // namespace
 
-void Executor::run_by_strips(const Program& program, const std::vector<Argument>& arguments,
-                             const OutputSink& sink, const RunOptions& options) const {
+void Executor::run_tiled(const Program& program, const std::vector<Argument>& arguments,
+                         const OutputSink& sink, const RunOptions& options) const {
   runtime::BoundProgram bound = runtime::bind(program, arguments, options);
   for (size_t i = 0; i < bound.arrays.size(); i++)
     if (!bound.missing[i] && program.buffers()[i].access != Access::In)

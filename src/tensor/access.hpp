@@ -36,6 +36,8 @@ using Access = graph::TensorAccess;
 // The node as an input to others: all of the tensor, in its own coordinates.
 graph::Input input_of(const Tensor& tensor);
 graph::Input input_of(Tensor&& tensor);
+// The tensor that one of another name stands for: to be looked at, not to be recorded.
+Tensor without_alias(const Tensor& tensor);
 inline graph::Context& context_of(const Tensor& tensor) { return *Access::look(tensor).context; }
 
 // Takes the node, once it is complete, into the graph; evaluates where that has grown long.

@@ -11,7 +11,7 @@
 #include "graph/kernel.hpp"
 #include "graph/work.hpp"
 #include "program/typing.hpp"
-#include "tensor/access.hpp"
+#include "tensor/elementwise_gradients.hpp"
 
 namespace hologram::tensor {
 
@@ -134,12 +134,36 @@ Attribute attribute_of(DType dtype, const Operand& number) {
                                      : of_whole(dtype, whole_of(number));
 }
 
+namespace {
+
+// The input that a tensor of another name stands for, or nothing.
+std::optional<Input> original_of(const Tensor& tensor) {
+  const Input* const original = Access::look(tensor).alias_of.get();
+  if (original == nullptr) return {};
+  const View* const part = Access::part(tensor);
+  if (part == nullptr) return *original;
+  auto view = graph::composed(original->view(), *part);
+  if (!view) return {};
+  return std::optional<Input>(std::in_place, original->node, std::move(*view));
+}
+
+}  // namespace
+
+Tensor without_alias(const Tensor& tensor) {
+  auto original = original_of(tensor);
+  if (!original) return tensor;
+  View view = original->view();
+  return Access::make(std::move(original->node), std::move(view));
+}
+
 Input input_of(const Tensor& tensor) {
+  if (auto original = original_of(tensor)) return *std::move(original);
   if (Access::part(tensor) == nullptr) return Input(Access::node(tensor));
   return {Access::node(tensor), Access::view(tensor)};
 }
 
 Input input_of(Tensor&& tensor) {
+  if (Access::look(tensor).alias_of != nullptr) return input_of(std::as_const(tensor));
   if (Access::part(tensor) == nullptr) return Input(Access::node(std::move(tensor)));
   View view = Access::view(tensor);
   return {Access::node(std::move(tensor)), std::move(view)};
@@ -194,7 +218,9 @@ Tensor cast_to(const Tensor& tensor, DType dtype) {
   auto node = std::make_unique<Node>(Kind::Elementwise, context_of(tensor), dtype, tensor.shape());
   node->op = &graph::source::kCast;
   node->inputs.push_back(input_of(tensor));
-  return finish(std::move(node));
+  Tensor made = finish(std::move(node));
+  if (is_recording()) record_same(tensor, made);
+  return made;
 }
 
 Tensor cast_to(Tensor&& tensor, DType dtype) {
@@ -208,8 +234,10 @@ Tensor dense(const Tensor& tensor) {
   if (graph::is_dense(view) && tensor.size() == graph::element_count(node->shape)) return tensor;
   auto copy = std::make_unique<Node>(Kind::Elementwise, *node->context, node->dtype, view.shape);
   copy->op = &graph::source::kCopy;
-  copy->inputs.emplace_back(node, View(view));
-  return finish(std::move(copy));
+  copy->inputs.push_back(input_of(tensor));
+  Tensor made = finish(std::move(copy));
+  if (is_recording()) record_same(tensor, made);
+  return made;
 }
 
 Shape broadcast_shape(std::string_view operation, const Shape& a, const Shape& b) {
@@ -257,9 +285,9 @@ std::vector<Tensor> together(std::string_view operation, std::vector<Tensor> ten
 
 namespace {
 
-using Tensors = InlineVector<const Tensor*, 4>;
+using Pointers = InlineVector<const Tensor*, 4>;
 
-bool are_apart(const Tensors& tensors) {
+bool are_apart(const Pointers& tensors) {
   for (const Tensor* t : tensors)
     if (&context_of(*t) != &context_of(*tensors.front())) return true;
   return false;
@@ -267,6 +295,8 @@ bool are_apart(const Tensors& tensors) {
 
 // Another input: the tensor's elements, repeated to the node's shape.
 void add_input(Node& node, const Tensor& tensor) {
+  if (Access::look(tensor).alias_of != nullptr)
+    return node.inputs.push_back(input_of(tensor.broadcast_to(node.shape)));
   if (tensor.shape() != node.shape)
     node.inputs.emplace_back(Access::node(tensor),
                              graph::expanded(Access::view(tensor), node.shape));
@@ -333,8 +363,14 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
     throw core::error(Text::OperandArguments, op.name, op.arity, operands.size(), op.parameters);
   if (const Node* const like = alike(op, operands)) {
     auto node = node_of(op, attributes, like->dtype, like->shape, *like->context);
-    for (const Operand* o : operands) node->inputs.emplace_back(Access::node(o->tensor()));
-    return taken(std::move(node));
+    for (const Operand* o : operands) add_input(*node, o->tensor());
+    Tensor made = taken(std::move(node));
+    if (is_recording()) {
+      Tensors all;
+      for (const Operand* o : operands) all.push_back(o->tensor());
+      record_elementwise(op, attributes, std::move(all), made);
+    }
+    return made;
   }
   // What is promoted together; the rest keeps its dtype.
   std::span<const Operand* const> equal = operands;
@@ -348,7 +384,7 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
   if (static const ElementwiseOp& pow = graph::elementwise("pow"); &op == &pow)
     if (auto power = small_power(*operands[0], *operands[1], dtype)) return *std::move(power);
 
-  Tensors tensors;
+  Pointers tensors;
   for (const Operand* o : operands)
     if (!o->is_number()) tensors.push_back(&o->tensor());
   std::vector<Tensor> moved;  // to one executor
@@ -361,7 +397,7 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
   if (tensors.empty()) of_default = Context::of(default_executor());
   Context& context = tensors.empty() ? *of_default : context_of(*tensors.front());
 
-  Tensors inputs;
+  Pointers inputs;
   InlineVector<Tensor, 4> made;  // out of numbers and casts
   made.reserve(operands.size());
   size_t next = 0;
@@ -389,7 +425,13 @@ Tensor apply(const ElementwiseOp& op, std::span<const Operand* const> operands,
 
   auto node = node_of(op, attributes, dtype, shape, context);
   for (const Tensor* t : inputs) add_input(*node, *t);
-  return finish(std::move(node));
+  Tensor result = finish(std::move(node));
+  if (is_recording()) {
+    Tensors all;
+    for (const Tensor* t : inputs) all.push_back(*t);
+    record_elementwise(op, attributes, std::move(all), result);
+  }
+  return result;
 }
 
 Tensor apply_internal(const ElementwiseOp& op, DType dtype, std::initializer_list<Tensor> operands,

@@ -8,6 +8,7 @@
 #include "libraries/product.hpp"
 #include "tensor/access.hpp"
 #include "tensor/images.hpp"
+#include "tensor/rules.hpp"
 
 namespace hologram::ops {
 
@@ -79,8 +80,15 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
     throw core::error(Text::ConvBias, kName, to_string(options.bias->shape()), outputs);
 
   Shape shape = {desc.batch, desc.rows.output, desc.columns.output, outputs};
+  const auto make = [&] {
+    return tensor::make_opaque(graph::convolution_work(desc), desc.d, shape, x, w);
+  };
   Tensor result =
-      tensor::make_opaque(graph::convolution_work(desc), desc.d, shape, std::move(x), std::move(w));
+      !tensor::is_recording() ? make() : tensor::with_gradient({x, w}, make, [&](const Tensor&) {
+        return [x, w, desc](const Tensor& g, const tensor::Wanted& wanted) {
+          return tensor::rules::of_conv2d(x, w, desc.rows, desc.columns, desc.groups, g, wanted);
+        };
+      });
   if (options.bias) {
     const Tensor bias = all[2].to(desc.d);
     result = (dtype == DType::Bool ? result | bias : result + bias).to(dtype);

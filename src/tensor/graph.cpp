@@ -5,7 +5,7 @@
 #include "core/messages.hpp"
 #include "core/out_of_memory.hpp"
 #include "hologram/movement.hpp"
-#include "tensor/access.hpp"
+#include "tensor/tape.hpp"
 
 namespace hologram {
 
@@ -90,6 +90,10 @@ Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
 }
 
 std::vector<Tensor> Graph::launch(const std::vector<Tensor>& inputs) const {
+  // What happens inside is not recorded: better none than a wrong gradient.
+  if (tensor::is_recording())
+    for (const Tensor& t : inputs)
+      if (tensor::is_tracked(t)) throw core::error(Text::LaunchGradient);
   if (inputs.size() != state_->given.size())
     throw core::error(Text::LaunchCount, inputs.size(), state_->given.size());
   return core::or_out_of_memory([&] {

@@ -13,9 +13,9 @@ namespace {
 
 constexpr int64_t kMost = int64_t{1} << 30;  // of a stride, a dilation, a padding
 
-// One axis, with `before` and `behind` around it.
+// One axis, with `before` and `after` around it.
 ConvAxis axis_of(const char* operation, const char* name, const char* of_kernel, ConvAxis a,
-                 int64_t before, int64_t behind, bool same) {
+                 int64_t before, int64_t after, bool same) {
   check_number(operation, of_kernel, a.kernel, 1);
   const int64_t reach = (a.kernel - 1) * a.dilation + 1;  // of the kernel
   if (same) {
@@ -23,7 +23,7 @@ ConvAxis axis_of(const char* operation, const char* name, const char* of_kernel,
     a.before = std::max<int64_t>(0, (a.output - 1) * a.stride + reach - a.input) / 2;
     return a;
   }
-  const int64_t length = a.input + before + behind;
+  const int64_t length = a.input + before + after;
   if (reach > length)
     throw core::error(Text::ConvKernel, operation, a.kernel, a.dilation, length, name);
   a.output = (length - reach) / a.stride + 1;
@@ -39,7 +39,7 @@ void check_number(const char* operation, std::string_view what, int64_t number, 
 }
 
 void check_numbers(const char* operation, const ops::Extent& stride, const ops::Extent& dilation,
-                   const ops::Border& padding) {
+                   const ops::Padding2d& padding) {
   check_number(operation, "stride of the height", stride.height, 1);
   check_number(operation, "stride of the width", stride.width, 1);
   check_number(operation, "dilation of the height", dilation.height, 1);
@@ -50,7 +50,8 @@ void check_numbers(const char* operation, const ops::Extent& stride, const ops::
 
 std::pair<ConvAxis, ConvAxis> image_axes(const char* operation, const Tensor& images,
                                          const ops::Extent& kernel, const ops::Extent& stride,
-                                         const ops::Extent& dilation, const ops::Border& padding) {
+                                         const ops::Extent& dilation,
+                                         const ops::Padding2d& padding) {
   const ConvAxis rows{.input = images.size(1),
                       .kernel = kernel.height,
                       .stride = stride.height,

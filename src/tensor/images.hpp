@@ -12,7 +12,7 @@ namespace hologram::tensor {
 // InvalidArgument unless the number is between `least` and what anybody could want.
 void check_number(const char* operation, std::string_view what, int64_t number, int64_t least);
 void check_numbers(const char* operation, const ops::Extent& stride, const ops::Extent& dilation,
-                   const ops::Border& padding);
+                   const ops::Padding2d& padding);
 
 // Rows and columns of images [batch, height, width, channels]. ShapeMismatch if the kernel does not
 // fit.
@@ -20,6 +20,6 @@ std::pair<hal::ConvAxis, hal::ConvAxis> image_axes(const char* operation, const 
                                                    const ops::Extent& kernel,
                                                    const ops::Extent& stride,
                                                    const ops::Extent& dilation,
-                                                   const ops::Border& padding);
+                                                   const ops::Padding2d& padding);
 
 }  // namespace hologram::tensor

@@ -9,7 +9,7 @@
 #include "graph/layout.hpp"
 #include "graph/product_work.hpp"
 #include "hologram/ops.hpp"
-#include "tensor/access.hpp"
+#include "tensor/rules.hpp"
 
 namespace hologram::ops {
 
@@ -21,7 +21,8 @@ int64_t rows_of(const Tensor& matrix) { return matrix.shape().end()[-2]; }
 int64_t columns_of(const Tensor& matrix) { return matrix.shape().end()[-1]; }
 
 // Batch, row, column; the batch as one axis, which may repeat a matrix.
-graph::Input as_three_axes(const Tensor& t, const Shape& batch) {
+graph::Input as_three_axes(const Tensor& given, const Shape& batch) {
+  const Tensor t = tensor::without_alias(given);
   const Shape three = {graph::element_count(batch), rows_of(t), columns_of(t)};
   if (t.rank() == 2 && batch.empty()) {
     graph::View view;
@@ -120,6 +121,30 @@ std::optional<Tensor> by_parts(const Tensor& x, const Tensor& y) {
   return most + matmul(x.slice(1, {whole, {}}), y.slice(0, {whole, {}}));
 }
 
+// Of factors of one dtype, on one executor, of at least two axes each.
+Tensor product_of(const Tensor& x, const Tensor& y) {
+  if (columns_of(y) == 1 && are_sums_of_rows(x, -1))
+    return sums_of_rows(x, false, y, true).unsqueeze(-1);
+  if (rows_of(x) == 1 && are_sums_of_rows(y, -2))
+    return sums_of_rows(y, true, x, false).unsqueeze(-2);
+  if (auto parts = by_parts(x, y)) return *std::move(parts);
+  Shape shape;
+  if (x.rank() > 2 || y.rank() > 2)
+    shape = tensor::broadcast_shape("matmul", Shape(x.shape().begin(), x.shape().end() - 2),
+                                    Shape(y.shape().begin(), y.shape().end() - 2));
+  const int64_t rows = rows_of(x), columns = columns_of(y);
+  auto product =
+      std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(x), x.dtype(),
+                                    Shape{graph::element_count(shape), rows, columns});
+  product->work = graph::product_work();
+  product->inputs.push_back(for_libraries(as_three_axes(x, shape)));
+  product->inputs.push_back(for_libraries(as_three_axes(y, shape)));
+  shape.push_back(rows);
+  shape.push_back(columns);
+  return tensor::Access::make(tensor::Access::node(tensor::finish(std::move(product))),
+                              graph::dense_view(shape));
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -135,25 +160,13 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (&tensor::context_of(a) != &tensor::context_of(b))
     moved = tensor::together("matmul", {*of_a, *of_b});
   const Tensor &x = moved.empty() ? *of_a : moved[0], &y = moved.empty() ? *of_b : moved[1];
-  if (columns_of(y) == 1 && are_sums_of_rows(x, -1))
-    return sums_of_rows(x, false, y, true).unsqueeze(-1);
-  if (rows_of(x) == 1 && are_sums_of_rows(y, -2))
-    return sums_of_rows(y, true, x, false).unsqueeze(-2);
-  if (auto parts = by_parts(x, y)) return *std::move(parts);
-  Shape shape;
-  if (a.rank() > 2 || b.rank() > 2)
-    shape = tensor::broadcast_shape("matmul", Shape(a.shape().begin(), a.shape().end() - 2),
-                                    Shape(b.shape().begin(), b.shape().end() - 2));
-  const int64_t rows = rows_of(a), columns = columns_of(b);
-  auto product = std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(x), dtype,
-                                               Shape{graph::element_count(shape), rows, columns});
-  product->work = graph::product_work();
-  product->inputs.push_back(for_libraries(as_three_axes(x, shape)));
-  product->inputs.push_back(for_libraries(as_three_axes(y, shape)));
-  shape.push_back(rows);
-  shape.push_back(columns);
-  return tensor::Access::make(tensor::Access::node(tensor::finish(std::move(product))),
-                              graph::dense_view(shape));
+  const auto make = [&] { return product_of(x, y); };
+  if (!tensor::is_recording()) return make();
+  return tensor::with_gradient({x, y}, make, [&](const Tensor&) {
+    return [x, y](const Tensor& g, const tensor::Wanted& wanted) {
+      return tensor::rules::of_matmul(x, y, g, wanted);
+    };
+  });
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {

@@ -7,7 +7,7 @@
 #include "graph/elementwise.hpp"
 #include "graph/index_works.hpp"
 #include "hologram/ops.hpp"
-#include "tensor/access.hpp"
+#include "tensor/rules.hpp"
 
 namespace hologram::ops {
 
@@ -16,6 +16,9 @@ using graph::View;
 using tensor::Access;
 using tensor::checked_axis;
 using tensor::Part;
+using tensor::with_gradient;
+
+namespace rules = tensor::rules;
 
 namespace {
 
@@ -39,14 +42,14 @@ View part_of(const Shape& whole, const Shape& part, size_t axis, int64_t start) 
   return view;
 }
 
-Tensor integers(std::string_view operation, const Tensor& positions) {
-  if (!is_integer(positions.dtype()))
-    throw core::error(Text::OperandDType, operation, name_of(positions.dtype()),
-                      "integers as positions");
+Tensor integers(std::string_view operation, const Tensor& indices) {
+  if (!is_integer(indices.dtype()))
+    throw core::error(Text::OperandDType, operation, name_of(indices.dtype()),
+                      "integers as indices");
   // What i64 cannot hold lies outside of every axis, as does the largest number that it can.
-  if (positions.dtype() == DType::U64) return minimum(positions, INT64_MAX).to(DType::I64);
-  const bool wide = size_of(positions.dtype()) == 8 || positions.dtype() == DType::U32;
-  return positions.to(wide ? DType::I64 : DType::I32);
+  if (indices.dtype() == DType::U64) return minimum(indices, INT64_MAX).to(DType::I64);
+  const bool wide = size_of(indices.dtype()) == 8 || indices.dtype() == DType::U32;
+  return indices.to(wide ? DType::I64 : DType::I32);
 }
 
 // [outer, length, inner] around an axis.
@@ -60,24 +63,36 @@ Tensor number_or_tensor(const Operand& operand, const Tensor& like) {
              : operand.tensor();
 }
 
-Tensor scattered(const char* name, const Tensor& x, const Tensor& positions, const Operand& values,
+Tensor scattered(const char* name, const Tensor& x, const Tensor& indices, const Operand& values,
                  int axis, bool add) {
   const auto k = static_cast<size_t>(checked_axis(name, axis, x.rank()));
-  const Tensor where = integers(name, positions);
+  const Tensor where = integers(name, indices);
   Shape expected = x.shape();
   if (where.rank() == x.rank()) expected[k] = where.size(static_cast<int>(k));
   if (where.rank() != x.rank() || where.shape() != expected)
-    throw core::error(Text::PositionShape, name, to_string(positions.shape()), to_string(x.shape()),
+    throw core::error(Text::PositionShape, name, to_string(indices.shape()), to_string(x.shape()),
                       k);
   const Tensor given = number_or_tensor(values, x).to(x.dtype()).broadcast_to(where.shape());
   if (add && x.dtype() == DType::Bool)
     throw core::error(Text::OperandDType, name, name_of(x.dtype()), "integers and floats");
   const auto all = tensor::together(name, {tensor::dense(x), where, tensor::dense(given)});
-  return tensor::make_opaque(graph::scatter_work(name, add), x.dtype(), around(x.shape(), k),
-                             all[0].reshape(around(x.shape(), k)),
-                             all[1].reshape(around(where.shape(), k)),
-                             all[2].reshape(around(where.shape(), k)))
-      .reshape(x.shape());
+  const auto make = [&] {
+    return tensor::make_opaque(graph::scatter_work(name, add), x.dtype(), around(x.shape(), k),
+                               all[0].reshape(around(x.shape(), k)),
+                               all[1].reshape(around(where.shape(), k)),
+                               all[2].reshape(around(where.shape(), k)))
+        .reshape(x.shape());
+  };
+  if (!tensor::is_recording()) return make();
+  return with_gradient({all[0], all[2]}, make, [&](const Tensor&) {
+    return [at = all[1], shape = x.shape(), axis = static_cast<int>(k), add](
+               const Tensor& g, const tensor::Wanted& wanted) {
+      tensor::Tensors back(2);
+      if (wanted[0]) back[0] = add ? g : scatter(g, at, 0, axis);
+      if (wanted[1]) back[1] = add ? gather(g, at, axis) : rules::of_scattered(at, shape, axis)(g);
+      return back;
+    };
+  });
 }
 
 // An axis so many times as long: each element as often, or all of them in turn. They are repeated
@@ -117,7 +132,21 @@ Tensor concat(const std::vector<Tensor>& tensors, int axis) {
     parts.push_back({t, part_of(shape, t.shape(), k, start)});
     start += t.shape()[k];
   }
-  return tensor::assemble(dtype, shape, parts, tensor::context_of(parts.front().tensor));
+  const auto make = [&] {
+    return tensor::assemble(dtype, shape, parts, tensor::context_of(parts.front().tensor));
+  };
+  if (!tensor::is_recording()) return make();
+  tensor::Tensors operands;
+  std::vector<int64_t> lengths;
+  for (const Part& part : parts) {
+    operands.push_back(part.tensor);
+    lengths.push_back(part.tensor.shape()[k]);
+  }
+  return with_gradient(operands, make, [&](const Tensor&) {
+    return [lengths, axis = static_cast<int>(k)](const Tensor& g, const tensor::Wanted&) {
+      return split(g, lengths, axis);
+    };
+  });
 }
 
 Tensor stack(const std::vector<Tensor>& tensors, int axis) {
@@ -163,10 +192,10 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& padding, const Operand& 
   Shape shape = x.shape();
   std::vector<Slice> inside;
   for (size_t k = 0; k < shape.size(); k++) {
-    if (padding[k].before < 0 || padding[k].behind < 0) throw core::error(Text::NegativePadding, k);
+    if (padding[k].before < 0 || padding[k].after < 0) throw core::error(Text::NegativePadding, k);
     const int64_t end = longer(padding[k].before, shape[k]);
     inside.push_back({padding[k].before, end});
-    shape[k] = longer(end, padding[k].behind);
+    shape[k] = longer(end, padding[k].after);
   }
   return put(full(shape, value, x.dtype(), x.executor()), inside, x);
 }
@@ -176,49 +205,66 @@ Tensor put(const Tensor& x, const std::vector<Slice>& part, const Operand& value
   const View to = Access::view(zeros_like(x).slice(part));
   const Tensor given = number_or_tensor(values, x).to(x.dtype()).broadcast_to(to.shape);
   const auto both = tensor::together("put", {x, given});
-  return tensor::assemble(x.dtype(), x.shape(),
-                          {{both[0], graph::dense_view(x.shape())}, {both[1], to}},
-                          tensor::context_of(both[0]));
+  const auto make = [&] {
+    return tensor::assemble(x.dtype(), x.shape(),
+                            {{both[0], graph::dense_view(x.shape())}, {both[1], to}},
+                            tensor::context_of(both[0]));
+  };
+  if (!tensor::is_recording()) return make();
+  return with_gradient({both[0], both[1]}, make, [&](const Tensor&) {
+    return [part](const Tensor& g, const tensor::Wanted&) {
+      return tensor::Tensors{put(g, part, 0), g.slice(part)};
+    };
+  });
 }
 
-Tensor take(const Tensor& x, const Tensor& positions, std::optional<int> axis) {
-  if (!axis) return take(x.flatten(), positions, 0);
+Tensor take(const Tensor& x, const Tensor& indices, std::optional<int> axis) {
+  if (!axis) return take(x.flatten(), indices, 0);
   const auto k = static_cast<size_t>(checked_axis("take", *axis, x.rank()));
   Shape shape(x.shape().begin(), x.shape().begin() + static_cast<int64_t>(k));
-  shape.insert(shape.end(), positions.shape().begin(), positions.shape().end());
+  shape.insert(shape.end(), indices.shape().begin(), indices.shape().end());
   shape.insert(shape.end(), x.shape().begin() + static_cast<int64_t>(k) + 1, x.shape().end());
-  const auto both = tensor::together("take", {tensor::dense(x), integers("take", positions)});
+  const auto both = tensor::together("take", {tensor::dense(x), integers("take", indices)});
   const Shape box = around(x.shape(), k);
-  const Shape result = {box[0], positions.size(), box[2]};
-  const Tensor where =
-      tensor::dense(both[1]).reshape({1, positions.size(), 1}).broadcast_to(result);
-  return tensor::make_opaque(graph::gather_work("take"), x.dtype(), result, both[0].reshape(box),
-                             where)
-      .reshape(std::move(shape));
+  const Shape result = {box[0], indices.size(), box[2]};
+  const Tensor where = tensor::dense(both[1]).reshape({1, indices.size(), 1}).broadcast_to(result);
+  return with_gradient(
+      both[0],
+      [&] {
+        return tensor::make_opaque(graph::gather_work("take"), x.dtype(), result,
+                                   both[0].reshape(box), where)
+            .reshape(std::move(shape));
+      },
+      [&](const Tensor&) { return rules::of_take(x.shape(), both[1], static_cast<int>(k)); });
 }
 
-Tensor gather(const Tensor& x, const Tensor& positions, int axis) {
+Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
   const auto k = static_cast<size_t>(checked_axis("gather", axis, x.rank()));
   Shape shape = x.shape();
-  if (positions.rank() == x.rank()) shape[k] = positions.size(static_cast<int>(k));
-  bool fits = positions.rank() == x.rank();
+  if (indices.rank() == x.rank()) shape[k] = indices.size(static_cast<int>(k));
+  bool fits = indices.rank() == x.rank();
   for (size_t i = 0; fits && i < shape.size(); i++)
-    fits = positions.shape()[i] == shape[i] || positions.shape()[i] == 1;
+    fits = indices.shape()[i] == shape[i] || indices.shape()[i] == 1;
   if (!fits)
-    throw core::error(Text::PositionShape, "gather", to_string(positions.shape()),
+    throw core::error(Text::PositionShape, "gather", to_string(indices.shape()),
                       to_string(x.shape()), k);
-  const auto both = tensor::together("gather", {tensor::dense(x), integers("gather", positions)});
+  const auto both = tensor::together("gather", {tensor::dense(x), integers("gather", indices)});
   const Tensor where = tensor::dense(both[1].broadcast_to(shape)).reshape(around(shape, k));
-  return tensor::make_opaque(graph::gather_work("gather"), x.dtype(), around(shape, k),
-                             both[0].reshape(around(x.shape(), k)), where)
-      .reshape(shape);
+  return with_gradient(
+      both[0],
+      [&] {
+        return tensor::make_opaque(graph::gather_work("gather"), x.dtype(), around(shape, k),
+                                   both[0].reshape(around(x.shape(), k)), where)
+            .reshape(shape);
+      },
+      [&](const Tensor&) { return rules::of_gather(x.shape(), both[1], static_cast<int>(k)); });
 }
 
-Tensor scatter(const Tensor& x, const Tensor& positions, const Operand& values, int axis) {
-  return scattered("scatter", x, positions, values, axis, false);
+Tensor scatter(const Tensor& x, const Tensor& indices, const Operand& values, int axis) {
+  return scattered("scatter", x, indices, values, axis, false);
 }
-Tensor scatter_add(const Tensor& x, const Tensor& positions, const Operand& values, int axis) {
-  return scattered("scatter_add", x, positions, values, axis, true);
+Tensor scatter_add(const Tensor& x, const Tensor& indices, const Operand& values, int axis) {
+  return scattered("scatter_add", x, indices, values, axis, true);
 }
 
 Tensor roll(const Tensor& x, int64_t shift, std::optional<int> axis) {
@@ -259,7 +305,9 @@ Tensor copy(const Tensor& x) {
                                             x.dtype(), x.shape());
   node->op = &graph::source::kCopy;
   node->inputs.push_back(tensor::input_of(x));
-  return tensor::finish(std::move(node));
+  Tensor made = tensor::finish(std::move(node));
+  if (tensor::is_recording()) tensor::record_same(x, made);
+  return made;
 }
 
 }  // namespace hologram::ops

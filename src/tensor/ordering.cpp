@@ -3,13 +3,16 @@
 #include "core/messages.hpp"
 #include "graph/order_works.hpp"
 #include "hologram/ops.hpp"
-#include "tensor/access.hpp"
+#include "tensor/rules.hpp"
 
 namespace hologram::ops {
 
 using core::Text;
 using program::Combine;
 using tensor::checked_axis;
+using tensor::with_gradient;
+
+namespace rules = tensor::rules;
 
 namespace {
 
@@ -62,8 +65,16 @@ Tensor places_of(const Tensor& given, const Shape& shape) {
 
 }  // namespace
 
-Tensor cumsum(const Tensor& x, int axis) { return running("cumsum", x, axis, Combine::Add); }
-Tensor cumprod(const Tensor& x, int axis) { return running("cumprod", x, axis, Combine::Mul); }
+Tensor cumsum(const Tensor& x, int axis) {
+  return with_gradient(
+      x, [&] { return running("cumsum", x, axis, Combine::Add); },
+      [&](const Tensor&) { return rules::of_cumsum(axis); });
+}
+Tensor cumprod(const Tensor& x, int axis) {
+  return with_gradient(
+      x, [&] { return running("cumprod", x, axis, Combine::Mul); },
+      [&](const Tensor& y) { return rules::of_cumprod(x, y, axis); });
+}
 
 Tensor argsort(const Tensor& x, int axis, bool descending) {
   if (x.rank() == 0) return zeros({}, DType::I64, x.executor());
@@ -76,9 +87,14 @@ Tensor argsort(const Tensor& x, int axis, bool descending) {
 Tensor sort(const Tensor& x, int axis, bool descending) {
   if (x.rank() == 0) return x;
   const int k = checked_axis("sort", axis, x.rank());
-  const Tensor rows = as_rows(x, k);
-  return as_axis(tensor::make_opaque(graph::sort_work(descending), x.dtype(), rows.shape(), rows),
-                 x, k);
+  return with_gradient(
+      x,
+      [&] {
+        const Tensor rows = as_rows(x, k);
+        return as_axis(
+            tensor::make_opaque(graph::sort_work(descending), x.dtype(), rows.shape(), rows), x, k);
+      },
+      [&](const Tensor&) { return rules::of_gather(x.shape(), argsort(x, k, descending), k); });
 }
 
 TopK topk(const Tensor& x, int64_t k, int axis, bool largest) {
@@ -105,11 +121,11 @@ TopK topk(const Tensor& x, int64_t k, int axis, bool largest) {
   return {gather(x, order, at), order};
 }
 
-Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool behind) {
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, Side side) {
   if (sorted.rank() != 1) throw core::error(Text::SortedRank, to_string(sorted.shape()));
   const DType dtype = promote(sorted.dtype(), values.dtype());
   const auto both = tensor::together("searchsorted", {sorted.to(dtype), values.to(dtype)});
-  return tensor::make_opaque(graph::search_work(behind), DType::I64, values.shape(),
+  return tensor::make_opaque(graph::search_work(side == Side::Right), DType::I64, values.shape(),
                              tensor::dense(both[0]), tensor::dense(both[1]));
 }
 

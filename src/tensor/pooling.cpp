@@ -7,7 +7,7 @@
 #include "graph/statistics.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/images.hpp"
-#include "tensor/reducer.hpp"
+#include "tensor/rules.hpp"
 
 namespace hologram::ops {
 
@@ -15,7 +15,7 @@ using core::Text;
 using hal::ConvAxis;
 using program::Combine;
 
-namespace rows = graph::statistics;
+namespace statistics = graph::statistics;
 
 namespace {
 
@@ -48,15 +48,15 @@ class Windows {
     std::tie(rows, columns) =
         tensor::image_axes(operation, images, options.kernel, stride, 1, options.padding);
     for (const ConvAxis* a : {&rows, &columns})
-      if (std::max(a->before, behind(*a)) >= a->kernel)
-        throw core::error(Text::PoolPadding, operation, std::max(a->before, behind(*a)), a->kernel);
+      if (std::max(a->before, after(*a)) >= a->kernel)
+        throw core::error(Text::PoolPadding, operation, std::max(a->before, after(*a)), a->kernel);
   }
 
   // [batch, row, column, channel, row and column of the window]
   Tensor of(const Tensor& images, const Operand& around) const {
-    Tensor x = images;
-    if (rows.before + columns.before + behind(rows) + behind(columns) > 0)
-      x = pad(x, {{}, {rows.before, behind(rows)}, {columns.before, behind(columns)}, {}}, around);
+    Tensor x = tensor::without_alias(images);
+    if (rows.before + columns.before + after(rows) + after(columns) > 0)
+      x = pad(x, {{}, {rows.before, after(rows)}, {columns.before, after(columns)}, {}}, around);
     graph::View view = tensor::Access::view(x);
     const graph::Strides s = view.strides;
     view.shape = {x.size(0), rows.output, columns.output, x.size(3), rows.kernel, columns.kernel};
@@ -67,7 +67,7 @@ class Windows {
   ConvAxis rows, columns;
 
  private:
-  static int64_t behind(const ConvAxis& a) {
+  static int64_t after(const ConvAxis& a) {
     return std::max<int64_t>(0, (a.output - 1) * a.stride + a.kernel - a.before - a.input);
   }
 };
@@ -89,31 +89,55 @@ Tensor pooled(const char* operation, const Tensor& input, const Pool2d& options,
 
 Tensor max_pool2d(const Tensor& input, const Pool2d& options) {
   return pooled("max_pool2d", input, options, [](const Tensor& x, const Windows& windows) {
-    return max(windows.of(x, least(x.dtype())), {-2, -1});
+    return tensor::with_gradient(
+        x,
+        [&] {
+          return max(windows.of(x, least(x.dtype())), {-2, -1});
+        },
+        [&](const Tensor& y) {
+          return tensor::rules::of_max_pool2d(x, y, windows.rows, windows.columns);
+        });
   });
 }
 
+namespace {
+
+// How many elements count for each window: [rows, columns, 1].
+Tensor counts(const Windows& windows, bool include_pad, DType wide, const Executor& executor) {
+  const ConvAxis &rows = windows.rows, &columns = windows.columns;
+  if (include_pad) return full({1, 1, 1}, rows.kernel * columns.kernel, wide, executor);
+  return inside(rows, wide, executor).reshape({-1, 1, 1}) *
+         inside(columns, wide, executor).reshape({-1, 1});
+}
+
+Tensor means(const Tensor& x, const Windows& windows, const Tensor& count) {
+  const DType dtype = tensor::float_dtype(x.dtype()), wide = count.dtype();
+  const Tensor elements = windows.of(x.to(wide), 0);
+  const int axes[] = {4, 5};
+  const auto without = [](const Tensor& t) { return t.squeeze(-1).squeeze(-1); };
+  const Tensor total = without(tensor::reduce(elements, Combine::Add, axes, true));
+  Tensor result = total / count;
+  if (tensor::can_overflow(dtype)) {
+    const Tensor guard = !isfinite(total);
+    const Tensor shrunk = tensor::reduce_where(
+        guard.unsqueeze(-1).unsqueeze(-1),
+        tensor::apply_internal(statistics::kShrunk, wide, {elements}), Combine::Add, axes);
+    result = where(guard, without(shrunk) / count * statistics::kGrows, result);
+  }
+  return result.to(dtype);
+}
+
+}  // namespace
+
 Tensor avg_pool2d(const Tensor& input, const Pool2d& options) {
   return pooled("avg_pool2d", input, options, [&](const Tensor& x, const Windows& windows) {
-    const DType dtype = tensor::float_dtype(x.dtype()), wide = tensor::accumulator(dtype);
-    const Tensor elements = windows.of(x.to(wide), 0);
-    const int axes[] = {4, 5};
-    const Tensor total = tensor::reduce(elements, Combine::Add, axes, true);
-    const Executor executor = x.executor();
-    const Tensor all = full({}, windows.rows.kernel * windows.columns.kernel, wide, executor);
-    const Tensor count = options.counts_padding
-                             ? all
-                             : inside(windows.rows, wide, executor).reshape({-1, 1, 1, 1, 1}) *
-                                   inside(windows.columns, wide, executor).reshape({-1, 1, 1, 1});
-    Tensor result = total / count;
-    if (tensor::can_overflow(dtype)) {
-      const Tensor guard = !isfinite(total);
-      const Tensor shrunk = tensor::reduce_where(
-          guard, tensor::apply_internal(rows::kShrunk, wide, {elements}), Combine::Add, axes);
-      result = where(guard, shrunk / count * rows::kGrows, result);
-    }
-    return result.reshape({x.size(0), windows.rows.output, windows.columns.output, x.size(3)})
-        .to(dtype);
+    const DType wide = tensor::accumulator(tensor::float_dtype(x.dtype()));
+    const Tensor count = counts(windows, options.count_include_pad, wide, x.executor());
+    return tensor::with_gradient(
+        x, [&] { return means(x, windows, count); },
+        [&](const Tensor&) {
+          return tensor::rules::of_avg_pool2d(x.shape(), count, windows.rows, windows.columns);
+        });
   });
 }
 

@@ -54,6 +54,9 @@ View guard_view(const Tensor& guard, const Shape& whole, std::span<const int> ax
 Tensor reduce_guarded(const Tensor& tensor, program::Combine combine, std::span<const int> axes,
                       bool keepdims, const Tensor* guard) {
   if (axes.empty()) return tensor;
+  if (Access::look(tensor).alias_of != nullptr)
+    if (const Tensor original = without_alias(tensor); Access::look(original).alias_of == nullptr)
+      return reduce_guarded(original, combine, axes, keepdims, guard);
   // Where neighbours are would have to be divided for at every element otherwise.
   if (const auto last = last_together(tensor.shape(), axes); !last.empty())
     return reduce_guarded(reduce_guarded(tensor, combine, last, keepdims, guard), combine,

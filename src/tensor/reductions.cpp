@@ -2,7 +2,7 @@
 
 #include "hologram/creation.hpp"
 #include "hologram/ops.hpp"
-#include "tensor/reducer.hpp"
+#include "tensor/rules.hpp"
 
 namespace hologram::ops {
 
@@ -10,6 +10,9 @@ using program::Combine;
 using tensor::accumulator;
 using tensor::float_dtype;
 using tensor::Reducer;
+using tensor::with_gradient;
+
+namespace rules = tensor::rules;
 
 namespace {
 
@@ -17,7 +20,9 @@ Tensor extreme(const char* name, const Tensor& x, const Axes& axes, bool keepdim
                Combine combine) {
   const Reducer r(name, x, axes, keepdims);
   r.refuse_empty();
-  return r.run(x, combine);
+  return with_gradient(
+      x, [&] { return r.run(x, combine); },
+      [&](const Tensor& y) { return rules::of_extreme(rules::Rows(r), x, y); });
 }
 
 Tensor position(const char* name, const Tensor& whole, std::optional<int> axis, bool keepdims,
@@ -44,8 +49,14 @@ Tensor finite_max(const Reducer& r, const Tensor& x) {
 
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
   const DType to = tensor::sum_dtype(x.dtype());
-  const tensor::Converted wide(x, accumulator(to));
-  return tensor::cast_to(Reducer("sum", x, axes, keepdims).run(*wide, Combine::Add), to);
+  const Reducer r("sum", x, axes, keepdims);
+  return with_gradient(
+      x,
+      [&] {
+        const tensor::Converted wide(x, accumulator(to));
+        return tensor::cast_to(r.run(*wide, Combine::Add), to);
+      },
+      [&](const Tensor&) { return rules::of_sum(rules::Rows(r)); });
 }
 
 Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {
@@ -70,24 +81,39 @@ Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   const Reducer r("logsumexp", x, axes, keepdims);
   const DType to = float_dtype(x.dtype());
-  const Tensor wide = x.to(accumulator(to)), largest = finite_max(r, wide);
-  return r.without(log(r.kept(exp(wide - largest), Combine::Add)) + largest).to(to);
+  return with_gradient(
+      x,
+      [&] {
+        const Tensor wide = x.to(accumulator(to)), largest = finite_max(r, wide);
+        return r.without(log(r.kept(exp(wide - largest), Combine::Add)) + largest).to(to);
+      },
+      [&](const Tensor& y) { return rules::of_logsumexp(rules::Rows(r), x, y); });
 }
 
 Tensor softmax(const Tensor& x, int axis) {
   const Reducer r("softmax", x, axis, true);
   const DType to = float_dtype(x.dtype());
-  const tensor::Converted converted(x, accumulator(to));
-  const Tensor& wide = *converted;
-  const Tensor share = exp(wide - r.kept(wide, Combine::Max));
-  return tensor::cast_to(share * reciprocal(r.run(share, Combine::Add)), to);
+  return with_gradient(
+      x,
+      [&] {
+        const tensor::Converted converted(x, accumulator(to));
+        const Tensor& wide = *converted;
+        const Tensor share = exp(wide - r.kept(wide, Combine::Max));
+        return tensor::cast_to(share * reciprocal(r.run(share, Combine::Add)), to);
+      },
+      [&](const Tensor& y) { return rules::of_softmax(rules::Rows(r), y); });
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
   const Reducer r("log_softmax", x, axis, true);
   const DType to = float_dtype(x.dtype());
-  const Tensor wide = x.to(accumulator(to)), distance = wide - r.kept(wide, Combine::Max);
-  return (distance - log(r.run(exp(distance), Combine::Add))).to(to);
+  return with_gradient(
+      x,
+      [&] {
+        const Tensor wide = x.to(accumulator(to)), distance = wide - r.kept(wide, Combine::Max);
+        return (distance - log(r.run(exp(distance), Combine::Add))).to(to);
+      },
+      [&](const Tensor& y) { return rules::of_log_softmax(rules::Rows(r), y); });
 }
 
 }  // namespace hologram::ops

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "hologram/ops.hpp"
-#include "tensor/reducer.hpp"
+#include "tensor/rules.hpp"
 
 namespace hologram::ops {
 
@@ -14,8 +14,10 @@ using tensor::apply_internal;
 using tensor::can_overflow;
 using tensor::reduce_where;
 using tensor::Reducer;
+using tensor::with_gradient;
 
 namespace rows = graph::statistics;
+namespace rules = tensor::rules;
 
 namespace {
 
@@ -93,9 +95,8 @@ Tensor of_nothing(const Reducer& r) {
 
 // `finished` makes the result. Distances from the first element keep what elements that are near to
 // each other differ in; unless that one is so far from all others that it is lost of these.
-Tensor spread(const char* name, const Tensor& x, const Axes& axes, double correction, bool keepdims,
+Tensor spread(const Reducer& r, const Tensor& x, double correction,
               const graph::ElementwiseOp& finished) {
-  const Reducer r(name, x, axes, keepdims);
   if (r.count() == 0) return of_nothing(r);
   const Tensor wide = x.to(accumulator(r.to()));
   // NOLINTNEXTLINE(misc-redundant-expression): what is not finite has no spread
@@ -144,12 +145,9 @@ Tensor norm_by_powers(const Reducer& r, const Tensor& x, double order) {
   return apply_internal(rows::kNorm, type, {guard, sum, scaled_sum, decisive}, {order});
 }
 
-}  // namespace
-
 // Factors are multiplied in an order of their own: some may be beyond what the dtype holds
 // together, and then meet a 0.
-Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
-  const Reducer r("prod", x, axes, keepdims);
+Tensor product(const Reducer& r, const Tensor& x) {
   const DType to = tensor::sum_dtype(x.dtype());
   if (r.count() == 1) return r.without(x.to(to));
   const tensor::Converted converted(x, accumulator(to));
@@ -163,8 +161,7 @@ Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
   return r.without(result).to(to);
 }
 
-Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
-  const Reducer r("mean", x, axes, keepdims);
+Tensor average(const Reducer& r, const Tensor& x) {
   if (r.count() == 1) return r.without(x.to(r.to()));
   const tensor::Converted converted(x, accumulator(r.to()));
   const Tensor& wide = *converted;
@@ -188,15 +185,7 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   return r.without(result).to(r.to());
 }
 
-Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
-  return spread("var", x, axes, correction, keepdims, rows::kVariance);
-}
-Tensor std(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
-  return spread("std", x, axes, correction, keepdims, rows::kStandardDeviation);
-}
-
-Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
-  const Reducer r("norm", x, axes, keepdims);
+Tensor length(const Reducer& r, const Tensor& x, double order) {
   const Tensor wide = x.to(accumulator(r.to()));
   if (r.count() == 1 && order != 0) return r.without(abs(wide)).to(r.to());
   if (order != 1 && order != 0 && !std::isinf(order))
@@ -208,6 +197,43 @@ Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
   }
   if (order == 1) return r.run(size, Combine::Add).to(r.to());
   return r.run((size != 0).to(size.dtype()), Combine::Add).to(r.to());
+}
+
+}  // namespace
+
+Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Reducer r("prod", x, axes, keepdims);
+  return with_gradient(
+      x, [&] { return product(r, x); },
+      [&](const Tensor& y) { return rules::of_prod(rules::Rows(r), x, y); });
+}
+
+Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Reducer r("mean", x, axes, keepdims);
+  return with_gradient(
+      x, [&] { return average(r, x); },
+      [&](const Tensor&) { return rules::of_mean(rules::Rows(r)); });
+}
+
+Tensor var(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {
+  const Reducer r("var", x, axes, keepdims);
+  return with_gradient(
+      x, [&] { return spread(r, x, correction, rows::kVariance); },
+      [&](const Tensor&) { return rules::of_var(rules::Rows(r), x, correction); });
+}
+
+Tensor std(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {
+  const Reducer r("std", x, axes, keepdims);
+  return with_gradient(
+      x, [&] { return spread(r, x, correction, rows::kStandardDeviation); },
+      [&](const Tensor& y) { return rules::of_std(rules::Rows(r), x, y, correction); });
+}
+
+Tensor norm(const Tensor& x, Order order, const Axes& axes, bool keepdims) {
+  const Reducer r("norm", x, axes, keepdims);
+  return with_gradient(
+      x, [&] { return length(r, x, order); },
+      [&](const Tensor& y) { return rules::of_norm(rules::Rows(r), x, y, order); });
 }
 
 }  // namespace hologram::ops

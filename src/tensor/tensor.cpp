@@ -11,7 +11,7 @@
 #include "graph/elementwise.hpp"
 #include "graph/work.hpp"
 #include "hologram/elementwise.hpp"
-#include "tensor/access.hpp"
+#include "tensor/tape.hpp"
 
 namespace hologram {
 
@@ -86,8 +86,8 @@ void TensorAccess::throw_no_tensor() { throw core::error(Text::NoTensor); }
 }  // namespace graph
 
 Tensor::Tensor(const Tensor& other) : node_(NodeRef(other.node_).release()), view_(other.view_) {}
-Tensor& Tensor::operator=(const Tensor& other) { return *this = Tensor(other); }
-Tensor& Tensor::operator=(Tensor&& other) noexcept {
+Tensor& Tensor::operator=(const Tensor& other) & { return *this = Tensor(other); }
+Tensor& Tensor::operator=(Tensor&& other) & noexcept {
   std::swap(node_, other.node_);
   std::swap(view_, other.view_);
   return *this;
@@ -164,7 +164,7 @@ void Tensor::copy_bytes_to(DType dtype, void* to, size_t count) const {
   });
 }
 
-Tensor& Tensor::assign(const Operand& value) {
+Tensor& Tensor::assign(const Operand& value) & {
   return core::or_out_of_memory([&]() -> Tensor& {
     const NodeRef old = Access::node(*this);
     const Tensor given = value.is_number() ? tensor::full_like_number(value, dtype(), *old->context)
@@ -182,16 +182,16 @@ Tensor& Tensor::assign(const Operand& value) {
   });
 }
 
-Tensor& Tensor::operator+=(const Operand& other) { return *this = ops::add(*this, other); }
-Tensor& Tensor::operator-=(const Operand& other) { return *this = ops::sub(*this, other); }
-Tensor& Tensor::operator*=(const Operand& other) { return *this = ops::mul(*this, other); }
-Tensor& Tensor::operator/=(const Operand& other) { return *this = ops::div(*this, other); }
+Tensor& Tensor::operator+=(const Operand& other) & { return *this = ops::add(*this, other); }
+Tensor& Tensor::operator-=(const Operand& other) & { return *this = ops::sub(*this, other); }
+Tensor& Tensor::operator*=(const Operand& other) & { return *this = ops::mul(*this, other); }
+Tensor& Tensor::operator/=(const Operand& other) & { return *this = ops::div(*this, other); }
 
 Tensor Tensor::to(DType dtype) const { return tensor::cast_to(*this, dtype); }
 
 Tensor Tensor::to(const Executor& executor) const {
   if (executor.state() == this->executor().state()) return *this;
-  return core::or_out_of_memory([&] {
+  const Tensor moved = core::or_out_of_memory([&] {
     const Tensor flat = tensor::dense(*this);
     flat.eval();
     const NodeRef node = Access::node(flat);
@@ -200,6 +200,11 @@ Tensor Tensor::to(const Executor& executor) const {
       return made_of(*context, dtype(), shape(), std::move(*brought));
     return from(array(), executor);
   });
+  if (tensor::is_recording())
+    tensor::record({*this}, {moved}, [home = this->executor()](const auto& g, const auto&) {
+      return tensor::Tensors{g.front().to(home)};
+    });
+  return moved;
 }
 
 void eval(const std::vector<Tensor>& tensors) {

@@ -312,6 +312,7 @@ Executor interpreting_cpu() {
       .backend(BackendType::Cpu)
       .cpu_target(std::string(interp::supported_targets().front().name))
       .jit(Jit::Off)
+      .fusion(true)
       .check(false)
       .build();
 }

@@ -27,6 +27,8 @@ constexpr File kFiles[] = {
     {"include/hologram/elementwise.hpp",
      [](std::string_view) { return generate::elementwise_header(); }},
     {"src/tensor/elementwise.cpp", [](std::string_view) { return generate::elementwise_source(); }},
+    {"src/tensor/elementwise_gradients.cpp",
+     [](std::string_view) { return generate::elementwise_gradients(); }},
     {"docs/operations.md", [](std::string_view) { return generate::elementwise_reference(); }},
     {"docs/atlas.md", hologram::program::with_instruction_reference},
     {"docs/expressions.md", hologram::expression::with_function_reference},

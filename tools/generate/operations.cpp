@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <iterator>
+#include <vector>
 
 #include "graph/elementwise.hpp"
+#include "tensor/elementwise_gradients.hpp"
 
 namespace hologram::generate {
 namespace {
@@ -58,6 +61,35 @@ std::string_view dtype_words(const ElementwiseOp& op) {
     case Accepts::Bool: return "bool";
   }
   return "";
+}
+
+// What stands between these separators, without the space around it.
+std::vector<std::string_view> split(std::string_view list, char separator) {
+  std::vector<std::string_view> parts;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(separator), list.size());
+    std::string_view part = list.substr(0, end);
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    parts.push_back(part);
+    list.remove_prefix(std::min(list.size(), end + 1));
+  }
+  return parts;
+}
+
+// Whether a formula has this word in it.
+bool names_word(std::string_view formula, std::string_view word) {
+  const auto is_of_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  for (size_t at = formula.find(word); at != std::string_view::npos;
+       at = formula.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !is_of_word(formula[at - 1])) &&
+        (end == formula.size() || !is_of_word(formula[end])))
+      return true;
+  }
+  return false;
 }
 
 // Lines of at most 100 columns.
@@ -116,6 +148,50 @@ std::string elementwise_source() {
   }
   print(text, "// clang-format on\n\n}}  // namespace hologram::ops\n");
   return text;
+}
+
+std::string elementwise_gradients() {
+  std::string functions, rows;
+  for (const ElementwiseOp& op : elementwise_table()) {
+    const std::vector<std::string_view> operands = split(op.parameters, ','),
+                                        formulas = split(op.gradients, ';');
+    print(rows, "    {{{{");
+    for (size_t i = 0; i < operands.size() && !op.gradients.empty(); i++) {
+      const std::string_view formula = i < formulas.size() ? formulas[i] : std::string_view();
+      if (formula.empty()) {
+        print(rows, "{}{{}}", i ? ", " : "");
+        continue;
+      }
+      uint32_t names = 0;
+      std::string values;
+      for (size_t k = 0; k < operands.size(); k++) {
+        if (!names_word(formula, operands[k])) continue;
+        names |= 1u << k;
+        print(values, "T {} = s.operands[{}]; ", operands[k], k);
+      }
+      if (names_word(formula, "out")) {
+        names |= tensor::ElementwiseGradient::kOut;
+        values += "T out = s.out; ";
+      }
+      for (size_t k = 0; k < op.attribute_count; k++)
+        if (names_word(formula, op.attributes[k].name))
+          print(values, "const double {} = s.attributes[{}]; ", op.attributes[k].name, k);
+      print(functions, "Tensor {}_{}(S{}, T{}) {{ {}return {}; }}\n", op.name, operands[i],
+            values.empty() ? "" : " s", names_word(formula, "g") ? " g" : "", values, formula);
+      print(rows, "{}{{{}_{}, {}}}", i ? ", " : "", op.name, operands[i], names);
+    }
+    print(rows, "}}}},  // {}\n", op.name);
+  }
+  return fmt::format(
+      "// Written by scripts/generate from src/graph/elementwise.cpp.\n"
+      "#include \"tensor/elementwise_gradients.hpp\"\n\n#include <numbers>\n\n"
+      "#include \"hologram/ops.hpp\"\n\nnamespace hologram::tensor {{\nnamespace {{\n\n"
+      "using namespace ops;\nusing S = const Saved&;\nusing T = const Tensor&;\n\n"
+      "// clang-format off\n{}\nconstexpr ElementwiseGradients kRows[] = {{\n{}}};\n"
+      "// clang-format on\n\n}}  // namespace\n\n"
+      "std::span<const ElementwiseGradients> elementwise_gradients() {{ return kRows; }}\n\n"
+      "}}  // namespace hologram::tensor\n",
+      functions, rows);
 }
 
 std::string elementwise_reference() {

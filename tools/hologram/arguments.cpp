@@ -58,8 +58,8 @@ std::optional<Operand> parse_operand(std::string_view name, std::string_view tex
   if (text == "true" || text == "false") return Operand(text == "true");
   const auto number = parse_number(text);
   if (!number) return std::nullopt;
-  if (number->above) return Operand(static_cast<uint64_t>(number->integer));
-  if (number->whole) return Operand(number->integer);
+  if (number->exceeds_int64) return Operand(static_cast<uint64_t>(number->integer));
+  if (number->is_integer) return Operand(number->integer);
   if (text.find_first_not_of("+-0123456789") == std::string_view::npos)
     throw UsageError(fmt::format("{}={}: no integer type holds {}", name, text, text),
                      fmt::format("Write it as a float, as in {}={}.", name, number->real));

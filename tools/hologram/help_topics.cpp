@@ -212,7 +212,7 @@ std::string environment_text() {
     if (setting.variable == std::exchange(last, setting.variable)) continue;
     text += fmt::format("  {}\n      {}\n      {}\n", setting.variable,
                         wrapped(setting.meaning, kIndent),
-                        wrapped(fmt::format("Values: {}.", setting.good), kIndent));
+                        wrapped(fmt::format("Values: {}.", setting.allowed), kIndent));
   }
   return text + kProcessVariables;
 }

@@ -46,7 +46,7 @@ class Job {
     std::map<std::string, OutputInfo> known;
     for (const auto& [name, shape] : shapes_) known[name] = {type_of(name), shape};
     Outputs outputs(paths, known, {.bits = options_.bits, .linear = options_.linear});
-    if (needs_strips() && outputs.streams()) run_by_strips(outputs);
+    if (needs_strips() && outputs.streams()) run_tiled(outputs);
     else run_whole(outputs);
     if (!options_.trace.empty()) executor_.profile().save_trace(options_.trace);
     outputs.commit();
@@ -103,10 +103,10 @@ class Job {
     }
   }
 
-  void run_by_strips(Outputs& outputs) {
+  void run_tiled(Outputs& outputs) {
     std::atomic<double> fraction{0};
     const ProgressBar bar(program_.name() + " by strips", [&] { return fraction.load(); });
-    executor_.run_by_strips(
+    executor_.run_tiled(
         program_, arguments_,
         [&](const std::string& name, int64_t first_row, const Array& rows) {
           take(outputs, name, rows);

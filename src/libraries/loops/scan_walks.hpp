@@ -283,8 +283,9 @@ class BeforeProducts {
     if (HWY_UNLIKELY(!hn::AllTrue(kInt, hn::Eq(e, last)))) {
       const V first = first_factor(v, hn::Sub(e, last), last);
       start(v);
+      // What is infinite already stays so, however small the factors after it.
 #pragma GCC unroll 4
-      for (V& now : v) now = hn::Mul(now, first);
+      for (V& now : v) now = hn::IfThenElse(hn::IsFinite(now), hn::Mul(now, first), now);
     } else {
       start(v);
     }

@@ -54,7 +54,7 @@ class Searches : public HostPlan {
       constexpr uint64_t kWorth = kWorthAThread / 16;
       threads.run(static_cast<uint64_t>(desc_.count), kWorth, [&](uint64_t begin, uint64_t end) {
         const auto from = static_cast<int64_t>(begin), to = static_cast<int64_t>(end);
-        if (desc_.behind) search<E, true>(sorted, desc_.length, values, y, from, to);
+        if (desc_.right) search<E, true>(sorted, desc_.length, values, y, from, to);
         else search<E, false>(sorted, desc_.length, values, y, from, to);
       });
     });

@@ -1,0 +1,215 @@
+#include <algorithm>
+#include <limits>
+
+#include "hologram/ops.hpp"
+#include "tensor/rules.hpp"
+
+namespace hologram::tensor::rules {
+
+using namespace ops;
+using hal::ConvAxis;
+
+namespace {
+
+Tensor sums_from_behind(const Tensor& x, int axis) {
+  return cumsum(x.flip({axis}), axis).flip({axis});
+}
+
+}  // namespace
+
+Rule of_cumsum(int axis) {
+  return [axis](const Tensor& g) { return sums_from_behind(g, axis); };
+}
+
+Rule of_cumprod(const Tensor& x, const Tensor& y, int axis) {
+  return [=](const Tensor& g) {
+    const DType wide = accumulator(x.dtype());
+    const Tensor of = x.to(wide), is_zero = of == 0;
+    const Tensor zeros = cumsum(is_zero.to(DType::I64), axis);
+    const Tensor is_first = is_zero & (zeros == 1);
+    // Products go on behind the first 0 as if it were 1: those are its slopes. Behind it all
+    // products are 0, and stay so.
+    const Tensor beyond = cumprod(where(is_first, 1, of), axis);
+    const Tensor at_first = sums_from_behind(where(zeros == 1, g.to(wide) * beyond, 0), axis);
+    const Tensor before = sums_from_behind(g.to(wide) * y.to(wide), axis) / of;
+    return where(is_first, at_first, where(zeros == 0, before, 0));
+  };
+}
+
+Rule of_gather(const Shape& shape, const Tensor& indices, int axis) {
+  return [=](const Tensor& g) {
+    Shape all = shape;
+    all[static_cast<size_t>(axis)] = indices.size(axis);
+    return scatter_add(zeros(shape, g.dtype(), g.executor()), indices.broadcast_to(all), g, axis);
+  };
+}
+
+Rule of_take(const Shape& shape, const Tensor& indices, int axis) {
+  return [=](const Tensor& g) {
+    int64_t outer = 1, inner = 1;
+    for (size_t k = 0; k < shape.size(); k++)
+      if (k != static_cast<size_t>(axis))
+        (k < static_cast<size_t>(axis) ? outer : inner) *= shape[k];
+    const int64_t taken = indices.size(), length = shape[static_cast<size_t>(axis)];
+    const Tensor at = indices.reshape({1, taken, 1}).broadcast_to({outer, taken, inner});
+    return scatter_add(zeros({outer, length, inner}, g.dtype(), g.executor()), at,
+                       g.reshape({outer, taken, inner}), 1)
+        .reshape(shape);
+  };
+}
+
+Rule of_scattered(const Tensor& indices, const Shape& shape, int axis) {
+  return [=](const Tensor& g) {
+    // Each place remembers who came last.
+    const Tensor numbers =
+        arange(0, indices.size(), 1, DType::I64, g.executor()).reshape(indices.shape());
+    const Tensor last = scatter(full(shape, -1, DType::I64, g.executor()), indices, numbers, axis);
+    return where(gather(last, indices, axis) == numbers, gather(g, indices, axis), 0);
+  };
+}
+
+Tensors of_matmul(const Tensor& a, const Tensor& b, const Tensor& g, const Wanted& wanted) {
+  Tensors back(2);
+  if (wanted[0]) back[0] = sum_to(matmul(g, b.transpose()), a.shape());
+  if (wanted[1]) back[1] = sum_to(matmul(a.transpose(), g), b.shape());
+  return back;
+}
+
+namespace {
+
+// Zeros between the elements of an axis, and so many before and after; negative: cut off.
+Tensor spaced(const Tensor& x, int axis, int64_t step, int64_t before, int64_t after) {
+  Tensor result = x;
+  if (step > 1 && x.size(axis) > 1) {
+    Shape shape = x.shape();
+    int64_t& length = shape[static_cast<size_t>(axis)];
+    length = (length - 1) * step + 1;
+    std::vector<Slice> parts(static_cast<size_t>(axis) + 1);
+    parts.back() = {0, {}, step};
+    result = put(zeros(shape, x.dtype(), x.executor()), parts, x);
+  }
+  std::vector<Padding> around(x.shape().size());
+  around[static_cast<size_t>(axis)] = {std::max<int64_t>(before, 0), std::max<int64_t>(after, 0)};
+  if (before > 0 || after > 0) result = pad(result, around);
+  if (before < 0 || after < 0)
+    result = result.slice(
+        axis, {std::max<int64_t>(-before, 0), result.size(axis) - std::max<int64_t>(-after, 0)});
+  return result;
+}
+
+// From the first to behind the last element that the windows of an axis begin at.
+int64_t reach_of(const ConvAxis& a) { return a.output == 0 ? 0 : (a.output - 1) * a.stride + 1; }
+
+// Images [n, h, w, c], weights [kh, kw, c / groups, o].
+Tensor conv2d_input(const Tensor& weight, const Tensor& g, const ConvAxis (&axes)[2],
+                    int64_t groups) {
+  Tensor images = g;
+  for (int k = 0; k < 2; k++) {
+    const ConvAxis& a = axes[k];
+    const int64_t reach = (a.kernel - 1) * a.dilation, before = reach - a.before;
+    images = spaced(images, k + 1, a.stride, before, a.input + reach - before - reach_of(a));
+  }
+  // [kh, kw, c, groups, o] turned over, with outputs and channels changed within each group.
+  const Shape& s = weight.shape();
+  const Tensor turned = weight.flip({0, 1})
+                            .reshape({s[0], s[1], s[2], groups, s[3] / groups})
+                            .permute({0, 1, 4, 3, 2})
+                            .reshape({s[0], s[1], s[3] / groups, groups * s[2]});
+  return conv2d(images, turned,
+                {.dilation = {axes[0].dilation, axes[1].dilation}, .groups = groups});
+}
+
+Tensor conv2d_weight(const Tensor& input, const Tensor& g, const ConvAxis (&axes)[2],
+                     int64_t groups) {
+  // A convolution of images by cotangents: the batch is what is summed over, and so the channels.
+  Tensor images = input;
+  for (int k = 0; k < 2; k++) {
+    const ConvAxis& a = axes[k];
+    const int64_t wanted = reach_of(a) + (a.kernel - 1) * a.dilation;
+    images = spaced(images, k + 1, 1, a.before, wanted - a.input - a.before);
+  }
+  const int64_t n = input.size(0), c = input.size(3) / groups, o = g.size(3) / groups;
+  // [c, h, w, groups * n] and [h, w, n, groups * o] give [c, kh, kw, groups * o].
+  const Tensor by_channel = images.reshape({n, images.size(1), images.size(2), groups, c})
+                                .permute({4, 1, 2, 3, 0})
+                                .reshape({c, images.size(1), images.size(2), groups * n});
+  const Tensor weights = g.reshape({n, g.size(1), g.size(2), groups * o}).permute({1, 2, 0, 3});
+  return conv2d(by_channel, weights,
+                {.stride = {axes[0].dilation, axes[1].dilation},
+                 .dilation = {axes[0].stride, axes[1].stride},
+                 .groups = groups})
+      .permute({1, 2, 0, 3});
+}
+
+}  // namespace
+
+Tensors of_conv2d(const Tensor& x, const Tensor& w, const ConvAxis& rows, const ConvAxis& columns,
+                  int64_t groups, const Tensor& g, const Wanted& wanted) {
+  const ConvAxis axes[] = {rows, columns};
+  Tensors back(2);
+  if (wanted[0]) back[0] = conv2d_input(w, g, axes, groups);
+  if (wanted[1]) back[1] = conv2d_weight(x, g, axes, groups);
+  return back;
+}
+
+namespace {
+
+// For each place in a window: its elements of all windows, and where they go back to.
+template <class Each>
+Tensor unfolded(const Shape& shape, const ConvAxis& rows, const ConvAxis& columns,
+                const Each& each) {
+  Tensor sum;
+  for (int64_t i = 0; i < rows.kernel; i++)
+    for (int64_t j = 0; j < columns.kernel; j++) {
+      Tensor part = each(i, j);
+      const auto placed = [&](int axis, const ConvAxis& a, int64_t at) {
+        const int64_t before = at - a.before;
+        part = spaced(part, axis, a.stride, before,
+                      shape[static_cast<size_t>(axis)] - before - reach_of(a));
+      };
+      placed(1, rows, i);
+      placed(2, columns, j);
+      sum = sum.defined() ? sum + part : part;
+    }
+  return sum;
+}
+
+}  // namespace
+
+Rule of_max_pool2d(const Tensor& x, const Tensor& y, const ConvAxis& rows,
+                   const ConvAxis& columns) {
+  return [=](const Tensor& g) {
+    Tensor found = zeros(y.shape(), DType::Bool, g.executor());
+    return unfolded(x.shape(), rows, columns, [&](int64_t i, int64_t j) {
+      // The elements at this place of all windows; NaN outside, which equals nothing.
+      Tensor at = x;
+      const auto look = [&](int axis, const ConvAxis& a, int64_t first) {
+        const int64_t length = reach_of(a);
+        const int64_t begin = first - a.before, end = begin + length;
+        std::vector<Padding> around(4);
+        around[static_cast<size_t>(axis)] = {std::max<int64_t>(0, -begin),
+                                             std::max<int64_t>(0, end - x.size(axis))};
+        const int64_t from = std::max<int64_t>(0, begin);
+        if (around[static_cast<size_t>(axis)].before + around[static_cast<size_t>(axis)].after > 0)
+          at = pad(at, around, std::numeric_limits<double>::quiet_NaN());
+        at = at.slice(axis, {from, from + length, a.stride});
+      };
+      look(1, rows, i);
+      look(2, columns, j);
+      // Of a NaN every window that has one is NaN.
+      const Tensor is_it = (at == y) & !found;
+      found = found | is_it;
+      return where(is_it, g, 0);
+    });
+  };
+}
+
+Rule of_avg_pool2d(const Shape& shape, const Tensor& counts, const ConvAxis& rows,
+                   const ConvAxis& columns) {
+  return [=](const Tensor& g) {
+    const Tensor share = g.to(accumulator(g.dtype())) / counts;
+    return unfolded(shape, rows, columns, [&](int64_t, int64_t) { return share; });
+  };
+}
+
+}  // namespace hologram::tensor::rules

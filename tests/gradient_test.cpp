@@ -1,0 +1,524 @@
+// Gradients against finite differences in f64, against each other, and where there is a corner
+// against what the documents choose.
+#include "hologram/gradient.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+
+#include "graph/elementwise.hpp"
+#include "hologram/error.hpp"
+#include "hologram/graph.hpp"
+#include "hologram/ops.hpp"
+#include "tensor/access.hpp"
+
+namespace hologram {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+using Doubles = std::vector<double>;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Tensor f64(Doubles values, Shape shape = {}) {
+  if (shape.empty()) shape = {static_cast<int64_t>(values.size())};
+  return Tensor::from_vector(std::move(values), std::move(shape));
+}
+Doubles values_of(const Tensor& t) { return t.to(DType::F64).to_vector<double>(); }
+double inner(const Tensors& a, const Tensors& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); i++) {
+    const Doubles x = values_of(a[i]), y = values_of(b[i]);
+    EXPECT_EQ(x.size(), y.size());
+    for (size_t k = 0; k < x.size(); k++) sum += x[k] * y[k];
+  }
+  return sum;
+}
+
+class Random {
+ public:
+  explicit Random(uint32_t seed) : engine_(seed) {}
+  Tensor tensor(const Shape& shape, double low, double high) {
+    Doubles values(static_cast<size_t>(count_of(shape)));
+    std::uniform_real_distribution<double> between(low, high);
+    for (double& v : values) v = between(engine_);
+    return Tensor::from_vector(std::move(values), shape);
+  }
+  Tensors like(const Tensors& all) {
+    Tensors made;
+    for (const Tensor& t : all) made.push_back(tensor(t.shape(), -1, 1));
+    return made;
+  }
+  uint32_t below(uint32_t n) { return static_cast<uint32_t>(engine_() % n); }
+
+ private:
+  std::mt19937 engine_;
+};
+
+Tensors moved(const Tensors& x, const Tensors& by, double step) {
+  Tensors out;
+  for (size_t i = 0; i < x.size(); i++) out.push_back((x[i] + by[i] * step).eval());
+  return out;
+}
+
+// The slope along a direction by five points, and by both kinds of gradients.
+void check(const char* name, const TensorFunction& function, const Tensors& x, uint32_t seed = 1,
+           double within = 1e-6) {
+  SCOPED_TRACE(name);
+  Random random(seed);
+  const Tensors v = random.like(x);
+  const Vjp back = vjp(function, x);
+  const Tensors u = random.like(back.values);
+  const Tensors plain = function(x);
+  for (size_t i = 0; i < plain.size(); i++)
+    EXPECT_EQ(values_of(plain[i]), values_of(back.values[i])) << "recording shows";
+  const double by_vjp = inner(back.pullback(u), v);
+  constexpr double kStep = 1e-4;
+  const auto at = [&](double step) { return inner(function(moved(x, v, step)), u); };
+  const double slope =
+      (8 * (at(kStep) - at(-kStep)) - (at(2 * kStep) - at(-2 * kStep))) / (12 * kStep);
+  const double size = std::max({1.0, std::fabs(slope)});
+  EXPECT_NEAR(by_vjp, slope, within * size);
+  const Jvp forward = jvp(function, x, v);
+  EXPECT_NEAR(inner(forward.tangents, u), by_vjp, 1e-9 * size);
+}
+
+TEST(Gradient, OfEveryElementwiseRow) {
+  for (const graph::ElementwiseOp& op : graph::elementwise_table()) {
+    const bool of_floats =
+        op.accepts == graph::Accepts::Any || op.accepts == graph::Accepts::Number;
+    if (op.rule == graph::Rule::Test || !of_floats) continue;
+    Random random(7);
+    double low = std::max(op.low, -2.5), high = std::min(op.high, 2.5);
+    if (op.low >= 0) low = 0.3;
+    if (op.low >= -1) low = std::max(low, -0.9);
+    if (op.high <= 1) high = 0.9;
+    const size_t first = op.rule == graph::Rule::Choice ? 1 : 0;
+    const Tensor condition = (random.tensor({3, 4}, -1, 1) > 0).eval();
+    Tensors x;
+    for (size_t i = first; i < op.arity; i++)
+      x.push_back(random.tensor(i == 0 ? Shape{3, 4} : Shape{4}, low, high));
+    if (op.name == "clamp") x = {x[0], f64({-0.5}), f64({0.75})};
+    const auto function = [&](const Tensors& t) -> Tensors {
+      std::vector<Operand> operands;
+      if (first == 1) operands.emplace_back(condition);
+      for (const Tensor& one : t) operands.emplace_back(one);
+      return {tensor::apply(op, operands)};
+    };
+    check(std::string(op.name).c_str(), function, x);
+  }
+}
+
+struct Function {
+  const char* name;
+  std::vector<Shape> shapes;
+  std::function<Tensor(const Tensors&)> of;
+  double low = -2, high = 2;
+};
+
+const Tensor& some_indices() {
+  static const Tensor indices = Tensor::from({2, 0, 2, 1}, {4}).to(DType::I64).eval();
+  return indices;
+}
+
+std::vector<Function> functions() {
+  using namespace ops;
+  using T = const Tensors&;
+  const auto at = [](Shape shape) {
+    const int64_t n = count_of(shape);
+    return (arange(0, n, 1, DType::I64) * 7 % 3).reshape(std::move(shape)).eval();
+  };
+  const Tensor rows = at({2, 4});
+  return {
+      {"sum", {{3, 4}}, [](T x) { return sum(x[0], 0); }},
+      {"sum of all", {{3, 4}}, [](T x) { return sum(x[0]); }},
+      {"prod", {{3, 4}}, [](T x) { return prod(x[0], 1, true); }},
+      {"mean",
+       {{3, 4, 2}},
+       [](T x) {
+         return mean(x[0], {0, 2});
+       }},
+      {"var", {{3, 4}}, [](T x) { return var(x[0], 1, 1.0); }},
+      {"std", {{3, 4}}, [](T x) { return std(x[0], 0); }},
+      {"min", {{3, 4}}, [](T x) { return min(x[0], 0); }},
+      {"max", {{3, 4}}, [](T x) { return max(x[0]); }},
+      {"logsumexp", {{3, 4}}, [](T x) { return logsumexp(x[0], 1); }},
+      {"norm", {{3, 4}}, [](T x) { return norm(x[0], 2.0, 1); }},
+      {"norm 3", {{3, 4}}, [](T x) { return norm(x[0], 3.0); }},
+      {"norm 1", {{3, 4}}, [](T x) { return norm(x[0], 1.0, 0, true); }},
+      {"norm infinity", {{3, 4}}, [](T x) { return norm(x[0], kInfinity, 0); }},
+      {"softmax", {{3, 4}}, [](T x) { return softmax(x[0], 0); }},
+      {"log_softmax", {{3, 4}}, [](T x) { return log_softmax(x[0]); }},
+      {"cumsum", {{3, 4}}, [](T x) { return cumsum(x[0], 0); }},
+      {"cumprod", {{3, 4}}, [](T x) { return cumprod(x[0], 1); }},
+      {"sort", {{3, 4}}, [](T x) { return sort(x[0], 0, true); }},
+      {"topk", {{3, 5}}, [](T x) { return topk(x[0], 2).values; }},
+      {"take", {{3, 4}}, [](T x) { return take(x[0], some_indices(), 0); }},
+      {"take of all", {{3, 4}}, [](T x) { return take(x[0], some_indices()); }},
+      {"gather", {{3, 4}}, [rows](T x) { return gather(x[0], rows, 0); }},
+      {"scatter", {{3, 4}, {2, 4}}, [rows](T x) { return scatter(x[0], rows, x[1], 0); }},
+      {"scatter_add", {{3, 4}, {2, 4}}, [rows](T x) { return scatter_add(x[0], rows, x[1], 0); }},
+      {"concat", {{3, 4}, {2, 4}, {1, 4}}, [](T x) { return concat(x, 0); }},
+      {"stack", {{3, 4}, {3, 4}}, [](T x) { return ops::stack(x, 1); }},
+      {"pad",
+       {{3, 4}},
+       [](T x) {
+         return pad(x[0], {{1, 2}, {0, 1}}, 3);
+       }},
+      {"put",
+       {{3, 4}, {2, 1}},
+       [](T x) {
+         return put(x[0], {{0, 2}, {1, {}, 2}}, x[1]);
+       }},
+      {"roll", {{3, 4}}, [](T x) { return roll(x[0], 2, 1); }},
+      {"repeat", {{3, 4}}, [](T x) { return repeat(x[0], 3, 0); }},
+      {"tile",
+       {{3, 4}},
+       [](T x) {
+         return tile(x[0], {2, 3});
+       }},
+      {"cast", {{3, 4}}, [](T x) { return (x[0] * 2).to(DType::F64).to(DType::F64); }},
+      {"slices",
+       {{5, 6}},
+       [](T x) {
+         return x[0].slice({{0, {}, 2}, {{}, {}, -1}}) * x[0].slice(0, {2, 5});
+       }},
+      {"select", {{5, 6}}, [](T x) { return x[0].select(1, 2) * x[0].select(1, -1); }},
+      {"permute",
+       {{2, 3, 4}},
+       [](T x) {
+         return x[0].permute({2, 0, 1}).reshape({4, 6}) * 2;
+       }},
+      {"reshape of a transpose",
+       {{3, 4}},
+       [](T x) {
+         return x[0].transpose().reshape({2, 6});
+       }},
+      {"broadcast",
+       {{4, 1}},
+       [](T x) {
+         return sin(x[0].broadcast_to({2, 4, 3}));
+       }},
+      {"flip",
+       {{3, 4}},
+       [](T x) {
+         return x[0].flip({0, 1}) * x[0];
+       }},
+      {"squeeze", {{3, 1, 4}}, [](T x) { return x[0].squeeze(1) * x[0].unsqueeze(0).squeeze(); }},
+      {"copy", {{3, 4}}, [](T x) { return copy(contiguous(x[0].transpose())); }},
+      {"matmul", {{3, 4}, {4, 5}}, [](T x) { return matmul(x[0], x[1]); }},
+      {"matmul of batches", {{2, 1, 3, 4}, {5, 4, 2}}, [](T x) { return matmul(x[0], x[1]); }},
+      {"matmul of vectors", {{4}, {4}}, [](T x) { return matmul(x[0], x[1]); }},
+      {"matrix by vector", {{2, 3, 4}, {4}}, [](T x) { return matmul(x[0], x[1]); }},
+      {"vector by matrix", {{3}, {3, 4}}, [](T x) { return matmul(x[0], x[1]); }},
+      {"gemm",
+       {{4, 3}, {4, 5}, {5}},
+       [](T x) { return gemm(x[0], x[1], x[2], 2, 0.5, true, false); }},
+      {"dot", {{7}, {7}}, [](T x) { return dot(x[0], x[1]); }},
+      {"outer", {{3}, {4}}, [](T x) { return outer(x[0], x[1]); }},
+      {"tensordot",
+       {{2, 3, 4}, {4, 3, 5}},
+       [](T x) {
+         return tensordot(x[0], x[1], {1, 2}, {1, 0});
+       }},
+      {"conv2d",
+       {{2, 5, 6, 3}, {3, 2, 3, 4}},
+       [](T x) {
+         return conv2d(x[0], x[1], {.stride = {2, 1}, .padding = {1, 0}});
+       }},
+      {"conv2d of planes",
+       {{1, 4, 7, 6}, {6, 2, 3, 3}, {6}},
+       [](T x) {
+         return conv2d(x[0], x[1],
+                       {.stride = 2,
+                        .padding = {0, 1, 2, 1},
+                        .dilation = {2, 1},
+                        .groups = 2,
+                        .bias = x[2],
+                        .layout = ImageLayout::Nchw});
+       }},
+      {"conv2d same",
+       {{7, 6, 2}, {3, 3, 2, 2}},
+       [](T x) { return conv2d(x[0], x[1], {.stride = 2, .padding = Padding2d::same()}); }},
+      {"max_pool2d",
+       {{2, 5, 6, 2}},
+       [](T x) { return max_pool2d(x[0], {.kernel = 3, .stride = 2, .padding = 1}); }},
+      {"avg_pool2d",
+       {{2, 3, 5, 6}},
+       [](T x) {
+         return avg_pool2d(x[0], {.kernel = {3, 2},
+                                  .stride = Extent(2, 1),
+                                  .padding = {1, 0},
+                                  .layout = ImageLayout::Nchw});
+       }},
+  };
+}
+
+TEST(Gradient, OfEveryFunction) {
+  uint32_t seed = 100;
+  for (const Function& f : functions()) {
+    Random random(++seed);
+    Tensors x;
+    for (const Shape& shape : f.shapes) x.push_back(random.tensor(shape, f.low, f.high));
+    check(
+        f.name, [&](const Tensors& t) { return Tensors{f.of(t)}; }, x, seed);
+  }
+}
+
+// Of functions of one tensor, one after the other; what has become too large is brought back.
+TEST(Gradient, OfRandomCompositions) {
+  const std::vector<Function> all = functions();
+  for (uint32_t seed = 1; seed <= 60; seed++) {
+    Random random(seed);
+    std::vector<const Function*> chosen;
+    for (int i = 0; i < 4; i++)
+      chosen.push_back(&all[random.below(static_cast<uint32_t>(all.size()))]);
+    const auto function = [&](const Tensors& x) {
+      Tensor t = x[0];
+      Tensor sum = ops::sum(ops::sin(t));
+      for (const Function* f : chosen) {
+        Tensors operands;
+        for (const Shape& shape : f->shapes) {
+          // As many elements of what there is as are needed, over and over.
+          const int64_t n = count_of(shape);
+          const Tensor flat = t.flatten();
+          operands.push_back(
+              ops::tanh(ops::tile(flat, {n / flat.size() + 1}).slice(0, {0, n}).reshape(shape) +
+                        ops::arange(0, n, 1, DType::F64).reshape(shape) * 0.037));
+        }
+        t = f->of(operands);
+        sum = sum + ops::sum(ops::cos(t * 0.7));
+      }
+      return Tensors{sum};
+    };
+    check(std::to_string(seed).c_str(), function, {random.tensor({3, 4}, -1, 1)}, seed, 1e-5);
+  }
+}
+
+Doubles by(const std::function<Tensor(const Tensor&)>& function, const Tensor& x) {
+  return values_of(gradient([&](const Tensor& t) { return ops::sum(function(t)); }, x)[0]);
+}
+
+TEST(Gradient, AtCorners) {
+  using namespace ops;
+  const Tensor ties = f64({2, 1, 2, -2}), zeros = f64({3, 0, 2, 0}), one = f64({3, 0, 2, 5});
+  EXPECT_EQ(by([](const Tensor& x) { return max(x); }, ties), (Doubles{0.5, 0, 0.5, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return min(abs(x)); }, ties), (Doubles{0, 1, 0, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return norm(x, kInfinity); }, ties),
+            (Doubles{1.0 / 3, 0, 1.0 / 3, -1.0 / 3}));
+  EXPECT_EQ(by([](const Tensor& x) { return maximum(x, 2); }, ties), (Doubles{0.5, 0, 0.5, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return prod(x); }, zeros), (Doubles{0, 0, 0, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return prod(x); }, one), (Doubles{0, 30, 0, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return cumprod(x); }, one), (Doubles{1, 3 + 6 + 30, 0, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return cumprod(x); }, zeros), (Doubles{1, 3 + 6, 0, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return norm(x); }, f64({0, 0})), (Doubles{0, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return std(x); }, f64({4, 4})), (Doubles{0, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return abs(x); }, f64({0, -3})), (Doubles{0, -1}));
+  EXPECT_EQ(by([](const Tensor& x) { return relu(x); }, f64({0, -1, 2})), (Doubles{0, 0, 1}));
+  EXPECT_EQ(by([](const Tensor& x) { return hypot(x, 0.0); }, f64({0, -3})), (Doubles{0, -1}));
+  EXPECT_EQ(by([](const Tensor& x) { return pow(x, 0.0); }, f64({0, 3})), (Doubles{0, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return pow(0.0, x); }, f64({0, 3})), (Doubles{0, 0}));
+  EXPECT_EQ(by([](const Tensor& x) { return logsumexp(x); }, f64({-kInfinity, -kInfinity})),
+            (Doubles{0, 0}));
+  // Of several values for one place the last one stays.
+  const Tensor same = Tensor::from({1, 1, 0}).to(DType::I64);
+  EXPECT_EQ(by([&](const Tensor& x) { return scatter(ops::zeros({3}, DType::F64), same, x, 0); },
+               f64({5, 6, 7})),
+            (Doubles{0, 1, 1}));
+  // Whichever comes first in a window, and NaN too.
+  EXPECT_EQ(by([](const Tensor& x) { return max_pool2d(x, {.kernel = 2}); },
+               f64({4, 4, 4, 4}, {2, 2, 1})),
+            (Doubles{1, 0, 0, 0}));
+}
+
+TEST(Gradient, EmptyAndSingleAxes) {
+  using namespace ops;
+  const Tensor none = Tensor::from_vector(Doubles{}, {0, 3}), single = f64({2}, {1, 1});
+  for (const auto& f : std::vector<std::function<Tensor(const Tensor&)>>{
+           [](const Tensor& x) { return sum(x, 0); }, [](const Tensor& x) { return prod(x, 0); },
+           [](const Tensor& x) { return cumsum(x, 0); }, [](const Tensor& x) { return x * x; },
+           [](const Tensor& x) { return sort(x, 0); }, [](const Tensor& x) { return norm(x); },
+           [](const Tensor& x) {
+             return matmul(x, ones({3, 2}, DType::F64));
+           },
+           [](const Tensor& x) {
+             return concat({x, x}, 1);
+           }})
+    EXPECT_EQ(by(f, none), Doubles{});
+  EXPECT_EQ(by([](const Tensor& x) { return sum(x, 0) * prod(x) + mean(x, 1); }, single),
+            Doubles{5});
+  EXPECT_EQ(by([](const Tensor& x) { return max(x, 0) * softmax(x, 1); }, single), Doubles{1});
+}
+
+TEST(Gradient, OfGradients) {
+  const Tensor x = f64({1, 2, 3});
+  const auto cube = [](const Tensor& t) { return ops::sum(t * t * t); };
+  const auto first = [&](const Tensor& t) { return gradient(cube, t)[0]; };
+  EXPECT_EQ(by(first, x), (Doubles{6, 12, 18}));
+  const auto second = [&](const Tensor& t) {
+    return gradient([&](const Tensor& s) { return ops::sum(first(s)); }, t)[0];
+  };
+  EXPECT_EQ(by(second, x), (Doubles{6, 6, 6}));
+  // By what an inner function closes over.
+  EXPECT_EQ(by(
+                [](const Tensor& a) {
+                  return gradient([a](const Tensor& b) { return ops::sum(a * b * b); },
+                                  f64({1, 2, 3}))[0];
+                },
+                x),
+            (Doubles{2, 4, 6}));
+  uint32_t seed = 0;
+  for (const Function& f : functions()) {
+    Random random(++seed);
+    Tensors t;
+    for (const Shape& shape : f.shapes) t.push_back(random.tensor(shape, f.low, f.high));
+    check(
+        f.name,
+        [&](const Tensors& in) {
+          const Vjp back = vjp([&](const Tensors& a) { return Tensors{f.of(a)}; }, in);
+          return back.pullback({ops::cos(back.values[0])});
+        },
+        t, seed, 1e-5);
+  }
+}
+
+TEST(Gradient, WhatTheFunctionClosesOverIsConstant) {
+  const Tensor x = f64({1, 2, 3});
+  EXPECT_EQ(by([&](const Tensor& t) { return t * x; }, x), (Doubles{1, 2, 3}));
+  EXPECT_EQ(by([](const Tensor& t) { return t * stop_gradient(t); }, x), (Doubles{1, 2, 3}));
+  EXPECT_EQ(by(
+                [](const Tensor& t) {
+                  return t * t.slice(0, {0, 1}).item<double>();
+                },
+                x),
+            (Doubles{1, 1, 1}));
+  // The same tensor twice is two inputs.
+  const auto both =
+      gradient([](const Tensor& a, const Tensor& b) { return ops::sum(a * a * b); }, x, x);
+  EXPECT_EQ(values_of(both[0]), (Doubles{2, 8, 18}));
+  EXPECT_EQ(values_of(both[1]), (Doubles{1, 4, 9}));
+  // Parts of one tensor, as parameters in one piece of memory are.
+  const Tensor all = f64({1, 2, 3, 4});
+  const auto parts = gradient([](const Tensor& a, const Tensor& b) { return ops::sum(a * b); },
+                              all.slice(0, {0, 2}), all.slice(0, {2, 4}));
+  EXPECT_EQ(values_of(parts[0]), (Doubles{3, 4}));
+  EXPECT_EQ(values_of(parts[1]), (Doubles{1, 2}));
+}
+
+TEST(Gradient, GoesOnThroughReadingAndChanging) {
+  const Tensor x = f64({1, 2, 3});
+  EXPECT_EQ(by(
+                [](const Tensor& t) {
+                  Tensor y = t * 2;
+                  y.eval();
+                  y += t;
+                  Tensor z = ops::zeros({3}, DType::F64);
+                  z.assign(y * t);
+                  EXPECT_GT(ops::sum(z).item<double>(), 0);
+                  return z;
+                },
+                x),
+            (Doubles{6, 12, 18}));
+  // Longer than what the graph keeps unevaluated.
+  EXPECT_EQ(by(
+                [](const Tensor& t) {
+                  Tensor y = t;
+                  for (int i = 0; i < 2000; i++) y = y + t;
+                  return y;
+                },
+                x),
+            (Doubles{2001, 2001, 2001}));
+}
+
+TEST(Gradient, OfIntegersAndWhatHasNoSlopeIsZero) {
+  const Tensor x = f64({1.5, 2.5});
+  EXPECT_EQ(by([](const Tensor& t) { return ops::floor(t) + (t > 2).to(DType::F64); }, x),
+            (Doubles{0, 0}));
+  EXPECT_EQ(by([](const Tensor& t) { return t.to(DType::I32).to(DType::F64) * t; }, x),
+            (Doubles{1, 2}));
+  EXPECT_EQ(by([](const Tensor&) { return f64({1}); }, x), (Doubles{0, 0}));
+  for (const DType dtype : {DType::F16, DType::BF16, DType::F32}) {
+    const Tensor narrow = x.to(dtype);
+    const Tensor g = gradient([](const Tensor& t) { return ops::mean(t * t); }, narrow)[0];
+    EXPECT_EQ(g.dtype(), dtype);
+    EXPECT_EQ(values_of(g), (Doubles{1.5, 2.5}));
+  }
+}
+
+TEST(Gradient, OfACapturedStep) {
+  const Tensor x = f64({1, 2, 3}), w = f64({1, 2, 3, 4, 5, 6}, {3, 2});
+  const auto step = [](const Tensor& in, const Tensor& weight) {
+    const auto [loss, g] = value_and_gradient(
+        [&](const Tensor& t) { return ops::sum(ops::square(ops::matmul(in, t))); }, weight);
+    return Tensors{loss, weight - 0.01 * g[0]};
+  };
+  const Tensors direct = step(x, w), captured = capture(step, x, w).launch(x, w);
+  EXPECT_EQ(values_of(direct[0]), values_of(captured[0]));
+  EXPECT_EQ(values_of(direct[1]), values_of(captured[1]));
+  const Graph inner = capture([](const Tensor& t) { return t * t; }, x);
+  try {
+    (void)by([&](const Tensor& t) { return inner.launch(t)[0]; }, x);
+    FAIL() << "a gradient has been lost";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::UnsupportedOperation);
+  }
+}
+
+TEST(Gradient, CustomAndCheckpoint) {
+  const Tensor x = f64({1, 2, 3}), scale = f64({2, 3, 4});
+  const TensorFunction twice =
+      custom_gradient([](const Tensors& t) { return Tensors{t[0] * t[0]}; },
+                      [](const Tensors& in, const Tensors& out, const Tensors& g) {
+                        EXPECT_EQ(values_of(out[0]), values_of(in[0] * in[0]));
+                        return Tensors{g[0] * 7};
+                      });
+  EXPECT_EQ(by([&](const Tensor& t) { return twice({t})[0]; }, x), (Doubles{7, 7, 7}));
+  const auto kept = [](const Tensor& t, const Tensor& s) { return ops::sum(ops::sin(t) * s * t); };
+  const auto forgotten = [](const Tensor& t, const Tensor& s) {
+    return ops::sum(checkpoint([s](const Tensors& in) {
+                      return Tensors{ops::sin(in[0]) * s, in[0]};
+                    })({t})[0] *
+                    t);
+  };
+  for (size_t i = 0; i < 2; i++)
+    EXPECT_EQ(values_of(gradient(kept, x, scale)[i]), values_of(gradient(forgotten, x, scale)[i]));
+  const auto second = [&](const auto& f) {
+    return by([&](const Tensor& t) { return gradient(f, t, scale)[0]; }, x);
+  };
+  EXPECT_EQ(second(kept), second(forgotten));
+}
+
+template <class F>
+ErrorKind kind_of(const F& function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    EXPECT_FALSE(error.remedy().empty());
+    return error.kind();
+  }
+  ADD_FAILURE() << "no error";
+  return ErrorKind::Internal;
+}
+
+TEST(Gradient, SaysWhatIsWrong) {
+  const Tensor x = f64({1, 2, 3}), whole = Tensor::from({1, 2, 3});
+  const auto square = [](const Tensor& t) { return t * t; };
+  const TensorFunction list = [](const Tensors& t) { return Tensors{t[0] * 2}; };
+  EXPECT_EQ(kind_of([&] { gradient(square, x); }), ErrorKind::ShapeMismatch);
+  EXPECT_EQ(kind_of([&] { gradient(square, whole); }), ErrorKind::DTypeMismatch);
+  EXPECT_EQ(kind_of([&] { gradient([](const Tensor& t) { return ops::argmax(t); }, x); }),
+            ErrorKind::DTypeMismatch);
+  EXPECT_EQ(kind_of([&] { vjp(list, {x}).pullback({}); }), ErrorKind::InvalidArgument);
+  EXPECT_EQ(kind_of([&] { vjp(list, {x}).pullback({f64({1})}); }), ErrorKind::ShapeMismatch);
+  EXPECT_EQ(kind_of([&] { jvp(list, {x}, {f64({1})}); }), ErrorKind::ShapeMismatch);
+  // What went wrong inside leaves nothing behind.
+  EXPECT_THROW(by([&](const Tensor& t) { return ops::matmul(t, f64({1})); }, x), Error);
+  EXPECT_EQ(by(square, x), (Doubles{2, 4, 6}));
+}
+
+}  // namespace
+}  // namespace hologram

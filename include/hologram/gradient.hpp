@@ -12,9 +12,9 @@
 // of all additions follows from the order of the calls.
 //
 // By integers, by bool, and through what has no slope (comparisons, rounding, indices, random
-// numbers) there is none: such results are constants. Where a function has a corner, docs/tensors.md
-// says what is chosen; equal extreme elements share, as in PyTorch. Only operations that this
-// thread calls are recorded.
+// numbers) there is none: such results are constants. Where a function has a corner,
+// docs/tensors.md says what is chosen; equal extreme elements share, as in PyTorch. Only operations
+// that this thread calls are recorded.
 #pragma once
 
 #include <functional>

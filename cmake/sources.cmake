@@ -253,6 +253,7 @@ set(HOLOGRAM_SOURCES
     src/tensor/movement.cpp
     src/tensor/ordering.cpp
     src/tensor/pooling.cpp
+    src/tensor/print.cpp
     src/tensor/promote.cpp
     src/tensor/record_elementwise.cpp
     src/tensor/reduce.cpp

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 
 #include "hologram/export.hpp"
@@ -19,5 +20,6 @@ HOLOGRAM_API int64_t count_of(const Shape& shape);
 
 // "[480, 640, 3]"
 HOLOGRAM_API std::string to_string(const Shape& shape);
+HOLOGRAM_API std::ostream& operator<<(std::ostream& to, const Shape& shape);
 
 }  // namespace hologram

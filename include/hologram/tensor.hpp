@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,6 +35,11 @@ struct TensorAccess;
 HOLOGRAM_API const Executor& default_executor();
 // Another one for tensors made from now on.
 HOLOGRAM_API void set_default_executor(const Executor& executor);
+
+// The executor that this process shares for a backend: the default one if it is of that backend,
+// else one that is made when it is first needed. Tensors on it go together, which those on two
+// executors of one device do not. BackendUnavailable.
+HOLOGRAM_API const Executor& executor_of(BackendType backend);
 
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T> && !std::is_same_v<T, long double>;
@@ -127,6 +133,10 @@ class HOLOGRAM_API Tensor {
   void copy_to(std::span<T> to) const {
     copy_bytes_to(dtype_of<T>, to.data(), to.size());
   }
+  template <Arithmetic T>
+  void copy_to(std::vector<T>& to) const {
+    copy_to(std::span<T>(to));
+  }
   // The only element, converted to T; ShapeMismatch if there is not exactly one.
   template <Arithmetic T>
   T item() const {
@@ -142,6 +152,8 @@ class HOLOGRAM_API Tensor {
   Tensor slice(std::vector<Slice> parts) const;  // one an axis, from the first; the rest whole
   Tensor slice(int axis, Slice part) const;
   Tensor select(int axis, int64_t index) const;  // one element of an axis, which goes
+  // The same of axis 0: row `index`, which may count from the end.
+  Tensor operator[](int64_t index) const { return select(0, index); }
   Tensor squeeze() const;
   Tensor squeeze(int axis) const;
   Tensor unsqueeze(int axis) const;
@@ -152,6 +164,8 @@ class HOLOGRAM_API Tensor {
   Tensor to(DType dtype) const;  // converted
   // On another device: from one CUDA device to another at once, otherwise through the host.
   Tensor to(const Executor& executor) const;
+  // On the device of executor_of(backend).
+  Tensor to(BackendType backend) const;
 
   // Computes `value`, repeated and converted to this tensor's shape and dtype, and becomes it: the
   // memory is used again if nobody else holds it. What shared this value keeps it; if it fails, so
@@ -210,6 +224,12 @@ class HOLOGRAM_API Operand {
   int64_t integer_ = 0;
   DType dtype_ = DType::None;
 };
+
+// The value as text, computed: dtype, shape, then the elements as nested lists, "f32[3] [1, 2, 3]".
+// Floats have as few digits as tell them from their neighbours. Of more than 1000 elements the
+// first and last three along each axis; only those are read.
+HOLOGRAM_API std::string to_string(const Tensor& tensor);
+HOLOGRAM_API std::ostream& operator<<(std::ostream& to, const Tensor& tensor);
 
 // Computes several tensors at once, sharing what they have in common.
 HOLOGRAM_API void eval(std::initializer_list<Tensor> tensors);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <utility>
 
@@ -106,7 +107,13 @@ struct Kind;
 template <>
 struct Kind<bool> {
   static Value value(std::string_view text) {
-    return text == "0" ? Value(false) : text == "1" ? Value(true) : Value();
+    std::string word(text);
+    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const std::string_view no : {"0", "false", "off", "no"})
+      if (word == no) return false;
+    for (const std::string_view yes : {"1", "true", "on", "yes"})
+      if (word == yes) return true;
+    return {};
   }
   static std::optional<bool> from(const Value& value) {
     const bool* flag = std::get_if<bool>(&value);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 
 #include "core/messages.hpp"
@@ -49,6 +50,17 @@ const Executor& default_executor() {
   const std::lock_guard lock(d.mutex);
   if (d.executor == nullptr) d.executor = std::make_shared<const Executor>();
   return *d.executor;
+}
+
+const Executor& executor_of(BackendType backend) {
+  const Executor& usual = default_executor();
+  if (backend == BackendType::Auto || usual.device().backend == backend) return usual;
+  // Never taken down: tensors may outlive everything else.
+  static auto* const made = new std::map<BackendType, Executor>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const auto at = made->find(backend);
+  return at != made->end() ? at->second : made->emplace(backend, Executor(backend)).first->second;
 }
 
 void set_default_executor(const Executor& executor) {
@@ -188,6 +200,8 @@ Tensor& Tensor::operator*=(const Operand& other) & { return *this = ops::mul(*th
 Tensor& Tensor::operator/=(const Operand& other) & { return *this = ops::div(*this, other); }
 
 Tensor Tensor::to(DType dtype) const { return tensor::cast_to(*this, dtype); }
+
+Tensor Tensor::to(BackendType backend) const { return to(executor_of(backend)); }
 
 Tensor Tensor::to(const Executor& executor) const {
   if (executor.state() == this->executor().state()) return *this;

@@ -82,13 +82,8 @@ void add_fields(const Description& description, Evaluated& e, bool all_floats) {
       continue;
     }
     bool loose = !is_input(step) && (is_half(step.dtype) || (all_floats && is_float(step.dtype)));
-    // A number beside one is rounded to it without fusion.
-    const bool has_number = std::any_of(step.arguments.begin(), step.arguments.end(),
-                                        [](const Argument& a) { return a.is_number(); });
     for (const Argument& a : step.arguments)
-      if (!a.is_number())
-        loose =
-            loose || e.fields[a.step] || (has_number && is_half(description.steps[a.step].dtype));
+      if (!a.is_number()) loose = loose || e.fields[a.step];
     e.fields.emplace_back();
     if (loose && !is_input(step))
       e.fields.back() = step.operation->right(step, operands_of(step, field));

@@ -264,6 +264,18 @@ set(HOLOGRAM_SOURCES
     src/tensor/tensor.cpp
     src/tensor/views.cpp
 
+    src/nn/activations.cpp
+    src/nn/attention.cpp
+    src/nn/convolution.cpp
+    src/nn/cross_entropy.cpp
+    src/nn/embedding.cpp
+    src/nn/images.cpp
+    src/nn/linear.cpp
+    src/nn/losses.cpp
+    src/nn/normalization.cpp
+    src/nn/optimizers.cpp
+    src/nn/pooling.cpp
+
     src/conformance/arithmetic.cpp
     src/conformance/arrays.cpp
     src/conformance/bit_cases.cpp

@@ -270,8 +270,10 @@ set(HOLOGRAM_SOURCES
     src/nn/cross_entropy.cpp
     src/nn/embedding.cpp
     src/nn/images.cpp
+    src/nn/layers.cpp
     src/nn/linear.cpp
     src/nn/losses.cpp
+    src/nn/module.cpp
     src/nn/normalization.cpp
     src/nn/optimizers.cpp
     src/nn/pooling.cpp
@@ -287,6 +289,8 @@ set(HOLOGRAM_SOURCES
     src/conformance/layouts.cpp
     src/conformance/minimum.cpp
     src/conformance/movement_cases.cpp
+    src/conformance/nn_cases.cpp
+    src/conformance/nn_oracle.cpp
     src/conformance/operands.cpp
     src/conformance/oracle.cpp
     src/conformance/ordering_cases.cpp

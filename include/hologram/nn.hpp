@@ -19,6 +19,8 @@
 #include "hologram/nn/images.hpp"
 #include "hologram/nn/linear.hpp"
 #include "hologram/nn/losses.hpp"
+#include "hologram/nn/modules.hpp"
 #include "hologram/nn/normalization.hpp"
 #include "hologram/nn/optimizers.hpp"
 #include "hologram/nn/pooling.hpp"
+#include "hologram/ops.hpp"

@@ -79,10 +79,12 @@ Finding compare(const Suite& suite, const Neural& n, DType dtype, const Array& r
   const double units = n.units * (1 + arithmetic.units_of_quotient() + arithmetic.units_of_root());
   for (size_t i = 0; i < result.size(); i++) {
     const Wide have = real_at(result.dtype(), result.data(), i), exact = expected[i];
+    // Roundings before the last one are of what may be as large as any result.
+    const double last = std::ldexp(1.0, -digits_of(dtype));
     const Wide allowed =
-        units * std::ldexp(1.0, -digits_of(wide)) * largest +
-        n.roundings * std::ldexp(1.0, -digits_of(dtype)) * (magnitude(exact) * 1.01) +
-        (dtype == DType::F16 ? 0x1p-25 : 0);
+        (units * std::ldexp(1.0, -digits_of(wide)) + std::max(n.roundings - 1, 0.0) * last) *
+            largest +
+        std::min(n.roundings, 1.0) * last * magnitude(exact) + (dtype == DType::F16 ? 0x1p-25 : 0);
     const Wide off = magnitude(have - exact);
     found.measure(static_cast<double>(off == 0 ? 0 : off / allowed), i, have, exact);
   }

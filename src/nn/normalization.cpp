@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "nn/common.hpp"
@@ -13,6 +14,20 @@ namespace {
 // With mean 0 and variance 1 along the axes.
 Tensor standardized(const Tensor& x, const ops::Axes& axes, double eps) {
   return (x - ops::mean(x, axes, true)) * ops::rsqrt(ops::var(x, axes, 0, true) + eps);
+}
+
+// Mean and variance of each channel, [1, channels, 1, …]: of each image by itself, in one walk over
+// it while it is in the caches, and then of all of them together.
+std::pair<Tensor, Tensor> statistics_of(const Tensor& x, int64_t count) {
+  const int64_t batch = x.size(0), channels = x.size(1), each = count / batch;
+  const auto length = static_cast<double>(each), n = static_cast<double>(count);
+  const Tensor images = x.reshape({batch, channels, each});
+  const Tensor means = ops::sum(images, 2, true) / length;
+  const Tensor squares = ops::sum(ops::square(images - means), 2, true);
+  const Tensor mean = ops::sum(means, 0, true) / static_cast<double>(batch);
+  const Tensor apart = ops::square(means - mean) * length;
+  const Tensor var = ops::sum(squares + apart, 0, true) / n;
+  return {by_channels(mean, x.rank()), by_channels(var, x.rank())};
 }
 
 // x * weight + bias, which are as they are repeated to x.
@@ -78,10 +93,7 @@ BatchNorm batch_norm(const Tensor& x, const std::optional<Tensor>& running_mean,
   if (options.training) {
     const int64_t count = channels == 0 ? 0 : x.size() / channels;
     if (count < 2) throw core::error(Text::NnOnePerChannel, kName, count, to_string(x.shape()));
-    ops::Axes axes = axes_from(2, x.rank());
-    axes.list.push_back(0);
-    mean = ops::mean(wide, axes, true);
-    var = ops::var(wide, axes, 0, true);
+    std::tie(mean, var) = statistics_of(wide, count);
     if (running_mean) {
       const auto updated = [&](const Tensor& old, const Tensor& batch) {
         const Tensor previous = widened(old);

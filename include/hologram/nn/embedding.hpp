@@ -34,7 +34,8 @@ struct RopeOptions {
   RopePairs pairs = RopePairs::Halves;
 };
 // Rotary position embedding of x [..., length, features]: pair i of the row at position p turns by
-// p * scale * base^(-2 i / dims). Angles are computed in f32, of f64 in f64.
+// p * scale * base^(-2 i / dims). Angles are computed in f32, of f64 in f64, and their cosines and
+// sines each time: where many tensors turn by the same ones, make those once, for apply_rope.
 HOLOGRAM_API Tensor rope(const Tensor& x, const RopeOptions& options = {});
 // The same by cosines and sines of the angles: [..., length, dims / 2], or [..., length, dims], of
 // which each pair's first is used; repeated to x. Features beyond dims stay.

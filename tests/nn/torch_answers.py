@@ -44,17 +44,34 @@ def drawn(spec):
     return torch.tensor(numbers, dtype=dtype).reshape(shape)
 
 
-cases = []
+cases, modules = [], []
 
 
-def case(name, specs, function):
-    result = function(*[drawn(s) for s in specs])
+def outputs_of(result):
     results = result if isinstance(result, (tuple, list)) else [result]
     outputs = []
     for r in results:
         numbers = [str(v) if not math.isfinite(v) else float(f"{v:.10g}") for v in r.double().flatten().tolist()]
         outputs.append({"shape": list(r.shape), "values": [int(v) if isinstance(v, float) and v == int(v) else v for v in numbers]})
-    cases.append({"name": name, "inputs": specs, "outputs": outputs})
+    return outputs
+
+
+def case(name, specs, function):
+    cases.append({"name": name, "inputs": specs, "outputs": outputs_of(function(*[drawn(s) for s in specs]))})
+
+
+def module(name, made, specs, function):
+    """A module whose state is drawn, too; the state afterwards belongs to the answer."""
+    state = {}
+    for seed, (key, value) in enumerate(made.state_dict().items(), 100):
+        kind = ["integers", list(value.shape), seed, 3] if value.dtype == torch.int64 else ["unit", list(value.shape), seed]
+        state[key] = kind
+    made = made.double()
+    made.load_state_dict({k: drawn(s) for k, s in state.items()})
+    with torch.no_grad():
+        outputs = outputs_of(function(made, *[drawn(s) for s in specs]))
+    after = outputs_of([made.state_dict()[k] for k in sorted(state)])
+    modules.append({"name": name, "state": state, "inputs": specs, "outputs": outputs, "after": after})
 
 
 def real(*shape, seed=1):
@@ -276,13 +293,36 @@ def optimizers():
     case("sgd nesterov", given, lambda *x: steps(lambda p: o.SGD(p, lr=0.1, momentum=0.9, nesterov=True), *x))
 
 
+def layers():
+    n = torch.nn
+    run = lambda m, x: m(x)
+    module("Linear", n.Linear(3, 2), [real(2, 3)], run)
+    module("Linear without a bias", n.Linear(3, 2, bias=False), [real(2, 3)], run)
+    module("Conv2d", n.Conv2d(2, 4, (3, 2), stride=2, padding=1, groups=2), [real(1, 2, 4, 4)], run)
+    module("BatchNorm2d training", n.BatchNorm2d(3), [real(2, 3, 2, 2)], run)
+    module("BatchNorm2d cumulative", n.BatchNorm2d(3, momentum=None), [real(2, 3, 2, 2)], run)
+    module("BatchNorm2d", n.BatchNorm2d(3), [real(2, 3, 2, 2)], lambda m, x: m.eval()(x))
+    module("LayerNorm", n.LayerNorm((2, 3)), [real(2, 2, 3)], run)
+    module("RMSNorm", n.RMSNorm(4), [real(2, 4)], run)
+    module("Embedding", n.Embedding(5, 2), [["integers", [2, 3], 9, 5]], run)
+    convolutional = n.Sequential(n.Conv2d(1, 2, 3, padding=1), n.BatchNorm2d(2), n.ReLU(), n.Flatten(), n.Linear(18, 3))
+    module("Sequential", convolutional, [real(2, 1, 3, 3)], lambda m, x: m.eval()(x))
+    q, k, v = real(2, 3, 4), real(2, 5, 4, seed=2), real(2, 5, 4, seed=3)
+    attend = lambda m, q, k, v: m(q, k, v, need_weights=False)[0]
+    module("MultiheadAttention", n.MultiheadAttention(4, 2), [real(3, 2, 4), real(5, 2, 4, seed=2), real(5, 2, 4, seed=3)], attend)
+    module("MultiheadAttention batch first", n.MultiheadAttention(4, 2, batch_first=True, bias=False), [q, k, v], attend)
+    hidden = ["bool", [3, 5], 4]
+    masked = lambda m, q, k, v, h: m(q, k, v, attn_mask=~h, need_weights=False)[0]
+    module("MultiheadAttention masked", n.MultiheadAttention(4, 2, batch_first=True), [q, k, v, hidden], masked)
+
+
 def main():
-    for part in (activations, linear, convolutions, pooling, normalization, lookups, attention, images, optimizers):
+    for part in (activations, linear, convolutions, pooling, normalization, lookups, attention, images, optimizers, layers):
         part()
     add_losses(case, real, unit)
-    lines = ",\n".join(json.dumps(c) for c in cases)
+    lines, more = (",\n".join(json.dumps(c) for c in part) for part in (cases, modules))
     with open(sys.argv[1], "w", encoding="utf-8") as out:
-        out.write(f'{{"torch": "{torch.__version__.split("+")[0]}", "cases": [\n{lines}\n]}}\n')
+        out.write(f'{{"torch": "{torch.__version__.split("+")[0]}", "cases": [\n{lines}\n],\n"modules": [\n{more}\n]}}\n')
     print(len(cases), "cases")
 
 

@@ -1,4 +1,7 @@
 // Normalisation: mean 0 and variance 1, or length 1, over some axes.
+//
+// Statistics are computed in f32 (of f64 in f64). As in PyTorch, what lies so far from the mean, or
+// for rms_norm from 0, that its square is beyond that dtype (1e19 in f32) becomes 0.
 #pragma once
 
 #include <optional>

@@ -20,7 +20,9 @@ std::pair<Tensor, Tensor> halves(const char* name, const Tensor& x, int axis) {
 // factor * (x, or alpha * (exp(x * inner) - 1) below 0).
 Tensor exponential_unit(const Tensor& x, double alpha, double factor, double inner) {
   return rounded_once(x, [&](const Tensor& wide) {
-    return ops::where(wide > 0, wide * factor, ops::expm1(wide * inner) * (alpha * factor));
+    // Infinities that are not taken would be NaN in gradients.
+    const Tensor below = ops::minimum(wide, 0) * inner;
+    return ops::where(wide > 0, wide * factor, ops::expm1(below) * (alpha * factor));
   });
 }
 

@@ -13,6 +13,8 @@ namespace {
 
 // Scores that are in memory at a time.
 constexpr int64_t kScores = int64_t{1} << 25;
+// Of what is not seen.
+constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 struct Range {
   int64_t begin, end;
@@ -67,8 +69,7 @@ class Attention {
         scale_;
     if (options_.softcap > 0) scores = tanh(scores / options_.softcap) * options_.softcap;
     scores = masked(scores, rows, keys);
-    Tensor shares = softmax_of(scores);
-    return dropout(shares, options_.dropout_p);
+    return dropout(softmax_of(scores), options_.dropout_p);
   }
   // What they make of the values: [batch, heads, queries, features].
   Tensor sums(const Range& rows, const Range& keys) const {
@@ -171,7 +172,6 @@ class Attention {
   }
 
   Tensor masked(Tensor scores, const Range& rows, const Range& keys) const {
-    constexpr double kNever = -std::numeric_limits<double>::infinity();
     if (mask_.defined()) {
       const auto part = [](const Tensor& t, int axis, const Range& range) {
         return t.size(axis) == 1 ? t : t.slice(axis, {range.begin, range.end});
@@ -197,22 +197,23 @@ class Attention {
   }
 
   bool may_see_nothing() const {
-    return mask_.defined() || options_.is_causal || options_.window || options_.sinks;
+    return mask_.defined() || options_.window || (options_.is_causal && options_.query_offset < 0);
   }
 
-  Tensor softmax_of(const Tensor& scores) const {
-    if (!may_see_nothing()) return softmax(scores);
-    Tensor largest = ops::max(scores, -1, true), sink;
-    if (options_.sinks) {
-      sink = options_.sinks->to(wide).reshape({heads_, 1, 1});
-      largest = ops::maximum(largest, sink);
+  // Of finite numbers only, so that gradients are finite, too.
+  Tensor softmax_of(Tensor scores) const {
+    Tensor sees;
+    if (may_see_nothing()) {
+      sees = ops::max(scores, -1, true) != kNever;
+      scores = ops::where(sees, scores, 0);
     }
-    // A row of nothing but -infinity has no share for anybody.
-    largest = ops::where(ops::isinf(largest) & (largest < 0), 0, largest);
-    const Tensor shares = ops::exp(scores - largest);
-    Tensor total = ops::sum(shares, -1, true);
-    if (options_.sinks) total = total + ops::exp(sink - largest);
-    return ops::where(total == 0, 0, shares / total);
+    Tensor shares = softmax(scores);
+    if (options_.sinks) {
+      // The sink's share is what is missing from 1.
+      const Tensor sink = options_.sinks->to(wide).reshape({heads_, 1, 1});
+      shares = shares * sigmoid(ops::logsumexp(scores, -1, true) - sink);
+    }
+    return sees.defined() ? ops::where(sees, shares, 0) : shares;
   }
 
   const char* name_;

@@ -37,6 +37,9 @@ struct Pair {
   }
 };
 
+// t * log(t), 0 of 0, and there without an infinity on the way.
+Tensor t_log_t(const Tensor& t) { return t * ops::log(ops::where(t == 0, 1, t)); }
+
 Tensor smooth(const Tensor& distance, double beta) {
   return ops::where(distance < beta, ops::square(distance) * (0.5 / beta), distance - 0.5 * beta);
 }
@@ -45,8 +48,14 @@ Tensor smooth(const Tensor& distance, double beta) {
 
 Tensor binary_cross_entropy(const Tensor& p, const Tensor& target, const BceOptions& options) {
   const Pair pair("binary_cross_entropy", p, target);
-  const auto limited = [](const Tensor& log) { return ops::maximum(log, -100); };
-  Tensor each = (pair.t - 1) * limited(ops::log1p(-pair.x)) - pair.t * limited(ops::log(pair.x));
+  // At least -100, without infinities on the way: those would be NaN in gradients.
+  const auto limited = [](const Tensor& is_zero, const Tensor& log) {
+    return ops::where(is_zero, -100, ops::maximum(log, -100));
+  };
+  const Tensor never = pair.x == 0, always = pair.x == 1;
+  const Tensor log = limited(never, ops::log(ops::where(never, 1, pair.x))),
+               log_of_rest = limited(always, ops::log1p(-ops::where(always, 0, pair.x)));
+  Tensor each = (pair.t - 1) * log_of_rest - pair.t * log;
   if (options.weight) each = each * options.weight->to(each.dtype());
   return pair.reduced(each, options.reduction);
 }
@@ -91,9 +100,8 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, Reduction reduction, do
 
 Tensor kl_div(const Tensor& x, const Tensor& target, Reduction reduction, bool log_target) {
   const Pair pair("kl_div", x, target);
-  const Tensor each = log_target
-                          ? ops::exp(pair.t) * (pair.t - pair.x)
-                          : ops::where(pair.t == 0, 0, pair.t * ops::log(pair.t)) - pair.t * pair.x;
+  const Tensor each =
+      log_target ? ops::exp(pair.t) * (pair.t - pair.x) : t_log_t(pair.t) - pair.t * pair.x;
   return pair.reduced(each, reduction);
 }
 
@@ -102,8 +110,8 @@ Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonOpti
   Tensor each = options.log_input ? ops::exp(pair.x) - pair.t * pair.x
                                   : pair.x - pair.t * ops::log(pair.x + options.eps);
   if (options.full) {
-    const Tensor stirling =
-        pair.t * ops::log(pair.t) - pair.t + 0.5 * ops::log(pair.t * (2 * std::numbers::pi));
+    const Tensor t = ops::maximum(pair.t, 1);
+    const Tensor stirling = t_log_t(t) - t + 0.5 * ops::log(t * (2 * std::numbers::pi));
     each = each + ops::where(pair.t <= 1, 0, stirling);
   }
   return pair.reduced(each, options.reduction);

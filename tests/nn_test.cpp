@@ -58,13 +58,12 @@ Doubles plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const
       Doubles weights(keys);
       double total = 0;
       for (size_t j = 0; j < keys; j++) {
+        const auto at = static_cast<int64_t>(i) + seen.offset, key = static_cast<int64_t>(j);
+        if ((seen.causal && key > at) || (seen.before >= 0 && key < at - seen.before)) continue;
         double score = 0;
         for (size_t f = 0; f < features; f++)
           score += a[(h * rows + i) * features + f] * b[(kh * keys + j) * features + f];
-        const auto at = static_cast<int64_t>(i) + seen.offset, key = static_cast<int64_t>(j);
-        const bool may =
-            (!seen.causal || key <= at) && (seen.before < 0 || key >= at - seen.before);
-        weights[j] = may ? std::exp(score / std::sqrt(static_cast<double>(features))) : 0;
+        weights[j] = std::exp(score / std::sqrt(static_cast<double>(features)));
         total += weights[j];
       }
       for (size_t f = 0; f < values; f++) {

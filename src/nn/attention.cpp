@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "hologram/nn/activations.hpp"
@@ -49,6 +50,11 @@ class Attention {
     arrange(query, key, value);
     scale_ = options.scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
     need(options.softcap >= 0, name, "softcap", options.softcap, "0 or more");
+    const AttentionWindow window = options.window.value_or(AttentionWindow());
+    for (const int64_t place :
+         {options.query_offset, window.before.value_or(0), window.after.value_or(0)})
+      need(std::abs(place) <= int64_t{1} << 40, name, "offset, or an end of the window,",
+           static_cast<double>(place), "a number of keys");
     if (options.mask) check_mask();
     if (options.sinks) need_shape(name_, "sinks", *options.sinks, {heads_});
   }
@@ -182,15 +188,18 @@ class Attention {
     }
     const auto [before, after] = reach();
     if (!before && !after) return scores;
-    const Executor executor = scores.executor();
-    const Tensor place = ops::arange(rows.begin + options_.query_offset,
-                                     rows.end + options_.query_offset, 1, DType::I64, executor)
-                             .unsqueeze(1),
-                 key = ops::arange(keys.begin, keys.end, 1, DType::I64, executor);
+    const auto numbers = [&](int64_t begin, int64_t count) {
+      const bool small = std::abs(begin) < INT32_MAX / 2 && count < INT32_MAX / 2;
+      return ops::arange(begin, begin + count, 1, small ? DType::I32 : DType::I64,
+                         scores.executor());
+    };
+    // The number of a key, and of each query the first and the last key that it sees.
+    const Tensor key = numbers(keys.begin, keys.size());
+    const int64_t first = rows.begin + options_.query_offset;
     Tensor seen;
-    if (before) seen = key >= place - *before;
+    if (before) seen = key >= numbers(first - *before, rows.size()).unsqueeze(1);
     if (after) {
-      const Tensor early = key <= place + *after;
+      const Tensor early = key <= numbers(first + *after, rows.size()).unsqueeze(1);
       seen = seen.defined() ? seen & early : early;
     }
     return ops::where(seen, scores, kNever);

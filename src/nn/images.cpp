@@ -199,7 +199,9 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
     const int64_t input = x.size(axis);
     const size_t given = options.scale_factor.size();
     const double factor = given == 0 ? 0 : options.scale_factor[given == 1 ? 0 : k];
-    if (lengths[k] == input && (factor == 0 || factor == 1)) continue;
+    // Linear, as PyTorch has it, copies an axis that keeps its length, whatever the factor is.
+    const bool linear = options.mode == Interpolation::Linear;
+    if (lengths[k] == input && (linear || factor == 0 || factor == 1)) continue;
     result =
         resized(result, axis,
                 x.dtype() == DType::F64 ? AxisOf<double>(input, lengths[k], factor, options).taps()

@@ -30,9 +30,9 @@ struct Windows {
     check("padding", padding, 0, "a number from 0 to half of the kernel");
     need(padding <= reach / 2, name, "padding", static_cast<double>(padding),
          "a number from 0 to half of the kernel");
-    const int64_t left = input + 2 * padding - reach;
+    const int64_t left = input + 2 * padding - reach + (ceil_mode ? stride - 1 : 0);
     if (left < 0) throw core::error(Text::NnWindow, name, reach, input + 2 * padding, axis);
-    output = (left + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+    output = left / stride + 1;
     // The last one begins inside, or in the padding before.
     if (ceil_mode && (output - 1) * stride >= input + padding) output--;
     after = std::max<int64_t>(0, (output - 1) * stride + reach - input - padding);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "conformance/wide.hpp"
 
@@ -125,7 +126,7 @@ Reals pooled(const Reals& x, const Pool& p, bool indices) {
   for (int plane = 0; plane < p.planes; plane++)
     for (int row = 0; row < length(p.height); row++)
       for (int column = 0; column < length(p.width); column++) {
-        Real best = -INFINITY, sum = 0;
+        Real best = -std::numeric_limits<Real>::infinity(), sum = 0;
         int inside = 0, where = 0;
         for (int i = 0; i < p.kernel; i++)
           for (int j = 0; j < p.kernel; j++) {

@@ -51,13 +51,45 @@ def outputs_of(result):
     results = result if isinstance(result, (tuple, list)) else [result]
     outputs = []
     for r in results:
-        numbers = [str(v) if not math.isfinite(v) else float(f"{v:.10g}") for v in r.double().flatten().tolist()]
+        numbers = [str(v) if not math.isfinite(v) else float(f"{v:.10g}") for v in r.detach().double().flatten().tolist()]
         outputs.append({"shape": list(r.shape), "values": [int(v) if isinstance(v, float) and v == int(v) else v for v in numbers]})
     return outputs
 
 
-def case(name, specs, function):
-    cases.append({"name": name, "inputs": specs, "outputs": outputs_of(function(*[drawn(s) for s in specs]))})
+def gradients_of(name, inputs, results, count):
+    """By each float, of the first results that have one, with cotangents that are drawn."""
+    if "special" in name or count == 0:
+        return None
+    results = [r for r in results[:count] if r.requires_grad]
+    cotangents = [drawn(real(*r.shape, seed=70 + i)) for i, r in enumerate(results)]
+    asked = [x for x in inputs if x.requires_grad]
+    if not results or not asked:
+        return None
+    found = iter(torch.autograd.grad(results, asked, cotangents, allow_unused=True))
+    all_of = [next(found) if x.requires_grad else None for x in inputs]
+    return [None if g is None else outputs_of(g)[0]["values"] for g in all_of]
+
+
+def case(name, specs, function, count=9):
+    """`count` of the results have gradients."""
+    floats = len(specs) if count > 0 else 0
+    while True:  # some functions refuse to be differentiated by what comes last
+        inputs = [drawn(s) for s in specs]
+        for i, x in enumerate(inputs):
+            x.requires_grad_(x.dtype.is_floating_point and i < floats)
+        try:
+            result = function(*inputs)
+            break
+        except RuntimeError:
+            if floats == 0:
+                raise
+            floats -= 1
+    results = result if isinstance(result, (tuple, list)) else [result]
+    one = {"name": name, "inputs": specs, "outputs": outputs_of(result)}
+    gradients = gradients_of(name, inputs, results, count)
+    if gradients:
+        one["gradients"] = gradients
+    cases.append(one)
 
 
 def module(name, made, specs, function):
@@ -180,19 +212,20 @@ def normalization():
     c = [unit(3, seed=s) for s in (2, 3, 4, 5)]
 
     def trained(x, m, v, w, b):
+        m, v = m.detach().clone(), v.detach().clone()
         y = F.batch_norm(x, m, v, w, b, training=True, momentum=0.2)
         return y, m, v
 
-    case("batch_norm training", [real(4, 3, 2), *c], trained)
-    case("batch_norm training rows", [real(5, 3), *c], trained)
-    case("batch_norm", [real(2, 3, 2, 2), *c], lambda x, m, v, w, b: F.batch_norm(x, m, v, w, b, eps=1e-3))
+    case("batch_norm training", [real(4, 3, 2), *c], trained, 1)
+    case("batch_norm training rows", [real(5, 3), *c], trained, 1)
+    case("batch_norm", [real(2, 3, 2, 2), *c], lambda x, m, v, w, b: F.batch_norm(x, m.detach(), v.detach(), w, b, eps=1e-3))
     case("layer_norm", [real(2, 3, 4), real(3, 4, seed=2), real(3, 4, seed=3)], lambda x, w, b: F.layer_norm(x, (3, 4), w, b))
     case("layer_norm plain", [real(3, 5)], lambda x: F.layer_norm(x, (5,), eps=1e-3))
     case("rms_norm", [real(2, 3, 4), real(4, seed=2)], lambda x, w: F.rms_norm(x, (4,), w, eps=1e-5))
     case("rms_norm of two axes", [real(2, 3, 4)], lambda x: F.rms_norm(x, (3, 4), eps=1e-5))
     case("group_norm", [real(2, 4, 3), real(4, seed=2), real(4, seed=3)], lambda x, w, b: F.group_norm(x, 2, w, b))
     case("instance_norm", [real(2, 3, 4), real(3, seed=2), real(3, seed=3)], lambda x, w, b: F.instance_norm(x, weight=w, bias=b))
-    case("instance_norm by running statistics", [real(2, 3, 2), *c[:2]], lambda x, m, v: F.instance_norm(x, m, v, use_input_stats=False))
+    case("instance_norm by running statistics", [real(2, 3, 2), *c[:2]], lambda x, m, v: F.instance_norm(x, m.detach(), v.detach(), use_input_stats=False))
     case("local_response_norm", [real(2, 5, 3)], lambda x: F.local_response_norm(x, 3, alpha=0.5, beta=0.6, k=2))
     case("local_response_norm even", [real(1, 5, 2)], lambda x: F.local_response_norm(x, 4))
     case("normalize", [real(3, 4)], F.normalize)
@@ -285,12 +318,12 @@ def optimizers():
 
     given = [real(2, 3), *[real(2, 3, seed=s) for s in (2, 3, 4)]]
     o = torch.optim
-    case("adam", given, lambda *x: steps(lambda p: o.Adam(p, lr=0.1, weight_decay=0.1), *x))
-    case("adam amsgrad", given, lambda *x: steps(lambda p: o.Adam(p, lr=0.1, amsgrad=True, betas=(0.5, 0.6), maximize=True), *x))
-    case("adamw", given, lambda *x: steps(lambda p: o.AdamW(p, lr=0.1, weight_decay=0.1, eps=0.01), *x))
-    case("sgd", given, lambda *x: steps(lambda p: o.SGD(p, lr=0.1, weight_decay=0.1), *x))
-    case("sgd momentum", given, lambda *x: steps(lambda p: o.SGD(p, lr=0.1, momentum=0.9, dampening=0.5), *x))
-    case("sgd nesterov", given, lambda *x: steps(lambda p: o.SGD(p, lr=0.1, momentum=0.9, nesterov=True), *x))
+    case("adam", given, lambda *x: steps(lambda p: o.Adam(p, lr=0.1, weight_decay=0.1), *x), 0)
+    case("adam amsgrad", given, lambda *x: steps(lambda p: o.Adam(p, lr=0.1, amsgrad=True, betas=(0.5, 0.6), maximize=True), *x), 0)
+    case("adamw", given, lambda *x: steps(lambda p: o.AdamW(p, lr=0.1, weight_decay=0.1, eps=0.01), *x), 0)
+    case("sgd", given, lambda *x: steps(lambda p: o.SGD(p, lr=0.1, weight_decay=0.1), *x), 0)
+    case("sgd momentum", given, lambda *x: steps(lambda p: o.SGD(p, lr=0.1, momentum=0.9, dampening=0.5), *x), 0)
+    case("sgd nesterov", given, lambda *x: steps(lambda p: o.SGD(p, lr=0.1, momentum=0.9, nesterov=True), *x), 0)
 
 
 def layers():

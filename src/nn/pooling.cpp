@@ -235,7 +235,12 @@ template <size_t N, class F>
 Tensor adaptive(const char* name, const Tensor& input, const PerAxis<N>& output, const F& reduce) {
   if (input.rank() != N + 1 && input.rank() != N + 2)
     throw core::error(Text::PoolRank, name, to_string(input.shape()), kAxes[N]);
+  // Each window that is not as long as all others is an operation.
+  constexpr int64_t kMost = int64_t{1} << 16;
   Tensor x = input;
+  for (const int64_t length : output.values)
+    need(length <= kMost, name, "length of the output", static_cast<double>(length),
+         "a number up to 65536");
   for (size_t k = N; k-- > 0;)
     x = adapted(x, x.rank() - static_cast<int>(N - k), output[k], reduce);
   return x;

@@ -126,6 +126,7 @@ void normalization(Cases& all) {
 void lookups(Cases& all) {
   constexpr auto kInterleaved = nn::RopePairs::Interleaved;
   all["embedding"] = {[](In x) { return Out{nn::embedding(x[0], x[1])}; }};
+  all["embedding with padding"] = {[](In x) { return Out{nn::embedding(x[0], x[1], -2)}; }};
   all["one_hot"] = {[](In x) { return Out{nn::one_hot(x[0], 5)}; }};
   all["one_hot without a number"] = {[](In x) { return Out{nn::one_hot(x[0])}; }};
   all["rope"] = {[](In x) { return Out{nn::rope(x[0])}; }};

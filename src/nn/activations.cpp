@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "nn/common.hpp"
 
@@ -10,7 +9,10 @@ namespace hologram::nn {
 
 namespace {
 
-std::pair<Tensor, Tensor> halves(const char* name, const Tensor& x, int axis) {
+struct Halves {
+  Tensor first, second;
+};
+Halves halves(const char* name, const Tensor& x, int axis) {
   const int k = tensor::checked_axis(name, axis, x.rank());
   const int64_t length = x.size(k);
   if (length % 2 != 0) throw core::error(Text::NnHalves, name, k, length);
@@ -114,8 +116,8 @@ Tensor threshold(const Tensor& x, double threshold, double value) {
 Tensor softmin(const Tensor& x, int axis) { return softmax(-x, axis); }
 
 Tensor glu(const Tensor& x, int axis) {
-  const auto [a, b] = halves("glu", x, axis);
-  return (widened(a) * sigmoid(widened(b))).to(float_dtype(x.dtype()));
+  const Halves half = halves("glu", x, axis);
+  return (widened(half.first) * sigmoid(widened(half.second))).to(float_dtype(x.dtype()));
 }
 Tensor swiglu(const Tensor& gate, const Tensor& value) {
   const DType to = promote(float_dtype(gate.dtype()), float_dtype(value.dtype()));
@@ -123,8 +125,8 @@ Tensor swiglu(const Tensor& gate, const Tensor& value) {
   return (silu(gate.to(wide)) * value.to(wide)).to(to);
 }
 Tensor swiglu(const Tensor& x, int axis) {
-  const auto [gate, value] = halves("swiglu", x, axis);
-  return swiglu(gate, value);
+  const Halves half = halves("swiglu", x, axis);
+  return swiglu(half.first, half.second);
 }
 
 Tensor dropout(const Tensor& x, double p, bool training, bool by_channel) {

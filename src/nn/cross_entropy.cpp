@@ -22,12 +22,10 @@ Tensor beside(const Tensor& weight, const Tensor& x, int axis) {
 
 Tensor reduced(const Tensor& each, const Tensor& divisor, Reduction reduction) {
   if (reduction == Reduction::None) return each;
-  const Tensor sum = ops::sum(each);
+  Tensor sum = ops::sum(each);
   if (reduction == Reduction::Sum) return sum;
-  return sum /
-         (reduction == Reduction::Mean
-              ? divisor
-              : ops::full_like(sum, static_cast<double>(each.rank() == 0 ? 1 : each.size(0))));
+  if (reduction == Reduction::Mean) return sum / divisor;
+  return sum / (each.rank() == 0 ? 1.0 : static_cast<double>(each.size(0)));
 }
 
 // Targets that are one class a sample.

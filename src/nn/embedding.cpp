@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "hologram/gradient.hpp"
 #include "nn/common.hpp"
+#include "tensor/tape.hpp"
 
 namespace hologram::nn {
 
@@ -52,7 +54,11 @@ Tensor embedding(const Tensor& indices, const Tensor& weight, std::optional<int6
   if (padding_idx)
     need(*padding_idx >= -rows && *padding_idx < rows, "embedding", "padding index",
          static_cast<double>(*padding_idx), "one of a row, which may count from the end");
-  return ops::take(weight, indices_below("embedding", indices, rows), 0);
+  const Tensor places = indices_below("embedding", indices, rows);
+  const Tensor found = ops::take(weight, places, 0);
+  if (!padding_idx || !tensor::is_recording()) return found;
+  const int64_t row = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
+  return ops::where((places == row).unsqueeze(-1), stop_gradient(found), found);
 }
 
 Tensor one_hot(const Tensor& indices, int64_t num_classes) {

@@ -250,6 +250,7 @@ def angles(positions, dims, base=10000.0):
 def lookups():
     index = ["integers", [2, 3], 5, 4]
     case("embedding", [index, real(4, 3, seed=2)], F.embedding)
+    case("embedding with padding", [index, real(4, 3, seed=2)], lambda i, w: F.embedding(i, w, padding_idx=-2))
     case("one_hot", [index], lambda i: F.one_hot(i, 5))
     case("one_hot without a number", [index], F.one_hot)
     a = lambda n, d, base=10000.0, offset=0, scale=1.0: angles((torch.arange(n) + offset) * scale, d, base)

@@ -9,7 +9,7 @@ namespace hologram::nn {
 
 // Rows of weight [rows, features] by integers of any shape: [..., features]. An index that is
 // negative or too large is an InvalidArgument when the value is computed. `padding_idx`, which may
-// count from the end, names a row that does not learn; the result is the same.
+// count from the end, names a row that gets no gradient; the result is the same.
 HOLOGRAM_API Tensor embedding(const Tensor& indices, const Tensor& weight,
                               std::optional<int64_t> padding_idx = {});
 

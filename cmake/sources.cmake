@@ -265,6 +265,20 @@ set(HOLOGRAM_SOURCES
     src/tensor/tensor.cpp
     src/tensor/views.cpp
 
+    src/nn/activations.cpp
+    src/nn/attention.cpp
+    src/nn/convolution.cpp
+    src/nn/cross_entropy.cpp
+    src/nn/embedding.cpp
+    src/nn/images.cpp
+    src/nn/layers.cpp
+    src/nn/linear.cpp
+    src/nn/losses.cpp
+    src/nn/module.cpp
+    src/nn/normalization.cpp
+    src/nn/optimizers.cpp
+    src/nn/pooling.cpp
+
     src/conformance/arithmetic.cpp
     src/conformance/arrays.cpp
     src/conformance/bit_cases.cpp
@@ -276,6 +290,8 @@ set(HOLOGRAM_SOURCES
     src/conformance/layouts.cpp
     src/conformance/minimum.cpp
     src/conformance/movement_cases.cpp
+    src/conformance/nn_cases.cpp
+    src/conformance/nn_oracle.cpp
     src/conformance/operands.cpp
     src/conformance/oracle.cpp
     src/conformance/ordering_cases.cpp

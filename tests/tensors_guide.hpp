@@ -1,4 +1,4 @@
-// What the tests made from docs/tensors.md use.
+// What the tests made from the guides in docs/ use; GUIDE is the one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,16 +42,16 @@ std::string shown(T value) {
 
 template <class T>
 void check(int line, const T& value, const std::string& want) {
-  EXPECT_EQ(shown(value), want) << "docs/tensors.md:" << line;
+  EXPECT_EQ(shown(value), want) << GUIDE ":" << line;
 }
 
 inline void check_error(int line, const std::function<void()>& call, const std::string& want) {
   try {
     call();
-    ADD_FAILURE() << "docs/tensors.md:" << line << ": nothing was thrown";
+    ADD_FAILURE() << GUIDE ":" << line << ": nothing was thrown";
   } catch (const hologram::Error& error) {
-    EXPECT_EQ(std::string(error.what()), want) << "docs/tensors.md:" << line;
-    EXPECT_FALSE(error.remedy().empty()) << "docs/tensors.md:" << line;
+    EXPECT_EQ(std::string(error.what()), want) << GUIDE ":" << line;
+    EXPECT_FALSE(error.remedy().empty()) << GUIDE ":" << line;
   }
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tensors_guide.py GUIDE.md OUT.cpp: the C++ blocks of docs/tensors.md as tests.
+"""tensors_guide.py GUIDE.md OUT.cpp: the C++ blocks of a guide in docs/ as tests.
 
 A line `expression;  // -> text` becomes a check of what the expression shows, one with `// error:`
 of what it throws.
@@ -10,6 +10,7 @@ import re
 import sys
 
 HEAD = """// Written by tests/tensors_guide.py.
+#define GUIDE "docs/%s"
 #include "tensors_guide.hpp"
 
 using namespace hologram;
@@ -33,15 +34,17 @@ def line_of(line, number):
 
 
 def main():
-    guide = pathlib.Path(sys.argv[1]).read_text()
-    out = [HEAD]
+    path = pathlib.Path(sys.argv[1])
+    guide = path.read_text()
+    name = path.stem.capitalize()
+    out = [HEAD % path.name]
     count = 0
     inside = False
     for number, line in enumerate(guide.split("\n"), 1):
         if line == "```cpp":
             inside = True
             count += 1
-            out.append(f"TEST(TensorsGuide, BlockOfLine{number}) {{")
+            out.append(f"TEST({name}Guide, BlockOfLine{number}) {{")
         elif inside and line == "```":
             inside = False
             out.append("}\n")

@@ -18,6 +18,7 @@
 #include "hologram/log.hpp"
 #include "hologram/memory.hpp"
 #include "hologram/memory_estimate.hpp"
+#include "hologram/nn.hpp"
 #include "hologram/op.hpp"
 #include "hologram/ops.hpp"
 #include "hologram/profiler.hpp"

@@ -54,6 +54,8 @@ constexpr const char* kCovered =
   operation after another: rand and randint bit for bit, randn within 19/2 eps of its radius.
 * **Creation**: zeros, ones, full, arange, linspace, eye and tri, and full, zeros and ones like
   another; rounded once, linspace within 1/2 eps (|stop - start| + |start| + |x|).
+* **Neural operations**: the main ones of `hologram/nn.hpp`, on f16, bf16, f32 and f64: within 16 to 64
+  eps of the largest result, and one rounding to the dtype (two for what is computed in two steps).
 * **Bits**: f32 results, and f64 of reductions and products, are the same with fusion and without it,
   and on one thread and two.
 

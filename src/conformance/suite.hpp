@@ -65,6 +65,7 @@ void cumulative_cases(Suite& suite);
 void ordering_cases(Suite& suite);
 void random_cases(Suite& suite);
 void creation_cases(Suite& suite);
+void nn_cases(Suite& suite);
 void bit_cases(Suite& suite);
 
 // Tries what must not show in the bits: with fusion and without it, on one thread and on two, on

@@ -1,0 +1,44 @@
+// Attention.
+#pragma once
+
+#include <optional>
+
+#include "hologram/tensor.hpp"
+
+namespace hologram::nn {
+
+// Keys that a query may see: from its own position - before to its position + after.
+struct AttentionWindow {
+  std::optional<int64_t> before = {}, after = {};
+};
+
+struct AttentionOptions {
+  // Repeated to [..., heads, queries, keys]: a bool (true: may be seen), or numbers that are added.
+  std::optional<Tensor> mask = {};
+  double dropout_p = 0;              // of the weights
+  bool is_causal = false;            // a query sees no key after its own position
+  std::optional<double> scale = {};  // 1 / sqrt(features), unless given
+  bool enable_gqa = false;  // fewer key heads than query heads, each for as many of them in turn
+  double softcap = 0;       // scores become softcap * tanh(score / softcap); 0: they stay
+  std::optional<AttentionWindow> window = {};
+  // The position of the first query among the keys, for is_causal and window: with a cache of keys,
+  // keys - queries.
+  int64_t query_offset = 0;
+  std::optional<Tensor> sinks = {};  // [heads]: one more score a head, which nothing is attached to
+};
+
+// softmax(scale * query @ key.T + mask) @ value of query [..., heads, queries, features], key
+// [..., key heads, keys, features] and value [..., key heads, keys, value features]; the heads may
+// be missing. The softmax is computed in f32 (f64 in f64). A query that may see no key gives zeros.
+//
+// Scores go through memory, so many queries at a time that they take at most 128 MiB, and only the
+// keys that is_causal and window let these see. ShapeMismatch, DTypeMismatch, InvalidArgument.
+HOLOGRAM_API Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key,
+                                                 const Tensor& value,
+                                                 const AttentionOptions& options = {});
+
+// The weights themselves, [..., heads, queries, keys].
+HOLOGRAM_API Tensor attention_weights(const Tensor& query, const Tensor& key,
+                                      const AttentionOptions& options = {});
+
+}  // namespace hologram::nn

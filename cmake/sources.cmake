@@ -278,6 +278,7 @@ set(HOLOGRAM_SOURCES
     src/nn/normalization.cpp
     src/nn/optimizers.cpp
     src/nn/pooling.cpp
+    src/nn/training.cpp
 
     src/conformance/arithmetic.cpp
     src/conformance/arrays.cpp

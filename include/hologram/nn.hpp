@@ -23,4 +23,5 @@
 #include "hologram/nn/normalization.hpp"
 #include "hologram/nn/optimizers.hpp"
 #include "hologram/nn/pooling.hpp"
+#include "hologram/nn/training.hpp"
 #include "hologram/ops.hpp"

@@ -139,6 +139,9 @@ set(HOLOGRAM_SOURCES
     src/libraries/onednn/convolution.cpp
     src/libraries/onednn/onednn.cpp
     src/libraries/onednn/primitives.cpp
+    src/libraries/lapack/decompositions.cpp
+    src/libraries/lapack/lapack.cpp
+    src/libraries/openblas/one_thread.cpp
     src/libraries/openblas/openblas.cpp
     src/libraries/packed/column_kernels.cpp
     src/libraries/packed/columns.cpp
@@ -249,6 +252,17 @@ set(HOLOGRAM_SOURCES
     src/tensor/launch.cpp
     src/tensor/linear.cpp
     src/tensor/movement.cpp
+    src/tensor/comparison.cpp
+    src/tensor/counting.cpp
+    src/tensor/einsum.cpp
+    src/tensor/indexing.cpp
+    src/tensor/linalg.cpp
+    src/tensor/matrices.cpp
+    src/tensor/nan_reductions.cpp
+    src/tensor/quantiles.cpp
+    src/tensor/rearrangement.cpp
+    src/tensor/sequences.cpp
+    src/tensor/sets.cpp
     src/tensor/ordering.cpp
     src/tensor/pooling.cpp
     src/tensor/promote.cpp

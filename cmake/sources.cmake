@@ -213,6 +213,7 @@ set(HOLOGRAM_SOURCES
     src/graph/context_device.cpp
     src/graph/convolution_work.cpp
     src/graph/elementwise.cpp
+    src/graph/elementwise_functions.cpp
     src/graph/ending.cpp
     src/graph/explain.cpp
     src/graph/index_works.cpp
@@ -282,6 +283,9 @@ set(HOLOGRAM_SOURCES
     src/conformance/elementwise_cases.cpp
     src/conformance/layouts.cpp
     src/conformance/minimum.cpp
+    src/conformance/arrangement_cases.cpp
+    src/conformance/compositions.cpp
+    src/conformance/function_cases.cpp
     src/conformance/movement_cases.cpp
     src/conformance/operands.cpp
     src/conformance/oracle.cpp
@@ -293,6 +297,7 @@ set(HOLOGRAM_SOURCES
     src/conformance/sums.cpp
     src/conformance/wide.cpp
 
+    src/expression/array_functions.cpp
     src/expression/call.cpp
     src/expression/evaluate.cpp
     src/expression/expression.cpp

@@ -20,4 +20,8 @@ HOLOGRAM_API Tensor array_equal(const Tensor& a, const Tensor& b, bool equal_nan
 HOLOGRAM_API Tensor nan_to_num(const Tensor& x, double nan = 0, std::optional<double> infinity = {},
                                std::optional<double> minus_infinity = {});
 
+// The number of the operands' dtype, a float's, that is next to a in the direction of b; b itself
+// where they are equal. DTypeMismatch for integers and bool.
+HOLOGRAM_API Tensor nextafter(const Tensor& a, const Tensor& b);
+
 }  // namespace hologram::ops

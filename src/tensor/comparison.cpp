@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/messages.hpp"
+#include "graph/elementwise_functions.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/access.hpp"
 
@@ -53,6 +54,15 @@ Tensor isclose(const Operand& a, const Operand& b, double relative, double absol
   const Tensor near = abs(x - y) <= absolute + relative * abs(y);
   const Tensor close = equal | (near & isfinite(x) & isfinite(y));
   return equal_nan ? close | (isnan(x) & isnan(y)) : close;
+}
+
+Tensor nextafter(const Tensor& a, const Tensor& b) {
+  const DType dtype = promote(a.dtype(), b.dtype());
+  if (!is_float(dtype))
+    throw core::error(core::Text::OperandDType, "nextafter", name_of(dtype), "floats");
+  const auto both =
+      tensor::together("nextafter", {tensor::cast_to(a, dtype), tensor::cast_to(b, dtype)});
+  return tensor::apply_internal(graph::kNextAfter, dtype, {both[0], both[1]});
 }
 
 Tensor allclose(const Operand& a, const Operand& b, double relative, double absolute,

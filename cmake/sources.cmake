@@ -214,6 +214,8 @@ set(HOLOGRAM_SOURCES
     src/graph/convolution_work.cpp
     src/graph/elementwise.cpp
     src/graph/elementwise_functions.cpp
+    src/graph/erfinv.cpp
+    src/graph/lgamma.cpp
     src/graph/ending.cpp
     src/graph/explain.cpp
     src/graph/index_works.cpp

@@ -63,7 +63,7 @@ const std::map<std::string, Unary> kUnary = {
   {"erf", ops::erf}, {"sigmoid", ops::sigmoid}, {"relu", ops::relu}, {"gelu", ops::gelu},
   {"gelu_tanh", ops::gelu_tanh}, {"silu", ops::silu}, {"softplus", ops::softplus},
   {"isnan", ops::isnan}, {"isinf", ops::isinf}, {"isfinite", ops::isfinite},
-  {"asinh", ops::asinh}, {"acosh", ops::acosh}, {"atanh", ops::atanh}, {"sinc", ops::sinc},
+  {"asinh", ops::asinh}, {"acosh", ops::acosh}, {"atanh", ops::atanh}, {"sinc", ops::sinc}, {"erfinv", ops::erfinv}, {"lgamma", ops::lgamma},
   {"cbrt", ops::cbrt}, {"signbit", ops::signbit},
   {"logical_not", ops::logical_not}, {"bitwise_not", ops::bitwise_not},
 };

@@ -109,6 +109,10 @@ HOLOGRAM_API Tensor atanh(const Operand& x);
 HOLOGRAM_API Tensor sinc(const Operand& x);
 // The error function.
 HOLOGRAM_API Tensor erf(const Operand& x);
+// The inverse of erf; NaN beyond 1.
+HOLOGRAM_API Tensor erfinv(const Operand& x);
+// The logarithm of the magnitude of the gamma function.
+HOLOGRAM_API Tensor lgamma(const Operand& x);
 // 1 / (1 + exp(-x)).
 HOLOGRAM_API Tensor sigmoid(const Operand& x);
 // max(x, 0).

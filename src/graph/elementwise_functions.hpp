@@ -11,6 +11,8 @@ program::Value acosh_of(const Operands& x);
 program::Value atanh_of(const Operands& x);
 program::Value cbrt_of(const Operands& x);
 program::Value sinc_of(const Operands& x);
+program::Value erfinv_of(const Operands& x);
+program::Value lgamma_of(const Operands& x);
 program::Value lerp_of(const Operands& x);
 program::Value signbit_of(const Operands& x);
 

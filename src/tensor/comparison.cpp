@@ -80,8 +80,9 @@ Tensor nan_to_num(const Tensor& x, double nan, std::optional<double> infinity,
                   std::optional<double> minus_infinity) {
   if (!is_float(x.dtype())) return x;
   const double most = largest_of(x.dtype());
-  const Tensor low = where(x < 0, minus_infinity.value_or(-most), infinity.value_or(most));
-  return where(isnan(x), nan, where(isinf(x), low.to(x.dtype()), x));
+  const auto number = [&](double value) { return full({}, value, x.dtype(), x.executor()); };
+  const Tensor low = number(minus_infinity.value_or(-most)), high = number(infinity.value_or(most));
+  return where(isnan(x), number(nan), where(isinf(x), where(x < 0, low, high), x));
 }
 
 }  // namespace hologram::ops

@@ -57,35 +57,37 @@ Tensor acosh(const Operand& x) { return tensor::apply(graph::elementwise_table()
 Tensor atanh(const Operand& x) { return tensor::apply(graph::elementwise_table()[47], std::array<const Operand*, 1>{&x}); }
 Tensor sinc(const Operand& x) { return tensor::apply(graph::elementwise_table()[48], std::array<const Operand*, 1>{&x}); }
 Tensor erf(const Operand& x) { return tensor::apply(graph::elementwise_table()[49], std::array<const Operand*, 1>{&x}); }
-Tensor sigmoid(const Operand& x) { return tensor::apply(graph::elementwise_table()[50], std::array<const Operand*, 1>{&x}); }
-Tensor relu(const Operand& x) { return tensor::apply(graph::elementwise_table()[51], std::array<const Operand*, 1>{&x}); }
-Tensor leaky_relu(const Operand& x, double negative_slope) { return tensor::apply(graph::elementwise_table()[52], std::array<const Operand*, 1>{&x}, std::array{negative_slope}); }
-Tensor gelu(const Operand& x) { return tensor::apply(graph::elementwise_table()[53], std::array<const Operand*, 1>{&x}); }
-Tensor gelu_tanh(const Operand& x) { return tensor::apply(graph::elementwise_table()[54], std::array<const Operand*, 1>{&x}); }
-Tensor silu(const Operand& x) { return tensor::apply(graph::elementwise_table()[55], std::array<const Operand*, 1>{&x}); }
-Tensor softplus(const Operand& x) { return tensor::apply(graph::elementwise_table()[56], std::array<const Operand*, 1>{&x}); }
-Tensor elu(const Operand& x, double alpha) { return tensor::apply(graph::elementwise_table()[57], std::array<const Operand*, 1>{&x}, std::array{alpha}); }
-Tensor eq(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[58], std::array<const Operand*, 2>{&a, &b}); }
-Tensor ne(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[59], std::array<const Operand*, 2>{&a, &b}); }
-Tensor lt(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[60], std::array<const Operand*, 2>{&a, &b}); }
-Tensor le(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[61], std::array<const Operand*, 2>{&a, &b}); }
-Tensor gt(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[62], std::array<const Operand*, 2>{&a, &b}); }
-Tensor ge(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[63], std::array<const Operand*, 2>{&a, &b}); }
-Tensor isnan(const Operand& x) { return tensor::apply(graph::elementwise_table()[64], std::array<const Operand*, 1>{&x}); }
-Tensor isinf(const Operand& x) { return tensor::apply(graph::elementwise_table()[65], std::array<const Operand*, 1>{&x}); }
-Tensor isfinite(const Operand& x) { return tensor::apply(graph::elementwise_table()[66], std::array<const Operand*, 1>{&x}); }
-Tensor signbit(const Operand& x) { return tensor::apply(graph::elementwise_table()[67], std::array<const Operand*, 1>{&x}); }
-Tensor logical_and(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[68], std::array<const Operand*, 2>{&a, &b}); }
-Tensor logical_or(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[69], std::array<const Operand*, 2>{&a, &b}); }
-Tensor logical_xor(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[70], std::array<const Operand*, 2>{&a, &b}); }
-Tensor logical_not(const Operand& x) { return tensor::apply(graph::elementwise_table()[71], std::array<const Operand*, 1>{&x}); }
-Tensor bitwise_and(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[72], std::array<const Operand*, 2>{&a, &b}); }
-Tensor bitwise_or(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[73], std::array<const Operand*, 2>{&a, &b}); }
-Tensor bitwise_xor(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[74], std::array<const Operand*, 2>{&a, &b}); }
-Tensor bitwise_not(const Operand& x) { return tensor::apply(graph::elementwise_table()[75], std::array<const Operand*, 1>{&x}); }
-Tensor shift_left(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[76], std::array<const Operand*, 2>{&a, &b}); }
-Tensor shift_right(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[77], std::array<const Operand*, 2>{&a, &b}); }
-Tensor where(const Operand& condition, const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[78], std::array<const Operand*, 3>{&condition, &a, &b}); }
+Tensor erfinv(const Operand& x) { return tensor::apply(graph::elementwise_table()[50], std::array<const Operand*, 1>{&x}); }
+Tensor lgamma(const Operand& x) { return tensor::apply(graph::elementwise_table()[51], std::array<const Operand*, 1>{&x}); }
+Tensor sigmoid(const Operand& x) { return tensor::apply(graph::elementwise_table()[52], std::array<const Operand*, 1>{&x}); }
+Tensor relu(const Operand& x) { return tensor::apply(graph::elementwise_table()[53], std::array<const Operand*, 1>{&x}); }
+Tensor leaky_relu(const Operand& x, double negative_slope) { return tensor::apply(graph::elementwise_table()[54], std::array<const Operand*, 1>{&x}, std::array{negative_slope}); }
+Tensor gelu(const Operand& x) { return tensor::apply(graph::elementwise_table()[55], std::array<const Operand*, 1>{&x}); }
+Tensor gelu_tanh(const Operand& x) { return tensor::apply(graph::elementwise_table()[56], std::array<const Operand*, 1>{&x}); }
+Tensor silu(const Operand& x) { return tensor::apply(graph::elementwise_table()[57], std::array<const Operand*, 1>{&x}); }
+Tensor softplus(const Operand& x) { return tensor::apply(graph::elementwise_table()[58], std::array<const Operand*, 1>{&x}); }
+Tensor elu(const Operand& x, double alpha) { return tensor::apply(graph::elementwise_table()[59], std::array<const Operand*, 1>{&x}, std::array{alpha}); }
+Tensor eq(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[60], std::array<const Operand*, 2>{&a, &b}); }
+Tensor ne(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[61], std::array<const Operand*, 2>{&a, &b}); }
+Tensor lt(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[62], std::array<const Operand*, 2>{&a, &b}); }
+Tensor le(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[63], std::array<const Operand*, 2>{&a, &b}); }
+Tensor gt(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[64], std::array<const Operand*, 2>{&a, &b}); }
+Tensor ge(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[65], std::array<const Operand*, 2>{&a, &b}); }
+Tensor isnan(const Operand& x) { return tensor::apply(graph::elementwise_table()[66], std::array<const Operand*, 1>{&x}); }
+Tensor isinf(const Operand& x) { return tensor::apply(graph::elementwise_table()[67], std::array<const Operand*, 1>{&x}); }
+Tensor isfinite(const Operand& x) { return tensor::apply(graph::elementwise_table()[68], std::array<const Operand*, 1>{&x}); }
+Tensor signbit(const Operand& x) { return tensor::apply(graph::elementwise_table()[69], std::array<const Operand*, 1>{&x}); }
+Tensor logical_and(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[70], std::array<const Operand*, 2>{&a, &b}); }
+Tensor logical_or(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[71], std::array<const Operand*, 2>{&a, &b}); }
+Tensor logical_xor(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[72], std::array<const Operand*, 2>{&a, &b}); }
+Tensor logical_not(const Operand& x) { return tensor::apply(graph::elementwise_table()[73], std::array<const Operand*, 1>{&x}); }
+Tensor bitwise_and(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[74], std::array<const Operand*, 2>{&a, &b}); }
+Tensor bitwise_or(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[75], std::array<const Operand*, 2>{&a, &b}); }
+Tensor bitwise_xor(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[76], std::array<const Operand*, 2>{&a, &b}); }
+Tensor bitwise_not(const Operand& x) { return tensor::apply(graph::elementwise_table()[77], std::array<const Operand*, 1>{&x}); }
+Tensor shift_left(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[78], std::array<const Operand*, 2>{&a, &b}); }
+Tensor shift_right(const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[79], std::array<const Operand*, 2>{&a, &b}); }
+Tensor where(const Operand& condition, const Operand& a, const Operand& b) { return tensor::apply(graph::elementwise_table()[80], std::array<const Operand*, 3>{&condition, &a, &b}); }
 // clang-format on
 
 }  // namespace hologram::ops

@@ -31,7 +31,7 @@ DOMAIN = {
 }  # fmt: skip
 FAR = (-3.4e38, 3.4e38)
 ON_GRID = ("floor_div", "rem", "mad", "fma")  # exact there, or not promised elsewhere
-OF_LARGER = ("mad", "lerp", "logaddexp", "gelu", "gelu_tanh")  # the bound is of result or operand
+OF_LARGER = ("mad", "lerp", "lgamma", "logaddexp", "gelu", "gelu_tanh")  # the bound is of result or operand
 ARITY = {2: [
     "add", "sub", "mul", "div", "floor_div", "rem", "copysign", "minimum", "maximum", "pow", "hypot",
     "logaddexp", "atan2", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or",

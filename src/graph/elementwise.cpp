@@ -245,7 +245,7 @@ const ElementwiseOp kTable[] = {
 {"sinc", Function, "x", Number, R::Float, sinc_of, -kAll, kAll, 4, N::Propagates, "sin(pi * x) / (pi * x), and 1 at 0; 0 at all other whole numbers."},
 {"erf", Function, "x", Number, R::Float, unary<Op::Erf>, -kAll, kAll, 2, N::Propagates, "The error function."},
 {"erfinv", Function, "x", Number, R::Float, erfinv_of, -1, 1, 6, N::Propagates, "The inverse of erf; NaN beyond 1."},
-{"lgamma", Function, "x", Number, R::Float, lgamma_of, -kAll, kAll, 6, N::Propagates, "The logarithm of the magnitude of the gamma function.", {}, false, kOperand},
+{"lgamma", Function, "x", Number, R::Float, lgamma_of, -kAll, kAll, 4, N::Propagates, "The logarithm of the magnitude of the gamma function.", {}, false, kOperand},
 
 {"sigmoid", Activation, "x", Number, R::Float, unary<Op::Sigmoid>, -80, 80, 2, N::Propagates, "1 / (1 + exp(-x))."},
 {"relu", Activation, "x", Number, R::Same, [](X x) { return max(x[0], 0); }, -kAll, kAll, 0, N::Propagates, "max(x, 0)."},

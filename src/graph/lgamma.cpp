@@ -73,12 +73,13 @@ program::Value lgamma_of(const Operands& x) {
   const Value far = fma(of - 0.5, logarithm - 1, series + kStirling);
   const Value above_0 = select(is_far, far, near);
   const Value rest = abs(x[0] - apply(Op::Round, {x[0]}));
+  const Value is_pole = (x[0] < 0) & (rest == 0);
   const Value sine = apply(Op::Sin, {rest * std::numbers::pi});
   const Value reflected =
       log(x.builder.constant(x.compute(), std::numbers::pi) / (size * sine)) - above_0;
   const Value infinity = x.builder.constant(x.compute(), std::numeric_limits<double>::infinity());
   const Value result = select(is_small | (x[0] > 0), above_0, reflected);
-  const Value finite = select(apply(Op::IsInf, {x[0]}), infinity, result);
+  const Value finite = select(apply(Op::IsInf, {x[0]}) | is_pole, infinity, result);
   return select(apply(Op::IsNan, {x[0]}), x[0], finite);
 }
 

@@ -139,6 +139,9 @@ set(HOLOGRAM_SOURCES
     src/libraries/onednn/convolution.cpp
     src/libraries/onednn/onednn.cpp
     src/libraries/onednn/primitives.cpp
+    src/libraries/lapack/decompositions.cpp
+    src/libraries/lapack/lapack.cpp
+    src/libraries/openblas/one_thread.cpp
     src/libraries/openblas/openblas.cpp
     src/libraries/packed/column_kernels.cpp
     src/libraries/packed/columns.cpp
@@ -210,6 +213,9 @@ set(HOLOGRAM_SOURCES
     src/graph/context_device.cpp
     src/graph/convolution_work.cpp
     src/graph/elementwise.cpp
+    src/graph/elementwise_functions.cpp
+    src/graph/erfinv.cpp
+    src/graph/lgamma.cpp
     src/graph/ending.cpp
     src/graph/explain.cpp
     src/graph/index_works.cpp
@@ -251,6 +257,17 @@ set(HOLOGRAM_SOURCES
     src/tensor/launch.cpp
     src/tensor/linear.cpp
     src/tensor/movement.cpp
+    src/tensor/comparison.cpp
+    src/tensor/counting.cpp
+    src/tensor/einsum.cpp
+    src/tensor/indexing.cpp
+    src/tensor/linalg.cpp
+    src/tensor/matrices.cpp
+    src/tensor/nan_reductions.cpp
+    src/tensor/quantiles.cpp
+    src/tensor/rearrangement.cpp
+    src/tensor/sequences.cpp
+    src/tensor/sets.cpp
     src/tensor/ordering.cpp
     src/tensor/pooling.cpp
     src/tensor/print.cpp
@@ -290,6 +307,9 @@ set(HOLOGRAM_SOURCES
     src/conformance/elementwise_cases.cpp
     src/conformance/layouts.cpp
     src/conformance/minimum.cpp
+    src/conformance/arrangement_cases.cpp
+    src/conformance/compositions.cpp
+    src/conformance/function_cases.cpp
     src/conformance/movement_cases.cpp
     src/conformance/nn_cases.cpp
     src/conformance/nn_oracle.cpp
@@ -303,6 +323,7 @@ set(HOLOGRAM_SOURCES
     src/conformance/sums.cpp
     src/conformance/wide.cpp
 
+    src/expression/array_functions.cpp
     src/expression/call.cpp
     src/expression/evaluate.cpp
     src/expression/expression.cpp

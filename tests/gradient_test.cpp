@@ -13,6 +13,7 @@
 #include "graph/elementwise.hpp"
 #include "hologram/error.hpp"
 #include "hologram/graph.hpp"
+#include "hologram/linalg.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/access.hpp"
 
@@ -94,7 +95,8 @@ TEST(Gradient, OfEveryElementwiseRow) {
     if (op.rule == graph::Rule::Test || !of_floats) continue;
     Random random(7);
     double low = std::max(op.low, -2.5), high = std::min(op.high, 2.5);
-    if (op.low >= 0) low = 0.3;
+    if (op.low >= 0 || op.name == "lgamma" || op.name == "cbrt") low = 0.3;
+    low = std::max(low, op.low + 0.1);
     if (op.low >= -1) low = std::max(low, -0.9);
     if (op.high <= 1) high = 0.9;
     const size_t first = op.rule == graph::Rule::Choice ? 1 : 0;
@@ -301,6 +303,69 @@ TEST(Gradient, OfRandomCompositions) {
 
 Doubles by(const std::function<Tensor(const Tensor&)>& function, const Tensor& x) {
   return values_of(gradient([&](const Tensor& t) { return ops::sum(function(t)); }, x)[0]);
+}
+
+TEST(Gradient, OfLinearAlgebra) {
+  using namespace linalg;
+  const Tensor one = ops::eye(3, -1, 0, DType::F64);
+  try {
+    inv(one).eval();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  // Far from singular; symmetric, where only one half is looked at.
+  const auto good = [&](const Tensor& x) { return x * 0.3 + one * 2; };
+  const auto symmetric = [&](const Tensor& x) {
+    return good((x + x.transpose(-2, -1)) * 0.5) + ops::arange(0, 3, 1, DType::F64) * one;
+  };
+  using T = const Tensors&;
+  const std::vector<Function> all = {
+      {"solve", {{2, 3, 3}, {3, 2}}, [&](T x) { return solve(good(x[0]), x[1]); }},
+      {"solve of a vector", {{3, 3}, {3}}, [&](T x) { return solve(good(x[0]), x[1]); }},
+      {"inv", {{2, 3, 3}}, [&](T x) { return inv(good(x[0])); }},
+      {"det", {{2, 3, 3}}, [&](T x) { return det(good(x[0])); }},
+      {"slogdet", {{3, 3}}, [&](T x) { return slogdet(good(x[0])).logabsdet; }},
+      {"cholesky", {{2, 3, 3}}, [&](T x) { return cholesky(symmetric(x[0])); }},
+      {"cholesky above", {{3, 3}}, [&](T x) { return cholesky(symmetric(x[0]), true); }},
+      {"eigvalsh", {{2, 3, 3}}, [&](T x) { return eigvalsh(symmetric(x[0])); }},
+      {"eigh",
+       {{3, 3}},
+       [&](T x) {
+         const Eigh e = eigh(symmetric(x[0]));
+         return ops::square(e.eigenvectors) * e.eigenvalues;
+       }},
+      {"svdvals", {{4, 3}}, [&](T x) { return svdvals(x[0]); }},
+      {"einsum",
+       {{2, 3}, {3, 4}},
+       [](T x) {
+         return ops::einsum("ij,jk->ki", {x[0], x[1]});
+       }},
+      {"index",
+       {{3, 4}},
+       [](T x) {
+         return ops::index(x[0], {{}, some_indices()});
+       }},
+      {"quantile", {{3, 4}}, [](T x) { return ops::quantile(x[0], 0.3, 1); }},
+  };
+  uint32_t seed = 40;
+  for (const Function& f : all) {
+    Random random(++seed);
+    Tensors x;
+    for (const Shape& shape : f.shapes) x.push_back(random.tensor(shape, -1, 1));
+    check(
+        f.name, [&](const Tensors& t) { return Tensors{f.of(t)}; }, x, seed);
+  }
+  try {
+    (void)gradient([](const Tensor& x) { return ops::sum(pinv(x)); }, one);
+    FAIL() << "a gradient has been lost";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::UnsupportedOperation);
+  }
+}
+
+TEST(Gradient, OfLgammaBelowZero) {
+  check("lgamma", [](const Tensors& x) { return Tensors{ops::lgamma(x[0])}; },
+        {f64({-0.4, -1.3, -2.6, 0.2, 7.5, 100})});
 }
 
 TEST(Gradient, AtCorners) {

@@ -63,6 +63,8 @@ const std::map<std::string, Unary> kUnary = {
   {"erf", ops::erf}, {"sigmoid", ops::sigmoid}, {"relu", ops::relu}, {"gelu", ops::gelu},
   {"gelu_tanh", ops::gelu_tanh}, {"silu", ops::silu}, {"softplus", ops::softplus},
   {"isnan", ops::isnan}, {"isinf", ops::isinf}, {"isfinite", ops::isfinite},
+  {"asinh", ops::asinh}, {"acosh", ops::acosh}, {"atanh", ops::atanh}, {"sinc", ops::sinc}, {"erfinv", ops::erfinv}, {"lgamma", ops::lgamma},
+  {"cbrt", ops::cbrt}, {"signbit", ops::signbit},
   {"logical_not", ops::logical_not}, {"bitwise_not", ops::bitwise_not},
 };
 const std::map<std::string, Binary> kBinary = {
@@ -77,7 +79,8 @@ const std::map<std::string, Binary> kBinary = {
   {"shift_left", ops::shift_left}, {"shift_right", ops::shift_right},
 };
 const std::map<std::string, Ternary> kTernary = {
-  {"clamp", ops::clamp}, {"mad", ops::mad}, {"fma", ops::fma}, {"where", ops::where},
+  {"clamp", ops::clamp}, {"mad", ops::mad}, {"fma", ops::fma}, {"lerp", ops::lerp},
+  {"where", ops::where},
 };
 using WithNumber = Tensor (*)(const Operand&, double);
 const std::map<std::string, std::pair<WithNumber, double>> kWithNumber = {

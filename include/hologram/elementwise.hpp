@@ -38,6 +38,8 @@ HOLOGRAM_API Tensor clamp(const Operand& x, const Operand& low, const Operand& h
 HOLOGRAM_API Tensor mad(const Operand& a, const Operand& b, const Operand& c);
 // a * b + c, rounded once.
 HOLOGRAM_API Tensor fma(const Operand& a, const Operand& b, const Operand& c);
+// a + weight * (b - a); b itself at a weight of 1.
+HOLOGRAM_API Tensor lerp(const Operand& a, const Operand& b, const Operand& weight);
 // The largest whole number not above x.
 HOLOGRAM_API Tensor floor(const Operand& x);
 // The smallest whole number not below x.
@@ -57,6 +59,8 @@ HOLOGRAM_API Tensor reciprocal(const Operand& x);
 // a to the power of b. pow(x, 0) and pow(1, x) are 1. Integers wrap; a negative exponent gives 0
 // but for bases of 1 and -1. By the numbers 2, 3 and 4 it multiplies.
 HOLOGRAM_API Tensor pow(const Operand& a, const Operand& b);
+// The cube root, of negative numbers too.
+HOLOGRAM_API Tensor cbrt(const Operand& x);
 // sqrt(a * a + b * b) without overflow; infinity if either is infinite.
 HOLOGRAM_API Tensor hypot(const Operand& a, const Operand& b);
 // e to the power of x.
@@ -95,8 +99,20 @@ HOLOGRAM_API Tensor sinh(const Operand& x);
 HOLOGRAM_API Tensor cosh(const Operand& x);
 // The hyperbolic tangent.
 HOLOGRAM_API Tensor tanh(const Operand& x);
+// The inverse hyperbolic sine.
+HOLOGRAM_API Tensor asinh(const Operand& x);
+// The inverse hyperbolic cosine; NaN below 1.
+HOLOGRAM_API Tensor acosh(const Operand& x);
+// The inverse hyperbolic tangent; NaN beyond 1.
+HOLOGRAM_API Tensor atanh(const Operand& x);
+// sin(pi * x) / (pi * x), and 1 at 0; 0 at all other whole numbers.
+HOLOGRAM_API Tensor sinc(const Operand& x);
 // The error function.
 HOLOGRAM_API Tensor erf(const Operand& x);
+// The inverse of erf; NaN beyond 1.
+HOLOGRAM_API Tensor erfinv(const Operand& x);
+// The logarithm of the magnitude of the gamma function.
+HOLOGRAM_API Tensor lgamma(const Operand& x);
 // 1 / (1 + exp(-x)).
 HOLOGRAM_API Tensor sigmoid(const Operand& x);
 // max(x, 0).
@@ -131,6 +147,8 @@ HOLOGRAM_API Tensor isnan(const Operand& x);
 HOLOGRAM_API Tensor isinf(const Operand& x);
 // Whether x is neither NaN nor infinite.
 HOLOGRAM_API Tensor isfinite(const Operand& x);
+// Whether the sign is minus, of -0 too.
+HOLOGRAM_API Tensor signbit(const Operand& x);
 // Whether both differ from 0.
 HOLOGRAM_API Tensor logical_and(const Operand& a, const Operand& b);
 // Whether one or both differ from 0.

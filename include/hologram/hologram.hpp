@@ -15,6 +15,7 @@
 #include "hologram/gradient.hpp"
 #include "hologram/graph.hpp"
 #include "hologram/kernels.hpp"
+#include "hologram/linalg.hpp"
 #include "hologram/log.hpp"
 #include "hologram/memory.hpp"
 #include "hologram/memory_estimate.hpp"

@@ -1,13 +1,20 @@
 // Everything that can be done with tensors.
 #pragma once
 
+#include "hologram/comparison.hpp"
 #include "hologram/convolution.hpp"
 #include "hologram/creation.hpp"
 #include "hologram/elementwise.hpp"
+#include "hologram/indexing.hpp"
 #include "hologram/linear.hpp"
+#include "hologram/matrices.hpp"
 #include "hologram/movement.hpp"
 #include "hologram/ordering.hpp"
+#include "hologram/rearrangement.hpp"
 #include "hologram/reductions.hpp"
+#include "hologram/sequences.hpp"
+#include "hologram/sets.hpp"
+#include "hologram/statistics.hpp"
 
 namespace hologram {
 

@@ -50,6 +50,9 @@ constexpr const char* kCovered =
   (k + 1) eps |p|; of integers, and of whole numbers that f32 holds, exact.
 * **Order**: sort, argsort, topk, searchsorted, nonzero and unique, of any bits, with many equal
   elements, NaN and zeros of both signs among them: the order of a stable sort.
+* **Functions** that are made of others, of small whole numbers, NaN and infinities, exact: parts of
+  matrices, einsum, kron, vecdot, cdist, padding by what is there, indices and masks, diff, cummax and
+  cummin, nansum, nanmax, median, nanmedian, quantile, counts, bins, sets, isclose, interp.
 * **Random numbers**: those of a plain Philox4x32-10, in every layout, for seeds of 64 bits and one
   operation after another: rand and randint bit for bit, randn within 19/2 eps of its radius.
 * **Creation**: zeros, ones, full, arange, linspace, eye and tri, and full, zeros and ones like

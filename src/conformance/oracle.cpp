@@ -65,6 +65,24 @@ L gelu_tanh(L x) {
   return x * sigmoid(t);
 }
 L silu(L x) { return x * sigmoid(x); }
+// Near whole numbers the sine of a product with pi would have no digits left.
+L sinc(L x) {
+  if (x == 0) return 1;
+  const L whole = std::nearbyint(x), sine = std::sin(kPi * (x - whole));
+  return (std::fmod(whole, L{2}) == 0 ? sine : -sine) / (kPi * x);
+}
+// By Newton's steps from erfc, where that keeps what 1 - x has left.
+L erfinv(L x) {
+  const L a = std::fabs(x);
+  if (!(a < 1)) return a == 1 ? std::copysign(kInfinity, x) : kNan;
+  if (a < 1e-9L) return x * std::sqrt(kPi) / 2;
+  L y = std::sqrt(-std::log1p(-a) - (a < 0.5L ? 0 : L{0.3L}));
+  for (int i = 0; i < 60; i++) {
+    const L off = a < 0.5L ? a - std::erf(y) : std::erfc(y) - (1 - a);
+    y += off * std::exp(y * y) * std::sqrt(kPi) / 2;
+  }
+  return std::copysign(y, x);
+}
 L rsqrt(L x) { return 1 / std::sqrt(x); }
 Wide one_if(bool truth) { return truth ? 1 : 0; }
 
@@ -194,7 +212,15 @@ return is_negative(x[1]) ? -size : size;
     {"asin", by<std::asin>, nullptr}, {"acos", by<std::acos>, nullptr},
     {"atan", by<std::atan>, nullptr}, {"atan2", by2<std::atan2>, nullptr},
     {"sinh", by<std::sinh>, nullptr}, {"cosh", by<std::cosh>, nullptr},
+    {"asinh", by<std::asinh>, nullptr}, {"acosh", by<std::acosh>, nullptr},
+    {"atanh", by<std::atanh>, nullptr}, {"sinc", by<sinc>, nullptr},
+    {"cbrt", by<std::cbrt>, nullptr},
+    {"lerp", [](X x, const double*) -> Wide { return x[0] + x[2] * (x[1] - x[0]); }, nullptr,
+     Operands::Inside},
+    {"signbit", [](X x, const double*) -> Wide { return one_if(is_negative(x[0])); },
+     [](I x, Kind) -> Integer { return x[0] < 0; }},
     {"tanh", by<std::tanh>, nullptr}, {"erf", by<std::erf>, nullptr},
+    {"erfinv", by<erfinv>, nullptr}, {"lgamma", by<std::lgamma>, nullptr},
 
     {"sigmoid", by<sigmoid>, nullptr, Operands::Inside}, {"relu", REAL{return greater(x[0], 0);
 }

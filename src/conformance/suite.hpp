@@ -63,6 +63,8 @@ void convolution_cases(Suite& suite);
 void movement_cases(Suite& suite);
 void cumulative_cases(Suite& suite);
 void ordering_cases(Suite& suite);
+void arrangement_cases(Suite& suite);
+void function_cases(Suite& suite);
 void random_cases(Suite& suite);
 void creation_cases(Suite& suite);
 void nn_cases(Suite& suite);

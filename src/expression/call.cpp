@@ -182,6 +182,29 @@ DType Call::dtype(size_t i) const {
   return *dtype;
 }
 
+const std::string& Call::text(size_t i) const {
+  const std::string* const text = std::get_if<std::string>(&values_[i].is);
+  if (text == nullptr) refuse(i, "a text between quotation marks");
+  return *text;
+}
+
+size_t Call::choice(size_t i, std::initializer_list<std::string_view> words) const {
+  const std::string& given = text(i);
+  const auto* const found = std::find(words.begin(), words.end(), given);
+  if (found == words.end()) refuse(i, fmt::format("one of '{}'", fmt::join(words, "', '")));
+  return static_cast<size_t>(found - words.begin());
+}
+
+std::vector<double> Call::reals(size_t i) const {
+  if (values_[i].list() == nullptr) return {real(i)};
+  std::vector<double> list;
+  for (const Value& v : *values_[i].list()) {
+    if (!v.is_number()) refuse(i, "a number or a list of them");
+    list.push_back(v.operand()->real());
+  }
+  return list;
+}
+
 std::vector<int64_t> Call::integers(size_t i, std::string_view wanted) const {
   std::vector<int64_t> list;
   const auto add = [&](const Value& v) {

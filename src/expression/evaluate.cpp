@@ -73,6 +73,7 @@ Value Evaluator::compute_unplaced(uint32_t at) {
   const Node& node = syntax_.nodes[at];
   switch (node.kind) {
     case Kind::Number: return node.dtype == DType::F64 ? Value(node.real) : Value(node.integer);
+    case Kind::String: return node.name;
     case Kind::Name: return name(node);
     case Kind::Compare: return compare(at, node);
     case Kind::Slice: return slice(node);

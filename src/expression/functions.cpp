@@ -51,6 +51,12 @@ Value split(C c) {
                                             : ops::split(c.tensor(0), c.integer(1), c.axis(2));
   return std::vector<Value>(parts.begin(), parts.end());
 }
+// x, times, axis
+Value repeated(C c) {
+  const Value& times = c.values()[1];
+  if (times.is_number()) return ops::repeat(c.tensor(0), c.integer(1), axis_of(c, 2));
+  return ops::repeat(c.tensor(0), c.tensor(1), axis_of(c, 2));
+}
 Value padded(C c) {
   // A list is looked at where nobody has to wait for it.
   const Tensor pairs =
@@ -60,7 +66,9 @@ Value padded(C c) {
     c.refuse(1, "a list of pairs of whole numbers");
   const std::vector<int64_t> numbers = pairs.to(DType::I64).to_vector<int64_t>();
   for (size_t k = 0; k < numbers.size(); k += 2) padding.push_back({numbers[k], numbers[k + 1]});
-  return ops::pad(c.tensor(0), padding, c.operand(2));
+  if (!c.given(3)) return ops::pad(c.tensor(0), padding, c.operand(2));
+  return ops::pad(c.tensor(0), padding,
+                  ops::PadMode(c.choice(3, {"reflect", "symmetric", "edge", "wrap"})));
 }
 // One number, one for the height and one for the width, or (of a padding) one for each side.
 ops::Extent extent(C c, size_t i) {
@@ -141,13 +149,13 @@ const Function kTable[] = {
 {"concat", "tensors, axis=0", A::All, [](C c) -> Value { return ops::concat(c.tensors(0), c.axis(1)); }, "A list of tensors, one behind the other along an axis."},
 {"stack", "tensors, axis=0", A::All, [](C c) -> Value { return ops::stack(c.tensors(0), c.axis(1)); }, "The same along a new axis."},
 {"split", "x, parts, axis=0", A::All, split, "The list of so many parts, or of parts of the lengths in a list."},
-{"pad", "x, padding, value=0", A::All, padded, "A number around x: padding is [before, after] for each axis, as [[1, 1], [0, 2]]."},
+{"pad", "x, padding, value=0, mode=none", A::All, padded, "A number around x: padding is [before, after] for each axis, as [[1, 1], [0, 2]]. Or what the mode says: 'reflect', 'symmetric', 'edge' or 'wrap'."},
 {"take", "x, indices, axis=none", A::Axis, [](C c) -> Value { return ops::take(c.tensor(0), c.tensor(1), axis_of(c, 2)); }, "x at indices along an axis; without one, of x flattened."},
 {"gather", "x, indices, axis", A::Axis, [](C c) -> Value { return ops::gather(c.tensor(0), c.tensor(1), c.axis(2)); }, "Position by position: result[i, j] = x[indices[i, j], j] for axis 0."},
 {"scatter", "x, indices, values, axis", A::Axis, [](C c) -> Value { return scattered(c, ops::scatter); }, "x with values put at indices along an axis."},
 {"scatter_add", "x, indices, values, axis", A::Axis, [](C c) -> Value { return scattered(c, ops::scatter_add); }, "x with values added at indices along an axis."},
 {"roll", "x, shift, axis=none", A::Axis, [](C c) -> Value { return ops::roll(c.tensor(0), c.integer(1), axis_of(c, 2)); }, "Moved along an axis, and in at the other end."},
-{"repeat", "x, times, axis=none", A::Axis, [](C c) -> Value { return ops::repeat(c.tensor(0), c.integer(1), axis_of(c, 2)); }, "Each element so often."},
+{"repeat", "x, times, axis=none", A::Axis, repeated, "Each element so often, or as often as a vector says that has a number for each."},
 {"tile", "x, times", A::All, [](C c) -> Value { return ops::tile(c.tensor(0), c.shape(1)); }, "All of x so often along each of the last axes."},
 
 {"matmul", "a, b", A::Left, [](C c) -> Value { return multiplied(c, ops::matmul); }, "The product of matrices, also written a @ b; axes before the last two are a batch."},
@@ -197,11 +205,19 @@ std::string parameters_of(const graph::ElementwiseOp& op) {
 
 }  // namespace
 
-std::span<const Function> functions() { return kTable; }
+std::span<const Function> functions() {
+  static const std::vector<Function> all = [] {
+    std::vector<Function> list(std::begin(kTable), std::end(kTable));
+    const std::span<const Function> more = array_functions();
+    list.insert(list.end(), more.begin(), more.end());
+    return list;
+  }();
+  return all;
+}
 
 std::vector<std::string_view> function_names() {
   std::vector<std::string_view> names;
-  for (const Function& f : kTable) names.push_back(f.name);
+  for (const Function& f : functions()) names.push_back(f.name);
   for (const graph::ElementwiseOp& op : graph::elementwise_table()) names.push_back(op.name);
   return names;
 }
@@ -209,7 +225,7 @@ std::vector<std::string_view> function_names() {
 std::string Callable::signature() const { return fmt::format("{}({})", name, parameters); }
 
 Callable find_callable(std::string_view name) {
-  for (const Function& f : kTable)
+  for (const Function& f : functions())
     if (f.name == name) return {f.name, std::string(f.parameters), &f, nullptr};
   if (const graph::ElementwiseOp* op = graph::find_elementwise(name))
     return {op->name, parameters_of(*op), nullptr, op};

@@ -50,6 +50,8 @@ struct Function {
 };
 
 std::span<const Function> functions();
+// The part of them about order, counts, parts of matrices and linear algebra.
+std::span<const Function> array_functions();
 // Every name that can be called, in the order of the tables.
 std::vector<std::string_view> function_names();
 
@@ -97,7 +99,11 @@ class Call {
   int64_t integer(size_t i) const;
   int axis(size_t i) const;
   double real(size_t i) const;
+  std::vector<double> reals(size_t i) const;  // a number, or a list of them
   DType dtype(size_t i) const;
+  const std::string& text(size_t i) const;
+  // Where a text is in a list of the good ones.
+  size_t choice(size_t i, std::initializer_list<std::string_view> words) const;
   ops::Axes axes(size_t i) const;  // `none`: all
   Shape shape(size_t i) const;
   std::vector<Tensor> tensors(size_t i) const;

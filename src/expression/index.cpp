@@ -3,6 +3,7 @@
 
 #include "core/messages.hpp"
 #include "expression/evaluate.hpp"
+#include "hologram/indexing.hpp"
 
 namespace hologram::expression {
 namespace {
@@ -29,24 +30,44 @@ Value of_list(const std::vector<Value>& list, const std::vector<Value>& parts) {
   return list[static_cast<size_t>(at)];
 }
 
+bool is_array(const Value& v) { return v.is_tensor() || v.list() != nullptr; }
+Tensor array_of(const Value& v, const Tensor& t) {
+  const Tensor index = to_tensor(v, t.executor());
+  // An empty list has no dtype of its own.
+  return v.list() != nullptr && index.size() == 0 ? index.to(DType::I64) : index;
+}
+size_t axes_of(const Value& v) {
+  const bool mask = v.has_dtype() && v.tensor().dtype() == DType::Bool;
+  return mask ? v.tensor().shape().size() : 1;
+}
+
+// Slices at once; numbers beside tensors or lists are indices like these.
 Tensor of_tensor(Tensor t, const std::vector<Value>& parts) {
   size_t used = 0, dots = 0;
   for (const Value& v : parts) {
     if (is_dots(v)) dots++;
-    else if (!v.nothing()) used++;
+    else if (!v.nothing()) used += axes_of(v);
   }
+  const bool arrays = std::any_of(parts.begin(), parts.end(), is_array);
+  ops::Indices indices;
   if (dots > 1 || used > t.shape().size())
     throw core::error(Text::ExpressionIndexCount, parts.size(), to_string(t.shape()));
   const size_t skipped = t.shape().size() - used;
   size_t axis = 0;
   for (const Value& v : parts) {
+    const size_t first = axis;
     if (is_dots(v)) axis += skipped;
     else if (v.nothing()) t = t.unsqueeze(static_cast<int>(axis++));
     else if (const Slice* part = std::get_if<Slice>(&v.is))
       t = t.slice(static_cast<int>(axis++), *part);
-    else t = t.select(static_cast<int>(axis), whole_number(v));
+    else if (!arrays) t = t.select(static_cast<int>(axis), whole_number(v));
+    else axis += axes_of(v);
+    if (!arrays) continue;
+    const bool chosen = is_array(v) || v.is_number();
+    if (chosen) indices.emplace_back(array_of(v, t));
+    else indices.resize(indices.size() + (axis - first));
   }
-  return t;
+  return arrays ? ops::index(t, indices) : t;
 }
 
 // Whether the first axis stays as it is.

@@ -70,6 +70,8 @@ class Lexer {
       word();
     } else if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
       number();
+    } else if (c == '"' || c == '\'') {
+      quoted(c);
     } else {
       symbol();
     }
@@ -98,6 +100,14 @@ class Lexer {
       if (c == '.' && peek(n + 1) == '.') break;
     }
     add(Tok::Number, n);
+  }
+
+  // Between two of the same quotation marks, on one line, as it stands.
+  void quoted(char mark) {
+    const size_t end = text_.find_first_of(std::string{mark, '\n'}, at_ + 1);
+    if (end >= text_.size() || text_[end] != mark)
+      throw program::at_place(core::error(Text::ExpressionQuoted), text_, file_, at_, 1);
+    add(Tok::String, end + 1 - at_);
   }
 
   void symbol() {
@@ -134,6 +144,7 @@ std::string_view describe(Tok kind) {
     case Tok::Line: return "the end of the statement";
     case Tok::Name: return "a name";
     case Tok::Number: return "a number";
+    case Tok::String: return "a text";
     default: break;
   }
   for (const Spelling& s : kSymbols)

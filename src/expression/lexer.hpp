@@ -15,6 +15,7 @@ enum class Tok : uint8_t {
   Line,  // the end of a statement: a line end or a semicolon
   Name,
   Number,
+  String,
   LParen,
   RParen,
   LBracket,

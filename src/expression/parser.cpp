@@ -267,6 +267,7 @@ class Parser {
     const Token where = peek();
     switch (where.kind) {
       case Tok::Number: return number();
+      case Tok::String: return quoted();
       case Tok::Name: return peek(1).kind == Tok::LParen ? call() : name();
       case Tok::LBracket: {
         next();
@@ -295,6 +296,14 @@ class Parser {
     expect(end);
     const uint32_t node = add(Kind::List, where);
     out_.nodes[node].children = std::move(children);
+    return node;
+  }
+
+  uint32_t quoted() {
+    const Token where = next();
+    const std::string_view text = text_of(where);
+    const uint32_t node = add(Kind::String, where);
+    out_.nodes[node].name = text.substr(1, text.size() - 2);
     return node;
   }
 

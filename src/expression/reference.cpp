@@ -11,8 +11,9 @@ std::string with_function_reference(std::string_view document) {
   std::string text(document.substr(0, document.find(kHeading)));
   text += kHeading;
   text +=
-      "\nWritten by `scripts/generate` from the tables in `src/expression/functions.cpp` and\n"
-      "`src/graph/elementwise.cpp`; docs/operations.md says more of the elementwise ones.\n\n"
+      "\nWritten by `scripts/generate` from the tables in `src/expression/functions.cpp`,\n"
+      "`src/expression/array_functions.cpp` and `src/graph/elementwise.cpp`; docs/operations.md\n"
+      "says more of the elementwise ones.\n\n"
       "| function | meaning |\n|---|---|\n";
   for (const FunctionInfo& f : expression_functions()) {
     std::string meaning;

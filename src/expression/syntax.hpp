@@ -13,6 +13,7 @@ namespace hologram::expression {
 
 enum class Kind : uint8_t {
   Number,
+  String,    // `name` is what stands between the quotation marks
   Name,      // of an input, an assignment before, a dtype or a constant
   Operator,  // `name` is the function that it stands for
   Compare,   // a < b <= c: `words` are the functions between the children

@@ -77,6 +77,8 @@ std::string describe(const Value& value) {
   }
   if (const DType* dtype = std::get_if<DType>(&value.is))
     return fmt::format("the dtype {}", name_of(*dtype));
+  if (const std::string* text = std::get_if<std::string>(&value.is))
+    return fmt::format("the text '{}'", *text);
   if (value.list() != nullptr) return "a list";
   if (std::holds_alternative<Slice>(value.is)) return "a slice";
   return value.nothing() ? "none" : "'...'";

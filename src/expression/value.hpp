@@ -12,8 +12,9 @@ namespace hologram::expression {
 struct Dots {};
 
 struct Value {
-  // Nothing, a tensor or number, a dtype, a list, and what stands between the brackets of an index.
-  std::variant<std::monostate, Operand, DType, std::vector<Value>, Slice, Dots> is;
+  // Nothing, a tensor or number, a dtype, a text, a list, and what stands between the brackets of
+  // an index.
+  std::variant<std::monostate, Operand, DType, std::string, std::vector<Value>, Slice, Dots> is;
 
   // Where rows are computed some at a time: how many there are of them; the tensor holds some.
   int64_t rows = -1;
@@ -29,6 +30,7 @@ struct Value {
   template <Arithmetic T>
   Value(T number) : is(Operand(number)) {}
   Value(DType dtype) : is(dtype) {}
+  Value(std::string text) : is(std::move(text)) {}
   Value(std::vector<Value> list) : is(std::move(list)) {}
   Value(Slice slice) : is(slice) {}
   Value(Dots dots) : is(dots) {}

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "core/messages.hpp"
+#include "graph/elementwise_functions.hpp"
 
 namespace hologram::graph {
 namespace {
@@ -205,6 +206,8 @@ const ElementwiseOp kTable[] = {
 {"mad", Arithmetic, "a, b, c", Number, R::Same, [](X x) { return apply(Op::Mad, {x[0], x[1], x[2]}); }, -1e18, 1e18, 1, N::Propagates, "a * b + c, rounded once or twice, whichever is faster on the device.", "g * b; g * a; g", {}, false, kOperand},
 {"fma", Arithmetic, "a, b, c", Number, R::Same, [](X x) { return fma(x[0], x[1], x[2]); }, -1e18, 1e18, 0.5, N::Propagates, "a * b + c, rounded once.", "g * b; g * a; g"},
 
+{"lerp", Arithmetic, "a, b, weight", Number, R::Float, lerp_of, -1e18, 1e18, 4, N::Propagates, "a + weight * (b - a); b itself at a weight of 1.", "g * (1 - weight); g * weight; g * (b - a)", {}, false, kOperand},
+
 {"floor", Rounding, "x", Number, R::Same, rounding<Op::Floor>, -kAll, kAll, 0, N::Propagates, "The largest whole number not above x.", ""},
 {"ceil", Rounding, "x", Number, R::Same, rounding<Op::Ceil>, -kAll, kAll, 0, N::Propagates, "The smallest whole number not below x.", ""},
 {"round", Rounding, "x", Number, R::Same, rounding<Op::Round>, -kAll, kAll, 0, N::Propagates, "The nearest whole number, ties to even.", ""},
@@ -215,6 +218,7 @@ const ElementwiseOp kTable[] = {
 {"square", Power, "x", Number, R::Same, [](X x) { return x[0] * x[0]; }, -kAll, kAll, 0.5, N::Propagates, "x * x.", "g * 2 * x"},
 {"reciprocal", Power, "x", Number, R::Float, [](X x) { return x.builder.constant(x.compute(), 1.0) / x[0]; }, -kAll, kAll, 0.5, N::Propagates, "1 / x.", "-g * out * out"},
 {"pow", Power, "a, b", Number, R::Same, power, 0, 30, 2, N::Special, "a to the power of b. pow(x, 0) and pow(1, x) are 1. Integers wrap; a negative exponent gives 0 but for bases of 1 and -1. By the numbers 2, 3 and 4 it multiplies.", "where(b == 0, 0, g * b * pow(a, b - 1)); where((a == 0) & (b >= 0), 0, g * out * log(a))"},
+{"cbrt", Power, "x", Number, R::Float, cbrt_of, -kAll, kAll, 1, N::Propagates, "The cube root, of negative numbers too.", "g / (3 * out * out)"},
 {"hypot", Power, "a, b", Number, R::Float, hypot, -kAll, kAll, 3, N::Special, "sqrt(a * a + b * b) without overflow; infinity if either is infinite.", "where(out == 0, 0, g * (a / out)); where(out == 0, 0, g * (b / out))"},
 
 {"exp", Function, "x", Number, R::Float, unary<Op::Exp>, -kAll, kAll, 1, N::Propagates, "e to the power of x.", "g * out"},
@@ -235,7 +239,13 @@ const ElementwiseOp kTable[] = {
 {"sinh", Function, "x", Number, R::Float, unary<Op::Sinh>, -kAll, kAll, 2, N::Propagates, "The hyperbolic sine.", "g * cosh(x)"},
 {"cosh", Function, "x", Number, R::Float, unary<Op::Cosh>, -kAll, kAll, 2, N::Propagates, "The hyperbolic cosine.", "g * sinh(x)"},
 {"tanh", Function, "x", Number, R::Float, unary<Op::Tanh>, -kAll, kAll, 2, N::Propagates, "The hyperbolic tangent.", "g * (1 - out * out)"},
+{"asinh", Function, "x", Number, R::Float, asinh_of, -kAll, kAll, 3, N::Propagates, "The inverse hyperbolic sine.", "g * rsqrt(x * x + 1)"},
+{"acosh", Function, "x", Number, R::Float, acosh_of, 1, kAll, 3, N::Propagates, "The inverse hyperbolic cosine; NaN below 1.", "g / (sqrt(x - 1) * sqrt(x + 1))"},
+{"atanh", Function, "x", Number, R::Float, atanh_of, -1, 1, 3, N::Propagates, "The inverse hyperbolic tangent; NaN beyond 1.", "g / (1 - x * x)"},
+{"sinc", Function, "x", Number, R::Float, sinc_of, -kAll, kAll, 4, N::Propagates, "sin(pi * x) / (pi * x), and 1 at 0; 0 at all other whole numbers.", "where(x == 0, 0, g * (cos(x * std::numbers::pi) - out) / x)"},
 {"erf", Function, "x", Number, R::Float, unary<Op::Erf>, -kAll, kAll, 2, N::Propagates, "The error function.", "g * exp(-x * x) * (2 * std::numbers::inv_sqrtpi)"},
+{"erfinv", Function, "x", Number, R::Float, erfinv_of, -1, 1, 6, N::Propagates, "The inverse of erf; NaN beyond 1.", "g * exp(out * out) * (0.5 / std::numbers::inv_sqrtpi)"},
+{"lgamma", Function, "x", Number, R::Float, lgamma_of, -kAll, kAll, 4, N::Propagates, "The logarithm of the magnitude of the gamma function.", "g * digamma(x)", {}, false, kOperand},
 
 {"sigmoid", Activation, "x", Number, R::Float, unary<Op::Sigmoid>, -80, 80, 2, N::Propagates, "1 / (1 + exp(-x)).", "g * out * (1 - out)"},
 {"relu", Activation, "x", Number, R::Same, [](X x) { return max(x[0], 0); }, -kAll, kAll, 0, N::Propagates, "max(x, 0).", "where(out <= 0, 0, g)"},
@@ -255,6 +265,7 @@ const ElementwiseOp kTable[] = {
 {"isnan", Comparison, "x", Any, R::Test, [](X x) { return float_test<Op::IsNan>(x, false); }, -kAll, kAll, 0, N::None, "Whether x is NaN.", ""},
 {"isinf", Comparison, "x", Any, R::Test, [](X x) { return float_test<Op::IsInf>(x, false); }, -kAll, kAll, 0, N::None, "Whether x is infinite.", ""},
 {"isfinite", Comparison, "x", Any, R::Test, [](X x) { return float_test<Op::IsFinite>(x, true); }, -kAll, kAll, 0, N::None, "Whether x is neither NaN nor infinite.", ""},
+{"signbit", Comparison, "x", Any, R::Test, signbit_of, -kAll, kAll, 0, N::None, "Whether the sign is minus, of -0 too.", ""},
 
 {"logical_and", Logic, "a, b", Any, R::Test, logical<Op::And>, -kAll, kAll, 0, N::None, "Whether both differ from 0.", ""},
 {"logical_or", Logic, "a, b", Any, R::Test, logical<Op::Or>, -kAll, kAll, 0, N::None, "Whether one or both differ from 0.", ""},

@@ -30,6 +30,19 @@ void record_elementwise(const graph::ElementwiseOp& op, std::span<const double> 
          });
 }
 
+// Below 1/2 by reflection, else by ten steps of the recurrence and the asymptotic series there.
+Tensor digamma(const Tensor& x) {
+  constexpr int kSteps = 10;
+  const Tensor mirrored = x < 0.5, at = ops::where(mirrored, 1 - x, x), far = at + kSteps;
+  Tensor below = ops::zeros_like(x);
+  for (int k = 0; k < kSteps; k++) below = below + 1 / (at + k);
+  const Tensor inverse = 1 / far, s = inverse * inverse;
+  Tensor series = s * (1.0 / 132);
+  for (const double c : {1.0 / 240, 1.0 / 252, 1.0 / 120, 1.0 / 12}) series = s * (c - series);
+  const Tensor y = ops::log(far) - 0.5 * inverse - series - below;
+  return ops::where(mirrored, y - std::numbers::pi / ops::tan(std::numbers::pi * x), y);
+}
+
 Tensor slope_of_gelu(const Tensor& x) {
   constexpr double kDensity = std::numbers::inv_sqrtpi / std::numbers::sqrt2;
   return 0.5 * (1 + ops::erf(x * (1 / std::numbers::sqrt2))) +

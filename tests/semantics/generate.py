@@ -27,16 +27,16 @@ SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan]
 DOMAIN = {
     "sigmoid": (-80, 80), "silu": (-80, 1e30), "softplus": (-80, 1e30), "logaddexp": (-80, 80),
     "pow": (0, 30), "rsqrt": (1.2e-38, 3.4e38), "gelu": (-1e30, 1e30), "gelu_tanh": (-1e10, 1e10),
-    "leaky_relu": (-1e30, 1e30), "elu": (-1e30, 1e30),
+    "lerp": (-1e18, 1e18), "leaky_relu": (-1e30, 1e30), "elu": (-1e30, 1e30),
 }  # fmt: skip
 FAR = (-3.4e38, 3.4e38)
 ON_GRID = ("floor_div", "rem", "mad", "fma")  # exact there, or not promised elsewhere
-OF_LARGER = ("mad", "logaddexp", "gelu", "gelu_tanh")  # the bound is of result or operand
+OF_LARGER = ("mad", "lerp", "lgamma", "logaddexp", "gelu", "gelu_tanh")  # the bound is of result or operand
 ARITY = {2: [
     "add", "sub", "mul", "div", "floor_div", "rem", "copysign", "minimum", "maximum", "pow", "hypot",
     "logaddexp", "atan2", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or",
     "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right",
-], 3: ["clamp", "mad", "fma", "where"]}  # fmt: skip
+], 3: ["clamp", "mad", "fma", "lerp", "where"]}  # fmt: skip
 ARITY[1] = sorted(model.ELEMENTWISE - set(ARITY[2]) - set(ARITY[3]))
 rng = random.Random(20240229)
 cases = []

@@ -96,6 +96,35 @@ def softplus(x):
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
+def erfinv(x):
+    """What erf, or near the ends erfc, makes x of, by halves."""
+    if not abs(x) < 1:
+        return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
+    low, high = 0.0, 7.0
+    for _ in range(80):
+        y = (low + high) / 2
+        below = math.erf(y) < abs(x) if abs(x) < 0.5 else math.erfc(y) > 1 - abs(x)
+        low, high = (y, high) if below else (low, y)
+    return math.copysign(low if abs(x) > 1e-9 else abs(x) * math.sqrt(math.pi) / 2, x)
+
+
+def lgamma(x):
+    if not math.isfinite(x):
+        return abs(x)
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):
+        return math.inf
+
+
+def sinc(x):
+    """sin(pi x) / (pi x) by what is left beside whole numbers, where NumPy's own is not 0."""
+    whole = np.rint(x)
+    sine = np.sin(np.longdouble("3.14159265358979323846") * (x - whole))
+    sine = np.where(np.fmod(whole, 2) == 0, sine, -sine)
+    return np.where(x == 0, 1, sine / np.where(x == 0, 1, np.longdouble("3.14159265358979323846") * x))
+
+
 # Exact on any numbers: the same operation of NumPy on the promoted dtype.
 SAME = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative, "abs": np.abs,
@@ -114,6 +143,9 @@ FUNCTIONS = {
     "logaddexp": np.logaddexp, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin,
     "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh,
     "tanh": np.tanh, "sigmoid": sigmoid, "silu": lambda x: x * sigmoid(x), "softplus": softplus,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "cbrt": np.cbrt, "sinc": sinc,
+    "lerp": lambda a, b, weight: a + weight * (b - a),
+    "erfinv": by_first_axis(erfinv), "lgamma": by_first_axis(lgamma),
     "erf": by_first_axis(math.erf), "pow": np.power,
     "gelu": lambda x: x / 2 * (1 + by_first_axis(math.erf)(x / math.sqrt(2))),
     "gelu_tanh": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))),
@@ -124,7 +156,7 @@ TESTS = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
-    "logical_not": np.logical_not,
+    "logical_not": np.logical_not, "signbit": lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0,
 }  # fmt: skip
 BITWISE = {
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,

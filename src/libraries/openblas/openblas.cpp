@@ -6,6 +6,8 @@
 #include <climits>
 #include <string_view>
 
+#include "libraries/openblas/one_thread.hpp"
+
 namespace hologram::libraries::openblas {
 
 OpenBlas::OpenBlas(const core::DynamicLibrary& library) {
@@ -69,18 +71,7 @@ void OpenBlas::multiply(const hal::GemmDesc& desc, const Tile& tile) const {
   else call(dgemm_, 1.0);
 }
 
-// The number of threads is the process's, and the host program may use the same library: one thread
-// while a product of ours is under way, and what was there before afterwards.
-void OpenBlas::begin() const {
-  const std::lock_guard lock(mutex_);
-  if (products_++ > 0) return;
-  before_ = get_threads_();
-  if (before_ != 1) set_threads_(1);
-}
-
-void OpenBlas::end() const {
-  const std::lock_guard lock(mutex_);
-  if (--products_ == 0 && before_ != 1) set_threads_(before_);
-}
+void OpenBlas::begin() const { hold(get_threads_, set_threads_); }
+void OpenBlas::end() const { release(set_threads_); }
 
 }  // namespace hologram::libraries::openblas

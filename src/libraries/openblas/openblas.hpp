@@ -1,8 +1,6 @@
 // OpenBLAS: products of f64, and of f32.
 #pragma once
 
-#include <mutex>
-
 #include "libraries/library.hpp"
 #include "libraries/openblas/api.hpp"
 
@@ -24,9 +22,6 @@ class OpenBlas : public HostLibrary {
   Gemm<double>* dgemm_ = nullptr;
   GetNumThreads* get_threads_ = nullptr;
   SetNumThreads* set_threads_ = nullptr;
-  mutable std::mutex mutex_;
-  mutable int products_ = 0;  // under way
-  mutable int before_ = 1;    // threads when the first of them began
 };
 
 }  // namespace hologram::libraries::openblas

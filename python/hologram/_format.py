@@ -10,6 +10,13 @@ PRECISION = 8  # digits after the point
 THRESHOLD = 1000  # more elements are summarised
 EDGE = 3  # elements shown at each end then
 WIDTH = 75
+# Numbers alone are written without an exponent below these.
+_POSITIONAL_BELOW = {
+    _dtypes.float16: 1e3,
+    _dtypes.bfloat16: 1e3,
+    _dtypes.float32: 1e6,
+    _dtypes.float64: 1e16,
+}
 
 
 def _rounded(value, dtype):
@@ -81,9 +88,8 @@ def _float_formatter(values, dtype):
         if not scientific:
             whole, _, part = _positional(value, dtype).partition(".")
             return f"{whole.rjust(left)}.{part.ljust(right)}"
-        mantissa, exponent = _scientific(value, dtype)
+        mantissa, _, exponent = f"{value:.{fraction}e}".partition("e")
         whole, _, part = mantissa.partition(".")
-        part = part.ljust(fraction, "0")
         return f"{whole.rjust(left)}.{part}e{exponent[0]}{exponent[1:].rjust(size, '0')}"
 
     return write
@@ -157,8 +163,23 @@ def text_of(tensor, separator, prefix, suffix):
     return _layout(shown, tensor.shape, write, separator, indent, WIDTH - len(suffix), summary)
 
 
+def _alone(value, dtype):
+    """A float by itself, as str() of a number of NumPy."""
+    if not math.isfinite(value):
+        return "nan" if value != value else str(value)
+    exact = _shortest(value, dtype)
+    if value == 0 or 1e-4 <= abs(value) < _POSITIONAL_BELOW[dtype]:
+        text = f"{exact:f}" if value else f"{value:.1f}"
+        return text if "." in text else text + ".0"
+    digits = exact.as_tuple().digits
+    mantissa, _, exponent = f"{value:.{len(digits) - 1}e}".partition("e")
+    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{exponent}"
+
+
 def to_str(tensor):
     """The values without a word about their type."""
+    if tensor.ndim == 0 and tensor.dtype in _dtypes.FLOATS:
+        return _alone(tensor.item(), tensor.dtype)
     return text_of(tensor, " ", "", "")
 
 

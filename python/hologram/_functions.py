@@ -6,16 +6,17 @@ from collections import namedtuple as _namedtuple
 
 from . import _core, _dtypes
 from ._creation import asarray
+from ._dtypes import result_type
 from ._errors import DTypeMismatch, InvalidArgument, ShapeMismatch
 from ._indexing import broadcast_shapes
 
 __all__ = [
-    "all", "any", "argmax", "argmin", "argsort", "astype", "avg_pool2d", "broadcast_arrays",
-    "broadcast_shapes", "broadcast_to", "chunk", "clip", "concat", "contiguous", "conv2d", "copy",
+    "acosh", "all", "any", "argmax", "argmin", "argsort", "asinh", "astype", "atanh", "avg_pool2d", "broadcast_arrays",
+    "broadcast_shapes", "broadcast_to", "chunk", "clip", "concat", "conj", "contiguous", "conv2d", "copy",
     "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "expand_dims", "flip", "gather",
-    "isin", "log_softmax", "logsumexp", "matmul", "matrix_transpose", "max", "max_pool2d", "mean",
-    "min", "moveaxis", "nonzero", "outer", "pad", "permute_dims", "positive", "prod", "repeat",
-    "reshape", "roll", "scatter", "scatter_add", "searchsorted", "softmax", "sort", "split",
+    "imag", "isin", "log_softmax", "logsumexp", "matmul", "matrix_transpose", "max", "max_pool2d", "mean",
+    "min", "moveaxis", "nextafter", "nonzero", "outer", "pad", "permute_dims", "positive", "prod", "real", "repeat",
+    "reshape", "roll", "scatter", "scatter_add", "searchsorted", "signbit", "softmax", "sort", "split",
     "squeeze", "stack", "std", "sum", "take", "take_along_axis", "tensordot", "tile", "topk", "tril",
     "triu", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "var",
     "vecdot",
@@ -534,6 +535,82 @@ def tril(x, /, *, k=0):
 def triu(x, /, *, k=0):
     """Matrices with 0 below a diagonal, which lies k above the main one."""
     return _triangle(x, k - 1, False)
+
+
+def conj(x, /):
+    """x itself: there are no complex numbers."""
+    return x[...]
+
+
+def real(x, /):
+    """x itself: there are no complex numbers."""
+    return x[...]
+
+
+def imag(x, /):
+    """Zeros in the shape of x: there are no complex numbers."""
+    return _core.full(x.shape, 0, x.dtype, x.executor)
+
+
+def _as_float(x):
+    x = x if isinstance(x, _core.Tensor) else asarray(x)
+    return x if x.dtype in _dtypes.FLOATS else _core.astype(x, _dtypes.float32)
+
+
+def asinh(x, /):
+    """The inverse of sinh. Floats; integers and bool give float32."""
+    x = _as_float(x)
+    wide = x if x.dtype in (_dtypes.float32, _dtypes.float64) else _core.astype(x, _dtypes.float32)
+    size = _core.abs(wide)
+    large = 2.0**60  # squares of more may overflow
+    square = _core.square(_core.minimum(size, large))
+    near = _core.log1p(size + square / (1 + _core.sqrt(square + 1)))
+    made = _core.where(size < large, near, _core.log(size) + _math.log(2))
+    return _as(_core.copysign(made, wide), x.dtype)
+
+
+def acosh(x, /):
+    """The inverse of cosh, 0 and more; NaN below 1. Floats; integers and bool give float32."""
+    x = _as_float(x)
+    wide = x if x.dtype in (_dtypes.float32, _dtypes.float64) else _core.astype(x, _dtypes.float32)
+    more = wide - 1
+    near = _core.log1p(more + _core.sqrt(more * (_core.minimum(wide, 2.0**60) + 1)))
+    made = _core.where(wide < 2.0**60, near, _core.log(wide) + _math.log(2))
+    return _as(made, x.dtype)
+
+
+def atanh(x, /):
+    """The inverse of tanh; NaN beyond 1. Floats; integers and bool give float32."""
+    x = _as_float(x)
+    wide = x if x.dtype in (_dtypes.float32, _dtypes.float64) else _core.astype(x, _dtypes.float32)
+    size = _core.abs(wide)
+    made = _core.log1p(2 * size / (1 - size)) / 2
+    return _as(_core.copysign(made, wide), x.dtype)
+
+
+def signbit(x, /):
+    """Whether the sign is minus, of -0 and NaN too: bool."""
+    x = x if isinstance(x, _core.Tensor) else asarray(x)
+    return _core.copysign(1.0, x) < 0 if x.dtype in _dtypes.FLOATS else x < 0
+
+
+_WORDS = {2: _dtypes.int16, 4: _dtypes.int32, 8: _dtypes.int64}
+
+
+def nextafter(x1, x2, /):
+    """The next number of the dtype from x1 towards x2. Floats. Computes both."""
+    both = result_type(x1, x2)
+    if both not in _dtypes.FLOATS:
+        raise DTypeMismatch(f"nextafter is not defined for {both}", "Convert to a float type.")
+    x1, x2 = broadcast_arrays(*(_as(asarray(x), both) for x in (x1, x2)))
+    bits = _core._reinterpret(x1, _WORDS[both.itemsize])
+    step = _core.where(_core.equal(x2 > x1, x1 > 0), 1, -1)
+    moved = _core._reinterpret(_as(bits + step, bits.dtype), both)
+    one = _core.full((1,), 1, bits.dtype, x1.executor)
+    least = _core.copysign(_core._reinterpret(one, both), x2)
+    made = _core.where(_core.equal(x1, 0), least, moved)
+    made = _core.where(_core.equal(x1, x2), x2, made)
+    return _core.where(_core.logical_or(_core.isnan(x1), _core.isnan(x2)), x1 + x2, made)
 
 
 # --- products, convolutions

@@ -69,11 +69,12 @@ void register_dtypes(nb::module_& m) {
            })
       .def("__str__", [](PyDType d) { return nb::str(python_name(d.value)); })
       .def("__hash__", [](PyDType d) { return static_cast<size_t>(d.value); })
-      .def("__eq__",
-           [](PyDType d, nb::handle other) {
-             return nb::isinstance<PyDType>(other) &&
-                    nb::inst_ptr<PyDType>(other)->value == d.value;
-           })
+      .def(
+          "__eq__",
+          [](PyDType d, nb::handle other) {
+            return nb::isinstance<PyDType>(other) && nb::inst_ptr<PyDType>(other)->value == d.value;
+          },
+          nb::is_operator())
       .def("__reduce__", [](PyDType d) { return nb::str(python_name(d.value)); });
   nb::list all;
   for (size_t i = 1; i < kDTypeCount; i++) {

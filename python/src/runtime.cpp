@@ -181,10 +181,12 @@ void register_executor(nb::module_& m) {
       .def(
           "profile", [](const Executor& e) { return e.profile(); },
           "What launches took, if it was made with enable_backend_profiling=True.")
-      .def("__eq__",
-           [](const Executor& a, nb::handle b) {
-             return nb::isinstance<Executor>(b) && nb::inst_ptr<Executor>(b)->state() == a.state();
-           })
+      .def(
+          "__eq__",
+          [](const Executor& a, nb::handle b) {
+            return nb::isinstance<Executor>(b) && nb::inst_ptr<Executor>(b)->state() == a.state();
+          },
+          nb::is_operator())
       .def("__hash__",
            [](const Executor& e) { return reinterpret_cast<uintptr_t>(e.state().get()) >> 4; })
       .def("__repr__", [](const Executor& e) {
@@ -205,12 +207,15 @@ void register_executor(nb::module_& m) {
            [](const PyDevice& d) { return "hologram.Device('" + device_name(d.executor) + "')"; })
       .def("__hash__",
            [](const PyDevice& d) { return std::hash<std::string>()(device_name(d.executor)); })
-      .def("__eq__", [](const PyDevice& d, nb::handle other) {
-        if (nb::isinstance<nb::str>(other))
-          return nb::cast<std::string>(other) == device_name(d.executor);
-        return nb::isinstance<PyDevice>(other) &&
-               device_name(nb::inst_ptr<PyDevice>(other)->executor) == device_name(d.executor);
-      });
+      .def(
+          "__eq__",
+          [](const PyDevice& d, nb::handle other) {
+            if (nb::isinstance<nb::str>(other))
+              return nb::cast<std::string>(other) == device_name(d.executor);
+            return nb::isinstance<PyDevice>(other) &&
+                   device_name(nb::inst_ptr<PyDevice>(other)->executor) == device_name(d.executor);
+          },
+          nb::is_operator());
 }
 
 void register_profile(nb::module_& m) {

@@ -10,7 +10,7 @@ PRECISION = 8  # digits after the point
 THRESHOLD = 1000  # more elements are summarised
 EDGE = 3  # elements shown at each end then
 WIDTH = 75
-# Numbers alone are written without an exponent below these.
+# Numbers are written without an exponent below these (in tensors never from 1e8 on).
 _POSITIONAL_BELOW = {
     _dtypes.float16: 1e3,
     _dtypes.bfloat16: 1e3,
@@ -67,7 +67,8 @@ def _float_formatter(values, dtype):
     finite = [v for v in values if math.isfinite(v)]
     magnitudes = [abs(v) for v in finite if v != 0]
     largest, least = max(magnitudes, default=0), min(magnitudes, default=0)
-    scientific = bool(magnitudes) and (largest >= 1e8 or least < 1e-4 or largest / least > 1000)
+    cut = min(1e8, _POSITIONAL_BELOW[dtype])
+    scientific = bool(magnitudes) and (largest >= cut or least < 1e-4 or largest / least > 1000)
     left = right = 0
     if scientific:
         parts = [_scientific(v, dtype) for v in finite]

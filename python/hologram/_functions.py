@@ -576,7 +576,7 @@ def acosh(x, /):
     more = wide - 1
     near = _core.log1p(more + _core.sqrt(more * (_core.minimum(wide, 2.0**60) + 1)))
     made = _core.where(wide < 2.0**60, near, _core.log(wide) + _math.log(2))
-    return _as(made, x.dtype)
+    return _as(_core.where(wide < 1, _math.nan, made), x.dtype)
 
 
 def atanh(x, /):
@@ -606,7 +606,7 @@ def nextafter(x1, x2, /):
     bits = _core._reinterpret(x1, _WORDS[both.itemsize])
     step = _core.where(_core.equal(x2 > x1, x1 > 0), 1, -1)
     moved = _core._reinterpret(_as(bits + step, bits.dtype), both)
-    one = _core.full((1,), 1, bits.dtype, x1.executor)
+    one = _core.full((), 1, bits.dtype, x1.executor)
     least = _core.copysign(_core._reinterpret(one, both), x2)
     made = _core.where(_core.equal(x1, 0), least, moved)
     made = _core.where(_core.equal(x1, x2), x2, made)

@@ -115,6 +115,15 @@ Tensor tensor_from_buffer(nb::handle object, std::optional<bool> copy, const Exe
 // The memory of a tensor for Python's buffer protocol.
 extern PyType_Slot buffer_slots[];
 
+// --- array_api.cpp: operations that the array API, as NumPy, has in another way than the library
+
+namespace array_api {
+Tensor sign(const Operand& x);  // of -0 it is 0
+// Of the dtype of both operands; a count of the width or more shifts all bits out.
+Tensor shift_left(const Operand& a, const Operand& b);
+Tensor shift_right(const Operand& a, const Operand& b);
+}  // namespace array_api
+
 // --- registration of each file's part
 
 void register_errors(nb::module_& m);

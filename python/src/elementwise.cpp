@@ -13,7 +13,7 @@ void register_elementwise(nb::module_& m) {
   m.def("remainder", [](nb::handle a, nb::handle b) { return ops::rem(operand_from(a), operand_from(b)); });
   m.def("negative", [](nb::handle x) { return ops::neg(operand_from(x)); });
   m.def("abs", [](nb::handle x) { return ops::abs(operand_from(x)); });
-  m.def("sign", [](nb::handle x) { return ops::sign(operand_from(x)); });
+  m.def("sign", [](nb::handle x) { return array_api::sign(operand_from(x)); });
   m.def("copysign", [](nb::handle a, nb::handle b) { return ops::copysign(operand_from(a), operand_from(b)); });
   m.def("minimum", [](nb::handle a, nb::handle b) { return ops::minimum(operand_from(a), operand_from(b)); });
   m.def("maximum", [](nb::handle a, nb::handle b) { return ops::maximum(operand_from(a), operand_from(b)); });
@@ -74,8 +74,8 @@ void register_elementwise(nb::module_& m) {
   m.def("bitwise_or", [](nb::handle a, nb::handle b) { return ops::bitwise_or(operand_from(a), operand_from(b)); });
   m.def("bitwise_xor", [](nb::handle a, nb::handle b) { return ops::bitwise_xor(operand_from(a), operand_from(b)); });
   m.def("bitwise_invert", [](nb::handle x) { return ops::bitwise_not(operand_from(x)); });
-  m.def("bitwise_left_shift", [](nb::handle a, nb::handle b) { return ops::shift_left(operand_from(a), operand_from(b)); });
-  m.def("bitwise_right_shift", [](nb::handle a, nb::handle b) { return ops::shift_right(operand_from(a), operand_from(b)); });
+  m.def("bitwise_left_shift", [](nb::handle a, nb::handle b) { return array_api::shift_left(operand_from(a), operand_from(b)); });
+  m.def("bitwise_right_shift", [](nb::handle a, nb::handle b) { return array_api::shift_right(operand_from(a), operand_from(b)); });
   m.def("where", [](nb::handle condition, nb::handle a, nb::handle b) { return ops::where(operand_from(condition), operand_from(a), operand_from(b)); });
 }
 // clang-format on

@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "binding.hpp"
@@ -41,7 +42,6 @@ struct Foreign {
   bool is_dense() const {
     int64_t expected = static_cast<int64_t>(size_of(dtype));
     for (size_t i = shape.size(); i-- > 0;) {
-      if (shape[i] == 0) return true;
       if (shape[i] != 1 && strides[i] != expected) return false;
       expected *= shape[i];
     }
@@ -54,6 +54,9 @@ struct Foreign {
 // shares what nobody may write to.
 Tensor take_in(const Foreign& memory, std::shared_ptr<const void> owner, std::optional<bool> copy,
                const Executor& executor) {
+  const bool is_empty =
+      std::find(memory.shape.begin(), memory.shape.end(), 0) != memory.shape.end();
+  if (is_empty) return ops::zeros(memory.shape, memory.dtype, executor);
   const bool can_share = memory.is_dense() && memory.is_aligned();
   if (copy == false && !can_share)
     throw nb::value_error(

@@ -66,8 +66,8 @@ void register_operators(Class& tensor) {
   OPERATOR("and", ops::bitwise_and)
   OPERATOR("or", ops::bitwise_or)
   OPERATOR("xor", ops::bitwise_xor)
-  OPERATOR("lshift", ops::shift_left)
-  OPERATOR("rshift", ops::shift_right)
+  OPERATOR("lshift", array_api::shift_left)
+  OPERATOR("rshift", array_api::shift_right)
   OPERATOR("matmul", matmul_of)
 #undef OPERATOR
   tensor.def("__eq__", &forward<ops::eq>, nb::is_operator());

@@ -31,6 +31,10 @@ def examples(rng, dtype, shape):
     yield np.asarray(special).astype(dtype)
 
 
+@pytest.mark.skipif(
+    tuple(map(int, np.__version__.split(".")[:2])) < (2, 4),
+    reason="NumPy lays floats out so from 2.4 on",
+)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_text_is_that_of_numpy(dtype):
     rng = np.random.default_rng(7)
@@ -38,6 +42,8 @@ def test_text_is_that_of_numpy(dtype):
         for array in examples(rng, dtype, shape):
             tensor = hg.asarray(array)
             assert str(tensor) == str(array)
+            if not shape:
+                continue
             whole = np.array2string(
                 array, separator=", ", prefix="Tensor(", suffix=",", max_line_width=75
             )

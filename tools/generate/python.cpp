@@ -38,6 +38,9 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {
     {"shift_right", "bitwise_right_shift"},
 };
 
+// Where the array API wants something else: python/src/array_api.cpp has it.
+constexpr std::string_view kOwn[] = {"sign", "shift_left", "shift_right"};
+
 std::string_view python_name(std::string_view name) {
   const auto* row = std::find_if(std::begin(kNames), std::end(kNames),
                                  [&](const auto& r) { return r.first == name; });
@@ -97,9 +100,11 @@ std::string python_bindings() {
       parameters += c;
       if (c == ' ') parameters += "nb::handle ";
     }
-    print(text, "  m.def(\"{0}\", []({1}{2}) {{ return ops::{3}({4}{5}); }});\n",
+    print(text, "  m.def(\"{0}\", []({1}{2}) {{ return {6}::{3}({4}{5}); }});\n",
           python_name(op.name), parameters, attributes(op, ", double {}", false), op.name,
-          converted(op.parameters), attributes(op, ", {}", false));
+          converted(op.parameters), attributes(op, ", {}", false),
+          std::find(std::begin(kOwn), std::end(kOwn), op.name) == std::end(kOwn) ? "ops"
+                                                                                 : "array_api");
   }
   print(text, "}}\n// clang-format on\n\n}}  // namespace hologram::python\n");
   return text;

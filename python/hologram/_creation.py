@@ -96,7 +96,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
             if copy is False:
                 raise ValueError("another dtype takes a copy; leave copy=False out")
             return _core.astype(made, dtype)
-        return _core.copy(made) if copy else made[...]
+        return _core.copy(made) if copy else made
     if isinstance(obj, (bool, int, float)) or (
         isinstance(obj, (list, tuple)) and not _holds_arrays(obj)
     ):
@@ -200,16 +200,16 @@ def empty_like(x, /, *, dtype=None, device=None):
 
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     """1 on a diagonal that lies k above the main one, 0 elsewhere; [n_rows, n_cols]."""
-    return _core.eye(
-        n_rows, n_rows if n_cols is None else n_cols, k, dtype or _dtypes.float32, device
-    )
+    n_cols = n_rows if n_cols is None else n_cols
+    k = max(-n_rows, min(k, n_cols))  # beyond there is nothing
+    return _core.eye(n_rows, n_cols, k, dtype or _dtypes.float32, device)
 
 
 def tri(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     """1 on and below that diagonal, 0 above it; [n_rows, n_cols]."""
-    return _core.tri(
-        n_rows, n_rows if n_cols is None else n_cols, k, dtype or _dtypes.float32, device
-    )
+    n_cols = n_rows if n_cols is None else n_cols
+    k = max(-n_rows - 1, min(k, n_cols))
+    return _core.tri(n_rows, n_cols, k, dtype or _dtypes.float32, device)
 
 
 def meshgrid(*arrays, indexing="xy"):

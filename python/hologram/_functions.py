@@ -415,9 +415,12 @@ def nonzero(x, /):
 def isin(x1, x2, /, *, invert=False):
     """Whether each element of x1 is among those of x2; NaN is never."""
     like = x1 if isinstance(x1, _core.Tensor) else x2
-    x1, x2 = asarray(x1, device=like.executor), asarray(x2, device=like.executor)
-    both = _core.promote(x1.dtype, x2.dtype)
-    x1, x2 = _as(x1, both), _core.reshape(_as(x2, both), -1)
+    both = result_type(x1, x2)
+    x1, x2 = (
+        _as(x, both) if isinstance(x, _core.Tensor) else _core.full((), x, both, like.executor)
+        for x in (x1, x2)
+    )
+    x2 = _core.reshape(x2, -1)
     if x2.size == 0:
         return _core.full(x1.shape, invert, _dtypes.bool, x1.executor)
     if both == _dtypes.bool:
@@ -522,6 +525,7 @@ def _triangle(x, k, below):
     if x.ndim < 2:
         raise ShapeMismatch(f"shape {x.shape} is no matrix", "Use a tensor of at least two axes.")
     rows, columns = x.shape[-2:]
+    k = _builtins.max(-rows - 1, _builtins.min(k, columns))
     mask = _core.tri(rows, columns, k, _dtypes.bool, x.executor)
     zero = _core.full((), 0, x.dtype, x.executor)
     return _core.where(mask, x, zero) if below else _core.where(mask, zero, x)

@@ -9,8 +9,10 @@ class Program:
     """A kernel in Atlas (docs/atlas.md), called with tensors and numbers by name.
 
         double = hg.Program('''
-        atlas 1
-        program double(x: in f32[n], y: out f32[n]) { … }
+        program double(in x: f32[n], out y: f32[n]) lanes(n) {
+          i = global_id.x
+          if i < n { y[i] = 2.0 * x[i] }
+        }
         ''')
         y = double(x=x)
 

@@ -31,7 +31,7 @@ def outer(x1: Tensor, x2: Operand, /) -> Tensor:
 def tensordot(x1: Tensor, x2: Operand, /, *, axes: Any = ...) -> Tensor:
     """Sums over the last `axes` axes of x1 and the first ones of x2, or over pairs of lists."""
 
-def trace(x: Tensor, /, *, offset: int = ..., dtype: DTypeLike = ...) -> str:
+def trace(x: Tensor, /, *, offset: int = ..., dtype: DTypeLike = ...) -> Tensor:
     """The sums of these diagonals; dtypes as of sum."""
 
 def vecdot(x1: Tensor, x2: Operand, /, *, axis: Axis = ...) -> Tensor:

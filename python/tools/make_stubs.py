@@ -160,6 +160,8 @@ def function_stub(name, function, indent="", method=False, owner=""):
         text = "self" + (", " + text if text else "")
     key = "all_" if (name, owner) == ("all", "Expression") else name
     returns = RETURNS.get(key, "Tensor")
+    if name == "trace" and owner != "Profile":
+        returns = "Tensor"
     if method and name == "eval":
         returns = "Tensor"
     if method and name in ("synchronize",):

@@ -24,13 +24,9 @@ Shape: TypeAlias = int | Sequence[int]
 Key: TypeAlias = Any
 
 class dtype:
-    """The type of a tensor's elements: hologram.float32 and so on."""
-
-    def __eq__(self, other: Any, /) -> Any:  # type: ignore[override]
-        """__eq__(self, arg: object, /) -> bool"""
-
-    def __hash__(self) -> int:
-        """__hash__(self) -> int"""
+    """The type of a tensor's elements: hologram.float32 and so on. There is one object for
+    each, so that `is` tells them apart, too.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Initialize self.  See help(type(self)) for accurate signature."""

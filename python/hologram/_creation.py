@@ -21,6 +21,9 @@ __all__ = [
     "zeros_like",
 ]
 
+_HOST = (1, 3, 13)  # kinds of device in DLPack: memory of the host, that CUDA reads, that it moves
+
+
 def _of_numpy(array, copy, device):
     """An array of NumPy whatever it holds: bfloat16 of ml_dtypes, the other byte order."""
     dtype = array.dtype
@@ -97,6 +100,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
                 raise ValueError("another dtype takes a copy; leave copy=False out")
             return _core.astype(made, dtype)
         return _core.copy(made) if copy else made
+    if dtype is None and hasattr(obj, "flags") and _is_numpy(obj):
+        return _of_numpy(obj, copy, device)
     if isinstance(obj, (bool, int, float)) or (
         isinstance(obj, (list, tuple)) and not _holds_arrays(obj)
     ):
@@ -120,8 +125,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
     Memory is shared only where the producer says that nobody may write to it, or with copy=False,
     when the producer must leave it unchanged. BufferError for memory of another device.
     """
-    where = x.__dlpack_device__()
-    if tuple(map(int, where))[0] not in (1, 3, 13):
+    if x.__dlpack_device__()[0] not in _HOST:
         raise BufferError("the array is not in memory of the host; move it there first")
     try:
         capsule = x.__dlpack__(max_version=(1, 1))

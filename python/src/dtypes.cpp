@@ -47,7 +47,10 @@ DType dtype_from(nb::handle object) {
 }
 
 void register_dtypes(nb::module_& m) {
-  nb::class_<PyDType>(m, "dtype", "The type of a tensor's elements: hologram.float32 and so on.")
+  nb::class_<PyDType>(
+      m, "dtype",
+      "The type of a tensor's elements: hologram.float32 and so on. There is one object for\n"
+      "each, so that `is` tells them apart, too.")
       .def_prop_ro(
           "name", [](PyDType d) { return nb::str(python_name(d.value)); },
           "\"float32\": as NumPy spells it.")
@@ -68,13 +71,6 @@ void register_dtypes(nb::module_& m) {
              return nb::str((std::string("hologram.") + python_name(d.value)).c_str());
            })
       .def("__str__", [](PyDType d) { return nb::str(python_name(d.value)); })
-      .def("__hash__", [](PyDType d) { return static_cast<size_t>(d.value); })
-      .def(
-          "__eq__",
-          [](PyDType d, nb::handle other) {
-            return nb::isinstance<PyDType>(other) && nb::inst_ptr<PyDType>(other)->value == d.value;
-          },
-          nb::is_operator())
       .def("__reduce__", [](PyDType d) { return nb::str(python_name(d.value)); });
   nb::list all;
   for (size_t i = 1; i < kDTypeCount; i++) {

@@ -112,15 +112,19 @@ def test_the_process_ends_with_borrowed_memory():
 
 def test_after_an_interrupt_everything_goes_on():
     a = hg.ones((900, 900), dtype=hg.float64).eval()
-    for delay in (0.0, 0.001, 0.01, 0.05):
-        timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
-        with pytest.raises(KeyboardInterrupt):
-            timer.start()
-            while True:
-                made = a @ a
-                made.eval()
-        timer.join()
-        assert (a @ a)[0, 0].item() == 900
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for delay in (0.0, 0.001, 0.01, 0.05):
+            timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
+            with pytest.raises(KeyboardInterrupt):
+                timer.start()
+                while True:
+                    made = a @ a
+                    made.eval()
+            timer.join()
+            assert (a @ a)[0, 0].item() == 900
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_fork():

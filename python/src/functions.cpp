@@ -68,8 +68,8 @@ void register_order(nb::module_& m) {
   m.def("sort", ops::sort);
   m.def("argsort", ops::argsort);
   m.def("topk", [](const Tensor& x, int64_t k, int axis, bool largest) {
-    const auto found = ops::topk(x, k, axis, largest);
-    return nb::make_tuple(found.values, found.positions);
+    const auto [values, indices] = ops::topk(x, k, axis, largest);
+    return nb::make_tuple(values, indices);
   });
   m.def("searchsorted", [](const Tensor& sorted, nb::handle values, bool right) {
     return ops::searchsorted(sorted, tensor_from(values), right);

@@ -161,6 +161,8 @@ def test_random_keys_are_those_of_numpy(seconds):
             with pytest.raises((IndexError, ValueError)):
                 tensor[key].eval()
             continue
+        if expected.ndim > 8:
+            continue
         ours = tuple(hg.asarray(p) if isinstance(p, np.ndarray) and rng.random() < 0.5 else p for p in key)
         assert tensor[ours].shape == expected.shape, (array.shape, key)
         np.testing.assert_array_equal(np.asarray(tensor[ours]), expected, err_msg=repr(key))

@@ -1059,7 +1059,7 @@ def cumulative_sum(x: Tensor, /, *, axis: Axis = ..., dtype: DTypeLike = ..., in
 def devices() -> tuple[Any, ...]:
     """Every device there is to compute on, the one that is chosen automatically first."""
 
-def diff(x: Tensor, /, *, axis: Axis = ..., n: int = ..., prepend: Tensor | None = ..., append: Tensor | None = ...) -> Tensor:
+def diff(x: Tensor, /, n: int = ..., *, axis: Axis = ..., prepend: Tensor | None = ..., append: Tensor | None = ...) -> Tensor:
     """Each element less the one before it along an axis, n times."""
 
 def divide(a: Operand, b: Operand, /) -> Tensor:
@@ -1171,8 +1171,8 @@ def from_dlpack(x: SupportsDLPack, /, *, device: DeviceLike | None = ..., copy: 
     """
 
 def full(shape: Shape, fill_value: Number, *, dtype: DTypeLike = ..., device: DeviceLike | None = ...) -> Tensor:
-    """`fill_value` everywhere. Without a dtype: bool, int64 or float32, as the number is.
-    InvalidArgument if the dtype cannot hold it.
+    """`fill_value`, a number or a tensor without axes, everywhere. Without a dtype that of the
+    tensor, or bool, int64 or float32, as the number is. InvalidArgument if the dtype cannot hold it.
     """
 
 def full_like(x: Tensor, /, fill_value: Number, *, dtype: DTypeLike = ..., device: DeviceLike | None = ...) -> Tensor:

@@ -162,8 +162,11 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
-    """`fill_value` everywhere. Without a dtype: bool, int64 or float32, as the number is.
-    InvalidArgument if the dtype cannot hold it."""
+    """`fill_value`, a number or a tensor without axes, everywhere. Without a dtype that of the
+    tensor, or bool, int64 or float32, as the number is. InvalidArgument if the dtype cannot hold it."""
+    if isinstance(fill_value, _core.Tensor) and fill_value.ndim == 0:
+        value = fill_value if device is None else fill_value._to_device(device)
+        return _core.broadcast_to(value if dtype is None else _core.astype(value, dtype), shape)
     return _core.full(shape, fill_value, dtype, device)
 
 
@@ -184,7 +187,7 @@ def empty(shape, *, dtype=None, device=None):
 
 def full_like(x, /, fill_value, *, dtype=None, device=None):
     """`fill_value` in the shape, dtype and device of x, unless told."""
-    return _core.full(x.shape, fill_value, dtype or x.dtype, device or x.executor)
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.executor)
 
 
 def zeros_like(x, /, *, dtype=None, device=None):

@@ -507,7 +507,7 @@ def clip(x, /, min=None, max=None):
     return x if min is not None or max is not None else x[...]
 
 
-def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     """Each element less the one before it along an axis, n times."""
     axis = _axes(axis, x.ndim, "diff")[0]
     if n < 0:

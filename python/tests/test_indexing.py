@@ -161,7 +161,7 @@ def test_random_keys_are_those_of_numpy(seconds):
             with pytest.raises((IndexError, ValueError)):
                 tensor[key].eval()
             continue
-        if expected.ndim > 8:
+        if array.ndim + sum(part is None for part in key) > 8:
             continue
         ours = tuple(hg.asarray(p) if isinstance(p, np.ndarray) and rng.random() < 0.5 else p for p in key)
         assert tensor[ours].shape == expected.shape, (array.shape, key)

@@ -61,6 +61,13 @@ class IndexOutOfRange(InvalidArgument, IndexError):
     __module__ = "hologram"
 
 
+class AxisOutOfRange(ShapeMismatch, IndexError):
+    """An axis that a tensor does not have."""
+
+    kind = "ShapeMismatch"
+    __module__ = "hologram"
+
+
 Error.__module__ = "hologram"
 
 KINDS = [
@@ -78,6 +85,7 @@ KINDS = [
     IoError,
     Internal,
     IndexOutOfRange,
+    AxisOutOfRange,
 ]
 _core._set_error_classes({kind.__name__: kind for kind in KINDS})
 

@@ -7,7 +7,7 @@ from collections import namedtuple as _namedtuple
 from . import _core, _dtypes
 from ._creation import asarray
 from ._dtypes import result_type
-from ._errors import DTypeMismatch, InvalidArgument, ShapeMismatch
+from ._errors import AxisOutOfRange, DTypeMismatch, InvalidArgument, ShapeMismatch
 from ._indexing import broadcast_shapes
 
 __all__ = [
@@ -28,7 +28,7 @@ def _axes(axis, rank, name):
     axes = [axis] if isinstance(axis, int) else list(axis)
     for a in axes:
         if not -rank <= a < rank:
-            raise ShapeMismatch(
+            raise AxisOutOfRange(
                 f"{name}: there is no axis {a} of {rank}", f"Use axes from {-rank} to {rank - 1}."
             )
     axes = [a % rank for a in axes]
@@ -401,6 +401,8 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
         raise InvalidArgument(f"there is no side '{side}'", "Use 'left' or 'right'.")
     if sorter is not None:
         x1 = _core.take(x1, sorter, 0)
+    if not isinstance(x2, _core.Tensor):
+        x2 = _core.full((), x2, result_type(x1, x2), x1.executor)
     return _core.searchsorted(x1, x2, side == "right")
 
 

@@ -25,6 +25,8 @@ def test_each_kind_is_an_exception_of_python_too():
     raised(lambda: hg.Program("nothing"), hg.InvalidProgram, ValueError)
     raised(lambda: hg.load("there/is/none.npy"), hg.IoError, OSError)
     raised(lambda: a[7], hg.IndexOutOfRange, IndexError)
+    raised(lambda: hg.expand_dims(a, 5), hg.AxisOutOfRange, ValueError)
+    raised(lambda: hg.expand_dims(a, 5), hg.AxisOutOfRange, IndexError)
     raised(lambda: hg.Executor(nothing=1), hg.InvalidArgument, ValueError)
     raised(lambda: hg.zeros((2**40, 2**10)).eval(), hg.OutOfMemory, MemoryError)
     assert {kind.kind for kind in hg._errors.KINDS} == {

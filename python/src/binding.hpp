@@ -138,5 +138,6 @@ void register_creation(nb::module_& m);
 void register_interchange(nb::module_& m);
 void register_programs(nb::module_& m);
 void register_files(nb::module_& m);
+void register_gradients(nb::module_& m);
 
 }  // namespace hologram::python

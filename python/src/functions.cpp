@@ -72,7 +72,8 @@ void register_order(nb::module_& m) {
     return nb::make_tuple(values, indices);
   });
   m.def("searchsorted", [](const Tensor& sorted, nb::handle values, bool right) {
-    return ops::searchsorted(sorted, tensor_from(values), right);
+    return ops::searchsorted(sorted, tensor_from(values),
+                             right ? ops::Side::Right : ops::Side::Left);
   });
   m.def("nonzero", [](const Tensor& x) { return without_gil([&] { return ops::nonzero(x); }); });
   m.def("unique", [](const Tensor& x) {
@@ -189,7 +190,7 @@ void register_products(nb::module_& m) {
         options.kernel = extent_from(kernel);
         if (!stride.is_none()) options.stride = extent_from(stride);
         options.padding = sides_from<decltype(options.padding)>(padding);
-        options.counts_padding = counts_padding;
+        options.count_include_pad = counts_padding;
         options.layout = layout_from(layout);
         return of_max ? ops::max_pool2d(x, options) : ops::avg_pool2d(x, options);
       },

@@ -19,4 +19,5 @@ NB_MODULE(_core, m) {
   register_interchange(m);
   register_programs(m);
   register_files(m);
+  register_gradients(m);
 }

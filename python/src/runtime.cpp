@@ -62,7 +62,7 @@ BackendConfig config_from(const std::string& backend, nb::kwargs settings) {
 
 // One executor a device for the whole process, for those that are named and not made.
 Executor executor_of_name(const std::string& name) {
-  static std::mutex mutex;
+  static std::mutex mutex;  // not executor_of: that has no device but the first
   static auto* made = new std::map<std::string, Executor>;
   if (device_name(default_executor()) == name) return default_executor();
   const std::lock_guard lock(mutex);
@@ -126,8 +126,8 @@ nb::dict counters(const Executor& executor) {
   d["library_calls"] = c.library_calls;
   d["programs"] = c.programs;
   d["fallbacks"] = c.fallbacks;
-  d["searches"] = c.searches;
-  d["wrong_ways"] = c.wrong_ways;
+  d["tuning_runs"] = c.tuning_runs;
+  d["rejected_candidates"] = c.rejected_candidates;
   return d;
 }
 
@@ -265,7 +265,7 @@ void register_runtime(nb::module_& m) {
       [] {
         nb::list list;
         for (const SettingInfo& s : BackendConfig::settings())
-          list.append(nb::make_tuple(s.name, s.variable, s.good, s.otherwise, s.meaning));
+          list.append(nb::make_tuple(s.name, s.variable, s.allowed, s.default_value, s.meaning));
         return list;
       },
       "(name, variable, good values, default, meaning) of every setting of an Executor.");

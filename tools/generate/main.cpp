@@ -10,6 +10,7 @@
 #include "conformance/document.hpp"
 #include "expression/reference.hpp"
 #include "generate/operations.hpp"
+#include "generate/python.hpp"
 #include "program/library.hpp"
 #include "program/reference.hpp"
 #include "runtime/settings.hpp"
@@ -30,6 +31,9 @@ constexpr File kFiles[] = {
     {"src/tensor/elementwise_gradients.cpp",
      [](std::string_view) { return generate::elementwise_gradients(); }},
     {"docs/operations.md", [](std::string_view) { return generate::elementwise_reference(); }},
+    {"python/src/elementwise.cpp", [](std::string_view) { return generate::python_bindings(); }},
+    {"python/hologram/_elementwise.py",
+     [](std::string_view) { return generate::python_functions(); }},
     {"docs/atlas.md", hologram::program::with_instruction_reference},
     {"docs/expressions.md", hologram::expression::with_function_reference},
     {"docs/configuration.md", hologram::runtime::with_settings_reference},

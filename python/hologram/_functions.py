@@ -1,0 +1,680 @@
+"""Functions on whole tensors, by the names and parameters of the array API, and some more."""
+
+import builtins as _builtins
+import math as _math
+from collections import namedtuple as _namedtuple
+
+from . import _core, _dtypes
+from ._creation import asarray
+from ._dtypes import result_type
+from ._errors import AxisOutOfRange, DTypeMismatch, InvalidArgument, ShapeMismatch
+from ._indexing import broadcast_shapes
+
+__all__ = [
+    "acosh", "all", "any", "argmax", "argmin", "argsort", "asinh", "astype", "atanh", "avg_pool2d", "broadcast_arrays",
+    "broadcast_shapes", "broadcast_to", "chunk", "clip", "concat", "conj", "contiguous", "conv2d", "copy",
+    "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "expand_dims", "flip", "gather",
+    "imag", "isin", "log_softmax", "logsumexp", "matmul", "matrix_transpose", "max", "max_pool2d", "mean",
+    "min", "moveaxis", "nextafter", "nonzero", "outer", "pad", "permute_dims", "positive", "prod", "real", "repeat",
+    "reshape", "roll", "scatter", "scatter_add", "searchsorted", "signbit", "softmax", "sort", "split",
+    "squeeze", "stack", "std", "sum", "take", "take_along_axis", "tensordot", "tile", "topk", "tril",
+    "triu", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "var",
+    "vecdot",
+]  # fmt: skip
+
+
+def _axes(axis, rank, name):
+    """Axes as a list counted from the first: an int, or a tuple of ints."""
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    for a in axes:
+        if not -rank <= a < rank:
+            raise AxisOutOfRange(
+                f"{name}: there is no axis {a} of {rank}", f"Use axes from {-rank} to {rank - 1}."
+            )
+    axes = [a % rank for a in axes]
+    if len(set(axes)) != len(axes):
+        raise ShapeMismatch(f"{name}: an axis is given twice", "Name each axis once.")
+    return axes
+
+
+# --- dtypes
+
+
+def astype(x, dtype, /, *, copy=True, device=None):
+    """x in another dtype; a float outside of an integer's range becomes its nearest end, NaN 0."""
+    made = x if device is None else x._to_device(device)
+    dtype = _core.dtype_of(dtype)
+    if dtype != x.dtype:
+        return _core.astype(made, dtype)
+    return _core.copy(made) if copy else made
+
+
+# --- reductions
+
+
+def _reduced(function, x, axis, keepdims, nothing):
+    """A reduction; `nothing` is what it gives of each element alone, for axis=()."""
+    if axis == ():
+        return nothing(x)
+    return function(x, axis, keepdims)
+
+
+def _sum_dtype(dtype):
+    if dtype in _dtypes.FLOATS:
+        return dtype
+    return _dtypes.uint64 if dtype in _dtypes.UNSIGNED else _dtypes.int64
+
+
+def _as(x, dtype):
+    return x if x.dtype == dtype else _core.astype(x, dtype)
+
+
+def _accumulated(function, x, axis, dtype, keepdims):
+    dtype = _sum_dtype(x.dtype) if dtype is None else _core.dtype_of(dtype)
+    if dtype in _dtypes.FLOATS:
+        x = _as(x, dtype)
+    return _as(_reduced(function, x, axis, keepdims, lambda x: x), dtype)
+
+
+def sum(x, /, *, axis=None, dtype=None, keepdims=False):
+    """The sum along axes (all without any). Integers and bool in int64, unsigned ones in uint64;
+    float16 and bfloat16 are added in float32."""
+    return _accumulated(_core.sum, x, axis, dtype, keepdims)
+
+
+def prod(x, /, *, axis=None, dtype=None, keepdims=False):
+    """The product along axes (all without any); dtypes as of sum."""
+    return _accumulated(_core.prod, x, axis, dtype, keepdims)
+
+
+def mean(x, /, *, axis=None, keepdims=False):
+    """The mean along axes (all without any); of integers float32. NaN of no elements."""
+    return _reduced(_core.mean, x, axis, keepdims, lambda x: _core.mean(x[None], 0, False))
+
+
+def var(x, /, *, axis=None, correction=0.0, keepdims=False):
+    """The mean square distance from the mean, divided by n - correction."""
+
+    def along(x, axis, keepdims):
+        return _core.var(x, axis, correction, keepdims)
+
+    return _reduced(along, x, axis, keepdims, lambda x: along(x[None], 0, False))
+
+
+def std(x, /, *, axis=None, correction=0.0, keepdims=False):
+    """The square root of var."""
+
+    def along(x, axis, keepdims):
+        return _core.std(x, axis, correction, keepdims)
+
+    return _reduced(along, x, axis, keepdims, lambda x: along(x[None], 0, False))
+
+
+def min(x, /, *, axis=None, keepdims=False):
+    """The least element along axes (all without any); NaN if any is. ShapeMismatch of none."""
+    return _reduced(_core.min, x, axis, keepdims, lambda x: x)
+
+
+def max(x, /, *, axis=None, keepdims=False):
+    """The largest element along axes (all without any); NaN if any is. ShapeMismatch of none."""
+    return _reduced(_core.max, x, axis, keepdims, lambda x: x)
+
+
+def all(x, /, *, axis=None, keepdims=False):
+    """Whether all elements along axes (all without any) differ from 0."""
+    return _reduced(_core.all, x, axis, keepdims, lambda x: _as(x, _dtypes.bool))
+
+
+def any(x, /, *, axis=None, keepdims=False):
+    """Whether some element along axes (all without any) differs from 0."""
+    return _reduced(_core.any, x, axis, keepdims, lambda x: _as(x, _dtypes.bool))
+
+
+def logsumexp(x, /, *, axis=None, keepdims=False):
+    """log(sum(exp(x))) without overflow, along axes (all without any)."""
+    return _core.logsumexp(x, axis, keepdims)
+
+
+def count_nonzero(x, /, *, axis=None, keepdims=False):
+    """How many elements along axes (all without any) differ from 0: int64."""
+    return sum(_as(x, _dtypes.bool), axis=axis, keepdims=keepdims)
+
+
+def argmax(x, /, *, axis=None, keepdims=False):
+    """The index of the first largest element (of the first NaN), along an axis or of x flattened:
+    int64."""
+    return _core.argmax(x, axis, keepdims)
+
+
+def argmin(x, /, *, axis=None, keepdims=False):
+    """The index of the first least element (of the first NaN), along an axis or of x flattened:
+    int64."""
+    return _core.argmin(x, axis, keepdims)
+
+
+def softmax(x, /, *, axis=-1):
+    """exp(x) / sum(exp(x)) along an axis, without overflow."""
+    return _core.softmax(x, axis)
+
+
+def log_softmax(x, /, *, axis=-1):
+    """The logarithm of softmax."""
+    return _core.log_softmax(x, axis)
+
+
+def _running(function, start, x, axis, dtype, include_initial):
+    if axis is None:
+        if x.ndim != 1:
+            raise ShapeMismatch(
+                f"a tensor of shape {x.shape} needs an axis", "Name the axis to go along."
+            )
+        axis = 0
+    dtype = _sum_dtype(x.dtype) if dtype is None else _core.dtype_of(dtype)
+    made = _as(function(_as(x, dtype) if dtype in _dtypes.FLOATS else x, axis), dtype)
+    if not include_initial:
+        return made
+    shape = list(x.shape)
+    shape[axis] = 1
+    return _core.concat([_core.full(shape, start, dtype, x.executor), made], axis)
+
+
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
+    """The sum up to and including each element along an axis; with include_initial after a 0."""
+    return _running(_core.cumsum, 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
+    """The product up to and including each element along an axis; with include_initial after a 1."""
+    return _running(_core.cumprod, 1, x, axis, dtype, include_initial)
+
+
+# --- shape
+
+
+def reshape(x, /, shape, *, copy=None):
+    """The elements, row by row, in another shape, of which one length may be -1."""
+    if copy:
+        x = _core.copy(x)
+    return _core.reshape(x, shape)
+
+
+def permute_dims(x, /, axes):
+    """The axes in another order: axis i of the result is axis axes[i] of x."""
+    return _core.permute(x, axes)
+
+
+def matrix_transpose(x, /):
+    """The last two axes exchanged."""
+    return x.mT
+
+
+def moveaxis(x, source, destination, /):
+    """Axes moved to other places; the others stay in their order."""
+    source = _axes(source, x.ndim, "moveaxis")
+    destination = _axes(destination, x.ndim, "moveaxis")
+    if len(source) != len(destination):
+        raise ShapeMismatch("moveaxis: as many places as axes are needed", "Name a place for each.")
+    order = [axis for axis in range(x.ndim) if axis not in source]
+    for place, axis in sorted(zip(destination, source)):
+        order.insert(place, axis)
+    return _core.permute(x, order)
+
+
+def expand_dims(x, /, axis):
+    """New axes of length 1 at these places of the result."""
+    for a in sorted(_axes(axis, x.ndim + (1 if isinstance(axis, int) else len(axis)), "expand_dims")):
+        x = _core.unsqueeze(x, a)
+    return x
+
+
+def squeeze(x, /, axis):
+    """Without these axes, which are of length 1. ShapeMismatch if one is not."""
+    for a in sorted(_axes(axis, x.ndim, "squeeze"), reverse=True):
+        x = _core.squeeze(x, a)
+    return x
+
+
+def broadcast_to(x, /, shape):
+    """x repeated to a shape; nothing is copied."""
+    return _core.broadcast_to(x, shape)
+
+
+def broadcast_arrays(*arrays):
+    """Tensors repeated to the shape of all of them together."""
+    shape = broadcast_shapes(*(x.shape for x in arrays))
+    return tuple(_core.broadcast_to(x, shape) for x in arrays)
+
+
+def flip(x, /, *, axis=None):
+    """The elements in the other order along axes, or along all."""
+    return _core.flip(x, range(x.ndim) if axis is None else axis)
+
+
+def roll(x, /, shift, *, axis=None):
+    """The elements moved along axes, and in at the other end; of x flattened without an axis."""
+    if axis is None or isinstance(axis, int):
+        shifts = [shift] if isinstance(shift, int) else list(shift)
+        for s in shifts:
+            x = _core.roll(x, s, axis)
+        return x
+    shifts = [shift] * len(axis) if isinstance(shift, int) else list(shift)
+    if len(shifts) != len(axis):
+        raise ShapeMismatch("roll: as many shifts as axes are needed", "Give a shift for each axis.")
+    for s, a in zip(shifts, axis):
+        x = _core.roll(x, s, a)
+    return x
+
+
+def concat(arrays, /, *, axis=0):
+    """One after the other along an axis; flattened with axis=None. dtypes are promoted."""
+    arrays = list(arrays)
+    if axis is None:
+        arrays, axis = [_core.reshape(x, -1) for x in arrays], 0
+    return _core.concat(arrays, axis)
+
+
+def stack(arrays, /, *, axis=0):
+    """One after the other along a new axis. dtypes are promoted."""
+    return _core.stack(list(arrays), axis)
+
+
+def unstack(x, /, *, axis=0):
+    """The parts along an axis, without it."""
+    axis = _axes(axis, x.ndim, "unstack")[0]
+    key = (slice(None),) * axis
+    return tuple(x[(*key, k)] for k in range(x.shape[axis]))
+
+
+def split(x, lengths, /, *, axis=0):
+    """Views of parts of these lengths, which must add up."""
+    return tuple(_core.split(x, list(lengths), axis))
+
+
+def chunk(x, parts, /, *, axis=0):
+    """Views of so many parts, as equal as can be, the longer ones first."""
+    return tuple(_core.chunk(x, parts, axis))
+
+
+def tile(x, repetitions, /):
+    """All of x so often along each of the last axes."""
+    return _core.tile(x, list(repetitions))
+
+
+def repeat(x, repeats, /, *, axis=None):
+    """Each element so often along an axis, or of x flattened: a number, or one for each element."""
+    if isinstance(repeats, int):
+        return _core.repeat(x, repeats, axis)
+    counts = asarray(repeats, device=x.executor)
+    if axis is None:
+        x, axis = _core.reshape(x, -1), 0
+    axis = _axes(axis, x.ndim, "repeat")[0]
+    length = x.shape[axis]
+    if counts.ndim > 1 or (counts.ndim == 1 and counts.shape[0] not in (1, length)):
+        raise ShapeMismatch(
+            f"{counts.shape} counts for an axis of length {length}", "Give one for each element."
+        )
+    counts = _core.broadcast_to(_as(counts, _dtypes.int64), (length,))
+    ends = _core.cumsum(counts, 0)
+    total = ends[-1].item() if length else 0
+    numbers = _core.arange(0, total, 1, _dtypes.int64, x.executor)
+    return _core.take(x, _core.searchsorted(ends, numbers, True), axis)
+
+
+def pad(x, widths, /, *, value=0):
+    """`value` around x: (before, after) for each axis, or one pair or number for all."""
+    if isinstance(widths, int):
+        widths = (widths, widths)
+    if x.ndim and isinstance(widths[0], int):
+        widths = [widths] * x.ndim
+    return _core.pad(x, [list(pair) for pair in widths], value)
+
+
+def copy(x, /):
+    """The same values in memory of their own."""
+    return _core.copy(x)
+
+
+def contiguous(x, /):
+    """The same values, dense in memory once they are computed."""
+    return _core.contiguous(x)
+
+
+# --- picking and order
+
+
+def take(x, indices, /, *, axis=None):
+    """x at indices along an axis, which is replaced by theirs; negative ones count from the end.
+    InvalidArgument, when the value is computed, for one outside."""
+    if axis is None and x.ndim != 1:
+        raise ShapeMismatch(f"a tensor of shape {x.shape} needs an axis", "Name the axis.")
+    return _core.take(x, asarray(indices, device=x.executor), axis)
+
+
+def take_along_axis(x, indices, /, *, axis=-1):
+    """Index by index: result[i, j] = x[indices[i, j], j] for axis 0. Other lengths are repeated."""
+    axis = _axes(axis, x.ndim, "take_along_axis")[0]
+    if indices.ndim == x.ndim:
+        without = [list(t.shape) for t in (x, indices)]
+        for lengths in without:
+            lengths[axis] = 1
+        shape = list(broadcast_shapes(*without))
+        own = [*shape[:axis], x.shape[axis], *shape[axis + 1 :]]
+        x = _core.broadcast_to(x, own)
+        own = [*shape[:axis], indices.shape[axis], *shape[axis + 1 :]]
+        indices = _core.broadcast_to(indices, own)
+    return _core.gather(x, indices, axis)
+
+
+gather = take_along_axis
+
+
+def scatter(x, indices, values, /, *, axis):
+    """x with values put at indices along an axis, in order: of several for one place the last
+    stays. `values` is a number or of the shape of `indices`."""
+    return _core.scatter(x, indices, values, axis)
+
+
+def scatter_add(x, indices, values, /, *, axis):
+    """x with values added at indices along an axis."""
+    return _core.scatter_add(x, indices, values, axis)
+
+
+def sort(x, /, *, axis=-1, descending=False, stable=True):
+    """In order along an axis; equal elements stay in theirs, NaN counts as the largest."""
+    return _core.sort(x, axis, descending)
+
+
+def argsort(x, /, *, axis=-1, descending=False, stable=True):
+    """The indices that sort along an axis: int64."""
+    return _core.argsort(x, axis, descending)
+
+
+def topk(x, k, /, *, axis=-1, largest=True):
+    """(values, indices) of the k largest, or least, elements along an axis, in order."""
+    return _core.topk(x, k, axis, largest)
+
+
+def searchsorted(x1, x2, /, *, side="left", sorter=None):
+    """Where x2 would be inserted into the sorted vector x1: before equal elements, or after them
+    with side='right'. sorter: the indices that sort x1, if it is not sorted."""
+    if side not in ("left", "right"):
+        raise InvalidArgument(f"there is no side '{side}'", "Use 'left' or 'right'.")
+    if sorter is not None:
+        x1 = _core.take(x1, sorter, 0)
+    if not isinstance(x2, _core.Tensor):
+        x2 = _core.full((), x2, result_type(x1, x2), x1.executor)
+    return _core.searchsorted(x1, x2, side == "right")
+
+
+def nonzero(x, /):
+    """The indices of elements that differ from 0: a vector for each axis. Computes x."""
+    if x.ndim == 0:
+        raise ShapeMismatch("a number without axes has no indices", "Reshape it to (1,).")
+    places = _core.nonzero(x)
+    return tuple(places[:, k] for k in range(x.ndim))
+
+
+def isin(x1, x2, /, *, invert=False):
+    """Whether each element of x1 is among those of x2; NaN is never."""
+    like = x1 if isinstance(x1, _core.Tensor) else x2
+    both = result_type(x1, x2)
+    x1, x2 = (
+        _as(x, both) if isinstance(x, _core.Tensor) else _core.full((), x, both, like.executor)
+        for x in (x1, x2)
+    )
+    x2 = _core.reshape(x2, -1)
+    if x2.size == 0:
+        return _core.full(x1.shape, invert, _dtypes.bool, x1.executor)
+    if both == _dtypes.bool:
+        x1, x2 = _as(x1, _dtypes.uint8), _as(x2, _dtypes.uint8)
+    sorted_ = _core.sort(x2, 0, False)
+    place = _core.minimum(_core.searchsorted(sorted_, x1, False), x2.size - 1)
+    found = _core.equal(_core.take(sorted_, place, 0), x1)
+    return _core.logical_not(found) if invert else found
+
+
+_UniqueAll = _namedtuple("unique_all", "values indices inverse_indices counts")
+_UniqueCounts = _namedtuple("unique_counts", "values counts")
+_UniqueInverse = _namedtuple("unique_inverse", "values inverse_indices")
+
+
+def unique_all(x, /):
+    """The different values in ascending order; the index of the first of each in x flattened; for
+    each element of x the index of its value; and how often each is there. Each NaN is a value of
+    its own. Computes x."""
+    flat = _core.reshape(x, -1)
+    if flat.size == 0:
+        none = _core.full((0,), 0, _dtypes.int64, x.executor)
+        return _UniqueAll(flat, none, _core.reshape(none, x.shape), none)
+    order = _core.argsort(flat, 0, False)
+    in_order = _core.take(flat, order, 0)
+    first = _core.not_equal(in_order[1:], in_order[:-1])
+    first = _core.concat([_core.full((1,), True, _dtypes.bool, x.executor), first], 0)
+    number = _core.cumsum(_as(first, _dtypes.int64), 0) - 1
+    inverse = _core.scatter(_core.full((flat.size,), 0, _dtypes.int64, x.executor), order, number, 0)
+    begins = _core.nonzero(first)[:, 0]
+    ends = _core.concat([begins[1:], _core.full((1,), flat.size, _dtypes.int64, x.executor)], 0)
+    return _UniqueAll(
+        _core.take(in_order, begins, 0),
+        _core.take(order, begins, 0),
+        _core.reshape(inverse, x.shape),
+        ends - begins,
+    )
+
+
+def unique_counts(x, /):
+    """The different values in ascending order, and how often each is there. Computes x."""
+    found = unique_all(x)
+    return _UniqueCounts(found.values, found.counts)
+
+
+def unique_inverse(x, /):
+    """The different values in ascending order, and for each element the index of its value."""
+    found = unique_all(x)
+    return _UniqueInverse(found.values, found.inverse_indices)
+
+
+def unique_values(x, /):
+    """The different values in ascending order; each NaN is one of its own. Computes x."""
+    return unique_all(x).values
+
+
+# --- elements
+
+
+def positive(x, /):
+    """x itself. DTypeMismatch for bool."""
+    return +x
+
+
+def clip(x, /, min=None, max=None):
+    """min(max(x, min), max); a bound that is None is none. Of x's dtype if the bounds are numbers."""
+    if not isinstance(x, _core.Tensor):
+        x = asarray(x)
+    dtype = x.dtype
+    if dtype not in _dtypes.FLOATS:
+        bounds = [min, max]
+        for k, bound in enumerate(bounds):
+            # What an integer is held against may lie beyond its type.
+            if isinstance(bound, (int, float)):
+                info = _dtypes.iinfo(dtype)
+                bound = _math.ceil(bound) if k == 0 and _math.isfinite(bound) else bound
+                bound = _math.floor(bound) if k == 1 and _math.isfinite(bound) else bound
+                bounds[k] = int(_builtins.min(_builtins.max(bound, info.min), info.max))
+        min, max = bounds
+    if min is not None:
+        x = _core.maximum(x, min)
+    if max is not None:
+        x = _core.minimum(x, max)
+    return x if min is not None or max is not None else x[...]
+
+
+def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
+    """Each element less the one before it along an axis, n times."""
+    axis = _axes(axis, x.ndim, "diff")[0]
+    if n < 0:
+        raise InvalidArgument(f"diff cannot be taken {n} times", "Use 0 or more.")
+    around = [part for part in (prepend, x, append) if part is not None]
+    x = _core.concat(around, axis) if len(around) > 1 else x
+    key = (slice(None),) * axis
+    for _ in range(n):
+        after, before = x[(*key, slice(1, None))], x[(*key, slice(None, -1))]
+        x = _core.not_equal(after, before) if x.dtype == _dtypes.bool else after - before
+    return x
+
+
+def _triangle(x, k, below):
+    if x.ndim < 2:
+        raise ShapeMismatch(f"shape {x.shape} is no matrix", "Use a tensor of at least two axes.")
+    rows, columns = x.shape[-2:]
+    k = _builtins.max(-rows - 1, _builtins.min(k, columns))
+    mask = _core.tri(rows, columns, k, _dtypes.bool, x.executor)
+    zero = _core.full((), 0, x.dtype, x.executor)
+    return _core.where(mask, x, zero) if below else _core.where(mask, zero, x)
+
+
+def tril(x, /, *, k=0):
+    """Matrices with 0 above a diagonal, which lies k above the main one."""
+    return _triangle(x, k, True)
+
+
+def triu(x, /, *, k=0):
+    """Matrices with 0 below a diagonal, which lies k above the main one."""
+    return _triangle(x, k - 1, False)
+
+
+def conj(x, /):
+    """x itself: there are no complex numbers."""
+    return x[...]
+
+
+def real(x, /):
+    """x itself: there are no complex numbers."""
+    return x[...]
+
+
+def imag(x, /):
+    """Zeros in the shape of x: there are no complex numbers."""
+    return _core.full(x.shape, 0, x.dtype, x.executor)
+
+
+def _as_float(x):
+    x = x if isinstance(x, _core.Tensor) else asarray(x)
+    return x if x.dtype in _dtypes.FLOATS else _core.astype(x, _dtypes.float32)
+
+
+def asinh(x, /):
+    """The inverse of sinh. Floats; integers and bool give float32."""
+    x = _as_float(x)
+    wide = x if x.dtype in (_dtypes.float32, _dtypes.float64) else _core.astype(x, _dtypes.float32)
+    size = _core.abs(wide)
+    large = 2.0**60  # squares of more may overflow
+    square = _core.square(_core.minimum(size, large))
+    near = _core.log1p(size + square / (1 + _core.sqrt(square + 1)))
+    made = _core.where(size < large, near, _core.log(size) + _math.log(2))
+    return _as(_core.copysign(made, wide), x.dtype)
+
+
+def acosh(x, /):
+    """The inverse of cosh, 0 and more; NaN below 1. Floats; integers and bool give float32."""
+    x = _as_float(x)
+    wide = x if x.dtype in (_dtypes.float32, _dtypes.float64) else _core.astype(x, _dtypes.float32)
+    more = wide - 1
+    near = _core.log1p(more + _core.sqrt(more * (_core.minimum(wide, 2.0**60) + 1)))
+    made = _core.where(wide < 2.0**60, near, _core.log(wide) + _math.log(2))
+    return _as(_core.where(wide < 1, _math.nan, made), x.dtype)
+
+
+def atanh(x, /):
+    """The inverse of tanh; NaN beyond 1. Floats; integers and bool give float32."""
+    x = _as_float(x)
+    wide = x if x.dtype in (_dtypes.float32, _dtypes.float64) else _core.astype(x, _dtypes.float32)
+    size = _core.abs(wide)
+    made = _core.log1p(2 * size / (1 - size)) / 2
+    return _as(_core.copysign(made, wide), x.dtype)
+
+
+def signbit(x, /):
+    """Whether the sign is minus, of -0 and NaN too: bool."""
+    x = x if isinstance(x, _core.Tensor) else asarray(x)
+    return _core.copysign(1.0, x) < 0 if x.dtype in _dtypes.FLOATS else x < 0
+
+
+_WORDS = {2: _dtypes.int16, 4: _dtypes.int32, 8: _dtypes.int64}
+
+
+def nextafter(x1, x2, /):
+    """The next number of the dtype from x1 towards x2. Floats. Computes both."""
+    both = result_type(x1, x2)
+    if both not in _dtypes.FLOATS:
+        raise DTypeMismatch(f"nextafter is not defined for {both}", "Convert to a float type.")
+    x1, x2 = broadcast_arrays(*(_as(asarray(x), both) for x in (x1, x2)))
+    bits = _core._reinterpret(x1, _WORDS[both.itemsize])
+    step = _core.where(_core.equal(x2 > x1, x1 > 0), 1, -1)
+    moved = _core._reinterpret(_as(bits + step, bits.dtype), both)
+    one = _core.full((), 1, bits.dtype, x1.executor)
+    least = _core.copysign(_core._reinterpret(one, both), x2)
+    made = _core.where(_core.equal(x1, 0), least, moved)
+    made = _core.where(_core.equal(x1, x2), x2, made)
+    return _core.where(_core.logical_or(_core.isnan(x1), _core.isnan(x2)), x1 + x2, made)
+
+
+# --- products, convolutions
+
+
+def matmul(x1, x2, /):
+    """Products of the matrices of the last two axes; those before are a batch. A vector on the
+    left is a row, on the right a column."""
+    return _core.matmul(x1, x2)
+
+
+def outer(x1, x2, /):
+    """x1[i] * x2[j] of two tensors, flattened."""
+    return _core.outer(x1, x2)
+
+
+def tensordot(x1, x2, /, *, axes=2):
+    """Sums over the last `axes` axes of x1 and the first ones of x2, or over pairs of lists."""
+    if isinstance(axes, int):
+        if axes > _builtins.min(x1.ndim, x2.ndim):
+            raise ShapeMismatch(
+                f"tensordot over {axes} axes of shapes {x1.shape} and {x2.shape}", "Use fewer axes."
+            )
+        axes = range(x1.ndim - axes, x1.ndim), range(axes)
+    first, second = (list(part) if not isinstance(part, int) else [part] for part in axes)
+    return _core.tensordot(x1, x2, first, second)
+
+
+def vecdot(x1, x2, /, *, axis=-1):
+    """sum(x1 * x2) along an axis, counted from the last: the others are repeated."""
+    if axis >= 0 or x1.ndim < -axis or x2.ndim < -axis:
+        axis_1, axis_2 = _axes(axis, x1.ndim, "vecdot")[0], _axes(axis, x2.ndim, "vecdot")[0]
+        axis = axis_1 - x1.ndim
+        if axis_2 - x2.ndim != axis:
+            raise ShapeMismatch("vecdot: the axis is another one in each", "Count it from the last.")
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ShapeMismatch(
+            f"vecdot: lengths {x1.shape[axis]} and {x2.shape[axis]} differ", "Use equal lengths."
+        )
+    product = x1 * x2
+    if product.dtype == _dtypes.bool:
+        raise DTypeMismatch("vecdot is not defined for bool", "Convert the tensors with astype.")
+    return _as(_core.sum(product, axis, False), product.dtype)
+
+
+def conv2d(x, weight, /, *, bias=None, stride=1, padding=0, dilation=1, groups=1, layout="NHWC"):
+    """Convolutions of images [n, height, width, channels] with weights [kernel height, kernel
+    width, channels / groups, outputs]; with layout='NCHW' [n, channels, height, width] and
+    [outputs, channels / groups, kernel height, kernel width]. padding: a number, (height, width),
+    (top, bottom, left, right) or 'same'."""
+    return _core.conv2d(x, weight, bias, stride, padding, dilation, groups, layout)
+
+
+def max_pool2d(x, kernel, /, *, stride=None, padding=0, layout="NHWC"):
+    """The largest element of each window; windows begin `stride` apart, or as far as they reach."""
+    return _core.pool2d(x, True, kernel, stride, padding, False, layout)
+
+
+def avg_pool2d(x, kernel, /, *, stride=None, padding=0, count_padding=False, layout="NHWC"):
+    """The mean of each window; padding counts only with count_padding=True."""
+    return _core.pool2d(x, False, kernel, stride, padding, count_padding, layout)

@@ -1,0 +1,197 @@
+// Atlas programs, expressions and captured graphs.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <exception>
+
+#include "binding.hpp"
+
+namespace hologram::python {
+namespace {
+
+const char* access_name(program::Access access) { return program::name_of(access).data(); }
+
+Number number_from(const Operand& operand) {
+  switch (operand.kind()) {
+    case DType::Bool: return Number(operand.integer() != 0);
+    case DType::I64: return Number(operand.integer());
+    case DType::U64: return Number(static_cast<uint64_t>(operand.integer()));
+    default: return Number(operand.real());
+  }
+}
+
+Array writable_copy(const Array& values) {
+  const Fresh made = fresh_array(values.dtype(), values.shape());
+  if (values.bytes() > 0) std::memcpy(made.data, values.data(), values.bytes());
+  return made.array;
+}
+
+// Values of tensors never change: what the program changes in place is a copy.
+Array argument_array(const Program& program, const std::string& name, const Tensor& tensor) {
+  for (const program::BufferParam& buffer : program.buffers())
+    if (buffer.name == name && buffer.access != program::Access::In)
+      return writable_copy(tensor.array());
+  return tensor.array();
+}
+
+nb::object run(const Program& program, nb::handle grid, nb::handle shapes, nb::handle device,
+               nb::dict named) {
+  std::vector<std::pair<std::string, Operand>> given;
+  std::optional<Executor> executor;
+  for (auto [key, value] : named) {
+    given.emplace_back(nb::cast<std::string>(key), operand_from(value));
+    const Operand& operand = given.back().second;
+    if (!operand.is_number() && !executor && device.is_none())
+      executor = operand.tensor().executor();
+  }
+  if (!executor) executor = executor_from(device);
+  RunOptions options;
+  if (!grid.is_none()) {
+    Grid wanted = {1, 1, 1};
+    const Shape groups = shape_from(grid);
+    if (groups.size() > 3)
+      fail(ErrorKind::InvalidArgument, "a grid has at most three numbers", "Write (x, y, z).");
+    for (size_t i = 0; i < groups.size(); i++) wanted[i] = static_cast<uint64_t>(groups[i]);
+    options.grid = wanted;
+  }
+  if (!shapes.is_none())
+    for (auto [key, value] : nb::cast<nb::dict>(shapes))
+      options.shapes[nb::cast<std::string>(key)] = shape_from(value);
+  const auto written = without_gil([&] {
+    std::vector<Argument> arguments;
+    for (const auto& [name, operand] : given) {
+      if (operand.is_number()) arguments.push_back({name, number_from(operand)});
+      else arguments.push_back({name, argument_array(program, name, operand.tensor())});
+    }
+    return executor->run(program, arguments, options);
+  });
+  nb::dict results;
+  for (const auto& [name, array] : written)
+    results[name.c_str()] = object_from(Tensor::from(array, *executor));
+  return results;
+}
+
+void register_program(nb::module_& m) {
+  nb::class_<Program>(m, "_Program")
+      .def(nb::new_([](const std::string& text, const std::string& file) {
+             return without_gil([&] { return Program::parse(text, file); });
+           }),
+           "text"_a, "file"_a)
+      .def_prop_ro("name", &Program::name)
+      .def_prop_ro("buffers",
+                   [](const Program& p) {
+                     nb::list list;
+                     for (const program::BufferParam& b : p.buffers()) {
+                       nb::object shape = nb::none();
+                       if (!b.dims.empty()) {
+                         nb::list dims;
+                         for (const program::Dim& d : b.dims) {
+                           if (d.name.empty()) dims.append(d.length);
+                           else dims.append(d.name);
+                         }
+                         shape = nb::tuple(dims);
+                       }
+                       list.append(nb::make_tuple(b.name, dtype_object(b.type),
+                                                  access_name(b.access), shape));
+                     }
+                     return list;
+                   })
+      .def_prop_ro("scalars",
+                   [](const Program& p) {
+                     nb::list list;
+                     for (const program::ScalarParam& s : p.scalars())
+                       if (!s.dimension)
+                         list.append(nb::make_tuple(s.name, dtype_object(s.type), !!s.otherwise));
+                     return list;
+                   })
+      .def_prop_ro("text", &Program::text)
+      .def_prop_ro("optimized_text", &Program::optimized_text)
+      .def("in_dialect",
+           [](const Program& p, const std::string& name) { return in_dialect(p, name); })
+      .def("run", run, "grid"_a.none(), "shapes"_a.none(), "device"_a.none(), "arguments"_a);
+  m.def("library_program", [](const std::string& name) { return program::library(name); });
+  m.def("library_names", [] {
+    nb::list list;
+    for (const std::string_view name : program::library_names())
+      list.append(nb::str(name.data(), name.size()));
+    return list;
+  });
+}
+
+void register_expression(nb::module_& m) {
+  nb::class_<Expression>(m, "_Expression")
+      .def(nb::new_([](const std::string& text) { return Expression::parse(text); }), "text"_a)
+      .def_prop_ro("text", &Expression::text)
+      .def_prop_ro("inputs", &Expression::inputs)
+      .def_prop_ro("outputs", &Expression::outputs)
+      .def_prop_ro("last", &Expression::last)
+      .def(
+          "evaluate",
+          [](const Expression& e, nb::dict named, nb::handle device) {
+            Expression::Inputs inputs;
+            for (auto [key, value] : named)
+              inputs.emplace(nb::cast<std::string>(key), operand_from(value));
+            const Executor executor = executor_from(device);
+            const auto results = without_gil([&] { return e.evaluate(inputs, executor); });
+            nb::list list;
+            for (const auto& [name, tensor] : results) list.append(nb::make_tuple(name, tensor));
+            return list;
+          },
+          "inputs"_a, "device"_a.none());
+}
+
+// The function runs on stand-ins, with the GIL; the rest without. What it raises comes out as it
+// is.
+Graph capture_of(nb::handle function, const std::vector<Tensor>& examples) {
+  std::exception_ptr raised;
+  const Graph::Function recorded = [&](const std::vector<Tensor>& inputs) {
+    const nb::gil_scoped_acquire held;
+    try {
+      nb::list arguments;
+      for (const Tensor& t : inputs) arguments.append(object_from(t));
+      return tensors_from(function(*nb::tuple(arguments)));
+    } catch (...) {
+      raised = std::current_exception();
+    }
+    return std::vector<Tensor>{};
+  };
+  std::optional<Graph> graph;
+  without_gil([&] {
+    try {
+      graph.emplace(recorded, examples);
+    } catch (...) {
+      if (!raised) raised = std::current_exception();
+    }
+  });
+  if (raised) std::rethrow_exception(raised);
+  return *std::move(graph);
+}
+
+void register_graph(nb::module_& m) {
+  nb::class_<Graph>(m, "_Graph")
+      .def(nb::new_([](nb::handle function, nb::handle examples) {
+             return capture_of(function, tensors_from(examples));
+           }),
+           "function"_a, "examples"_a)
+      .def(
+          "launch",
+          [](const Graph& g, nb::handle inputs) {
+            const std::vector<Tensor> list = tensors_from(inputs);
+            return without_gil([&] { return g.launch(list); });
+          },
+          "inputs"_a)
+      .def_prop_ro("steps", &Graph::steps)
+      .def_prop_ro("note", &Graph::note);
+}
+
+}  // namespace
+
+void register_programs(nb::module_& m) {
+  register_program(m);
+  register_expression(m);
+  register_graph(m);
+}
+
+}  // namespace hologram::python

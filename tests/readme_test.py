@@ -23,7 +23,7 @@ def blocks(language):
 class Readme(unittest.TestCase):
     def test_the_cpp_programs_are_examples(self):
         self.assertEqual(blocks("cpp"), [(SOURCE / "examples" / name).read_text()
-                                         for name in ("02_tensors.cpp", "01_saxpy.cpp")])
+                                         for name in ("02_tensors.cpp", "05_training.cpp", "01_saxpy.cpp")])
 
     def test_every_cpp_example_is_built_and_linked_to(self):
         tests = (SOURCE / "tests" / "CMakeLists.txt").read_text()

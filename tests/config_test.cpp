@@ -121,7 +121,7 @@ TEST_F(Config, EverySettingComesFromEachPlaceAndTheNearestWins) {
     ASSERT_TRUE(rows().contains(setting.name));
     const Row& row = rows().at(setting.name);
     clear();
-    EXPECT_EQ(shown(BackendConfig::from_environment(), setting.name), setting.otherwise);
+    EXPECT_EQ(shown(BackendConfig::from_environment(), setting.name), setting.default_value);
     const std::string& path = file(setting.name + " = " + row.in_file + "\n");
     EXPECT_EQ(shown(BackendConfig::from_file(path), setting.name), row.in_file);
     EXPECT_EQ(shown(BackendConfig::from_environment(), setting.name), row.in_file);

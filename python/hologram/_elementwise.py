@@ -22,6 +22,7 @@ __all__ = [
     "clamp",
     "mad",
     "fma",
+    "lerp",
     "floor",
     "ceil",
     "round",
@@ -31,6 +32,7 @@ __all__ = [
     "square",
     "reciprocal",
     "pow",
+    "cbrt",
     "hypot",
     "exp",
     "exp2",
@@ -50,7 +52,13 @@ __all__ = [
     "sinh",
     "cosh",
     "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "sinc",
     "erf",
+    "erfinv",
+    "lgamma",
     "sigmoid",
     "relu",
     "leaky_relu",
@@ -68,6 +76,7 @@ __all__ = [
     "isnan",
     "isinf",
     "isfinite",
+    "signbit",
     "logical_and",
     "logical_or",
     "logical_xor",
@@ -202,6 +211,14 @@ def fma(a, b, c, /):
     return _core.fma(a, b, c)
 
 
+def lerp(a, b, weight, /):
+    """a + weight * (b - a); b itself at a weight of 1.
+
+    Floats; integers and bool give float32.
+    """
+    return _core.lerp(a, b, weight)
+
+
 def floor(x, /):
     """The largest whole number not above x.
 
@@ -272,6 +289,14 @@ def pow(a, b, /):
     Integers and floats.
     """
     return _core.pow(a, b)
+
+
+def cbrt(x, /):
+    """The cube root, of negative numbers too.
+
+    Floats; integers and bool give float32.
+    """
+    return _core.cbrt(x)
 
 
 def hypot(a, b, /):
@@ -426,12 +451,60 @@ def tanh(x, /):
     return _core.tanh(x)
 
 
+def asinh(x, /):
+    """The inverse hyperbolic sine.
+
+    Floats; integers and bool give float32.
+    """
+    return _core.asinh(x)
+
+
+def acosh(x, /):
+    """The inverse hyperbolic cosine; NaN below 1.
+
+    Floats; integers and bool give float32.
+    """
+    return _core.acosh(x)
+
+
+def atanh(x, /):
+    """The inverse hyperbolic tangent; NaN beyond 1.
+
+    Floats; integers and bool give float32.
+    """
+    return _core.atanh(x)
+
+
+def sinc(x, /):
+    """sin(pi * x) / (pi * x), and 1 at 0; 0 at all other whole numbers.
+
+    Floats; integers and bool give float32.
+    """
+    return _core.sinc(x)
+
+
 def erf(x, /):
     """The error function.
 
     Floats; integers and bool give float32.
     """
     return _core.erf(x)
+
+
+def erfinv(x, /):
+    """The inverse of erf; NaN beyond 1.
+
+    Floats; integers and bool give float32.
+    """
+    return _core.erfinv(x)
+
+
+def lgamma(x, /):
+    """The logarithm of the magnitude of the gamma function.
+
+    Floats; integers and bool give float32.
+    """
+    return _core.lgamma(x)
 
 
 def sigmoid(x, /):
@@ -568,6 +641,14 @@ def isfinite(x, /):
     Any dtypes; gives bool.
     """
     return _core.isfinite(x)
+
+
+def signbit(x, /):
+    """Whether the sign is minus, of -0 too.
+
+    Any dtypes; gives bool.
+    """
+    return _core.signbit(x)
 
 
 def logical_and(a, b, /):

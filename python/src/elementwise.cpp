@@ -20,6 +20,7 @@ void register_elementwise(nb::module_& m) {
   m.def("clamp", [](nb::handle x, nb::handle low, nb::handle high) { return ops::clamp(operand_from(x), operand_from(low), operand_from(high)); });
   m.def("mad", [](nb::handle a, nb::handle b, nb::handle c) { return ops::mad(operand_from(a), operand_from(b), operand_from(c)); });
   m.def("fma", [](nb::handle a, nb::handle b, nb::handle c) { return ops::fma(operand_from(a), operand_from(b), operand_from(c)); });
+  m.def("lerp", [](nb::handle a, nb::handle b, nb::handle weight) { return ops::lerp(operand_from(a), operand_from(b), operand_from(weight)); });
   m.def("floor", [](nb::handle x) { return ops::floor(operand_from(x)); });
   m.def("ceil", [](nb::handle x) { return ops::ceil(operand_from(x)); });
   m.def("round", [](nb::handle x) { return ops::round(operand_from(x)); });
@@ -29,6 +30,7 @@ void register_elementwise(nb::module_& m) {
   m.def("square", [](nb::handle x) { return ops::square(operand_from(x)); });
   m.def("reciprocal", [](nb::handle x) { return ops::reciprocal(operand_from(x)); });
   m.def("pow", [](nb::handle a, nb::handle b) { return ops::pow(operand_from(a), operand_from(b)); });
+  m.def("cbrt", [](nb::handle x) { return ops::cbrt(operand_from(x)); });
   m.def("hypot", [](nb::handle a, nb::handle b) { return ops::hypot(operand_from(a), operand_from(b)); });
   m.def("exp", [](nb::handle x) { return ops::exp(operand_from(x)); });
   m.def("exp2", [](nb::handle x) { return ops::exp2(operand_from(x)); });
@@ -48,7 +50,13 @@ void register_elementwise(nb::module_& m) {
   m.def("sinh", [](nb::handle x) { return ops::sinh(operand_from(x)); });
   m.def("cosh", [](nb::handle x) { return ops::cosh(operand_from(x)); });
   m.def("tanh", [](nb::handle x) { return ops::tanh(operand_from(x)); });
+  m.def("asinh", [](nb::handle x) { return ops::asinh(operand_from(x)); });
+  m.def("acosh", [](nb::handle x) { return ops::acosh(operand_from(x)); });
+  m.def("atanh", [](nb::handle x) { return ops::atanh(operand_from(x)); });
+  m.def("sinc", [](nb::handle x) { return ops::sinc(operand_from(x)); });
   m.def("erf", [](nb::handle x) { return ops::erf(operand_from(x)); });
+  m.def("erfinv", [](nb::handle x) { return ops::erfinv(operand_from(x)); });
+  m.def("lgamma", [](nb::handle x) { return ops::lgamma(operand_from(x)); });
   m.def("sigmoid", [](nb::handle x) { return ops::sigmoid(operand_from(x)); });
   m.def("relu", [](nb::handle x) { return ops::relu(operand_from(x)); });
   m.def("leaky_relu", [](nb::handle x, double negative_slope) { return ops::leaky_relu(operand_from(x), negative_slope); });
@@ -66,6 +74,7 @@ void register_elementwise(nb::module_& m) {
   m.def("isnan", [](nb::handle x) { return ops::isnan(operand_from(x)); });
   m.def("isinf", [](nb::handle x) { return ops::isinf(operand_from(x)); });
   m.def("isfinite", [](nb::handle x) { return ops::isfinite(operand_from(x)); });
+  m.def("signbit", [](nb::handle x) { return ops::signbit(operand_from(x)); });
   m.def("logical_and", [](nb::handle a, nb::handle b) { return ops::logical_and(operand_from(a), operand_from(b)); });
   m.def("logical_or", [](nb::handle a, nb::handle b) { return ops::logical_or(operand_from(a), operand_from(b)); });
   m.def("logical_xor", [](nb::handle a, nb::handle b) { return ops::logical_xor(operand_from(a), operand_from(b)); });

@@ -162,8 +162,8 @@ Tensor slope_of_eigh(const Eigh& made, const Tensor& of_values, const Tensor& of
   const Tensor one = ops::eye(rows_of(v), -1, 0, v.dtype(), v.executor());
   Tensor inner = ops::zeros_like(v);
   if (of_vectors.defined()) {
-    const Tensor apart = l.unsqueeze(-2) - l.unsqueeze(-1);
-    inner = ops::where(one != 0, 0, ops::matmul(transposed(v), of_vectors) / apart);
+    const Tensor apart = l.unsqueeze(-2) - l.unsqueeze(-1) + one;
+    inner = (1 - one) * ops::matmul(transposed(v), of_vectors) / apart;
   }
   if (of_values.defined()) inner = inner + one * of_values.unsqueeze(-1);
   const Tensor s = ops::matmul(ops::matmul(v, inner), transposed(v));

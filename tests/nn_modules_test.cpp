@@ -56,6 +56,13 @@ std::map<std::string, Layer> layers() {
     if (x.size() > 3) options.mask = x[3];
     return dynamic_cast<nn::MultiheadAttention&>(m).attend(x[0], x[1], x[2], options);
   };
+  const auto trained = [](nn::Module& m, const Inputs& x) {
+    nn::AdamW optimizer(m, {.lr = 0.01, .weight_decay = 0.1});
+    std::vector<Tensor> losses;
+    for (int i = 0; i < 4; i++)
+      losses.push_back(optimizer.step([&] { return nn::mse_loss(m(x[0]), x[1]); }));
+    return ops::stack(losses);
+  };
   const auto linear = [](const Options& o) { return made<nn::Linear>(3, 2, o); };
   const auto norm = [](const Options& o) { return made<nn::BatchNorm2d>(3, 1e-5, 0.1, o); };
   return {
@@ -86,6 +93,17 @@ std::map<std::string, Layer> layers() {
           return model;
         },
         evaluated}},
+      {"four steps of AdamW",
+       {[=](const Options& o) {
+          auto model = std::make_unique<nn::Sequential>();
+          // A bias before a normalisation has no gradient but what is rounded.
+          model->add<nn::Linear>(3, 5, without_bias(o))
+              .add<nn::BatchNorm2d>(5, 1e-5, 0.1, o)
+              .add<nn::Activated>(Activation::Gelu)
+              .add<nn::Linear>(5, 2, o);
+          return model;
+        },
+        trained}},
       {"MultiheadAttention",
        {[](const Options& o) {
           return made<nn::MultiheadAttention>(4, 2, nn::MultiheadAttentionOptions{.layer = o});

@@ -17,11 +17,10 @@ constexpr DType kDTypes[] = {DType::Bool, DType::I8,  DType::U8,  DType::I16, DT
                              DType::I32,  DType::U32, DType::I64, DType::U64, DType::F16,
                              DType::BF16, DType::F32, DType::F64};
 
-constexpr void (*kParts[])(Suite&) = {elementwise_cases, reduction_cases,   product_cases,
-                                      convolution_cases, movement_cases,    cumulative_cases,
-                                      ordering_cases,    arrangement_cases, function_cases,
-                                      random_cases,      creation_cases,    nn_cases,
-                                      bit_cases};
+constexpr void (*kParts[])(Suite&) = {
+    elementwise_cases, reduction_cases, product_cases,     convolution_cases, movement_cases,
+    cumulative_cases,  ordering_cases,  arrangement_cases, function_cases,    random_cases,
+    creation_cases,    nn_cases,        bit_cases};
 
 Executor with(const Executor& executor, core::FunctionRef<void(BackendConfig&)> change) {
   BackendConfig config = executor.config();

@@ -19,6 +19,11 @@ Halves halves(const char* name, const Tensor& x, int axis) {
   return {x.slice(k, {0, length / 2}), x.slice(k, {length / 2, {}})};
 }
 
+// clamp(x, low, high), whose gradient is 0 at both ends.
+Tensor between(const Tensor& x, double low, double high) {
+  return ops::where(x <= low, low, ops::where(x >= high, high, x));
+}
+
 // factor * (x, or alpha * (exp(x * inner) - 1) below 0).
 Tensor exponential_unit(const Tensor& x, double alpha, double factor, double inner) {
   return rounded_once(x, [&](const Tensor& wide) {
@@ -52,11 +57,11 @@ Tensor mish(const Tensor& x) {
 }
 Tensor hardtanh(const Tensor& x, double low, double high) {
   need(low <= high, "hardtanh", "lower bound", low, "one that is not above the upper bound");
-  return ops::clamp(x.to(float_dtype(x.dtype())), low, high);
+  return between(x.to(float_dtype(x.dtype())), low, high);
 }
 Tensor relu6(const Tensor& x) { return hardtanh(x, 0, 6); }
 Tensor hardsigmoid(const Tensor& x) {
-  return rounded_once(x, [](const Tensor& wide) { return ops::clamp(wide + 3, 0, 6) / 6; });
+  return rounded_once(x, [](const Tensor& wide) { return between(wide + 3, 0, 6) / 6; });
 }
 Tensor hardswish(const Tensor& x) {
   return rounded_once(x, [](const Tensor& wide) { return wide * ops::clamp(wide + 3, 0, 6) / 6; });

@@ -346,6 +346,19 @@ def layers():
     module("MultiheadAttention", n.MultiheadAttention(4, 2), [real(3, 2, 4), real(5, 2, 4, seed=2), real(5, 2, 4, seed=3)], attend)
     module("MultiheadAttention batch first", n.MultiheadAttention(4, 2, batch_first=True, bias=False), [q, k, v], attend)
     hidden = ["bool", [3, 5], 4]
+    def trained(m, x, t):
+        optimizer, losses = torch.optim.AdamW(m.parameters(), lr=0.01, weight_decay=0.1), []
+        with torch.enable_grad():
+            for _ in range(4):
+                optimizer.zero_grad()
+                loss = F.mse_loss(m(x), t)
+                loss.backward()
+                optimizer.step()
+                losses.append(loss.detach())
+        return torch.stack(losses)
+
+    perceptron = n.Sequential(n.Linear(3, 5, bias=False), n.BatchNorm1d(5), n.GELU(), n.Linear(5, 2))
+    module("four steps of AdamW", perceptron, [real(6, 3), real(6, 2, seed=2)], trained)
     masked = lambda m, q, k, v, h: m(q, k, v, attn_mask=~h, need_weights=False)[0]
     module("MultiheadAttention masked", n.MultiheadAttention(4, 2, batch_first=True), [q, k, v, hidden], masked)
 

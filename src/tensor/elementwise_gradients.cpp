@@ -39,12 +39,16 @@ Tensor mad_c(S, T g) { return g; }
 Tensor fma_a(S s, T g) { T b = s.operands[1]; return g * b; }
 Tensor fma_b(S s, T g) { T a = s.operands[0]; return g * a; }
 Tensor fma_c(S, T g) { return g; }
+Tensor lerp_a(S s, T g) { T weight = s.operands[2]; return g * (1 - weight); }
+Tensor lerp_b(S s, T g) { T weight = s.operands[2]; return g * weight; }
+Tensor lerp_weight(S s, T g) { T a = s.operands[0]; T b = s.operands[1]; return g * (b - a); }
 Tensor sqrt_x(S s, T g) { T out = s.out; return g * 0.5 / out; }
 Tensor rsqrt_x(S s, T g) { T out = s.out; return g * -0.5 * out * out * out; }
 Tensor square_x(S s, T g) { T x = s.operands[0]; return g * 2 * x; }
 Tensor reciprocal_x(S s, T g) { T out = s.out; return -g * out * out; }
 Tensor pow_a(S s, T g) { T a = s.operands[0]; T b = s.operands[1]; return where(b == 0, 0, g * b * pow(a, b - 1)); }
 Tensor pow_b(S s, T g) { T a = s.operands[0]; T b = s.operands[1]; T out = s.out; return where((a == 0) & (b >= 0), 0, g * out * log(a)); }
+Tensor cbrt_x(S s, T g) { T out = s.out; return g / (3 * out * out); }
 Tensor hypot_a(S s, T g) { T a = s.operands[0]; T out = s.out; return where(out == 0, 0, g * (a / out)); }
 Tensor hypot_b(S s, T g) { T b = s.operands[1]; T out = s.out; return where(out == 0, 0, g * (b / out)); }
 Tensor exp_x(S s, T g) { T out = s.out; return g * out; }
@@ -67,7 +71,13 @@ Tensor atan2_x(S s, T g) { T y = s.operands[0]; T x = s.operands[1]; return -slo
 Tensor sinh_x(S s, T g) { T x = s.operands[0]; return g * cosh(x); }
 Tensor cosh_x(S s, T g) { T x = s.operands[0]; return g * sinh(x); }
 Tensor tanh_x(S s, T g) { T out = s.out; return g * (1 - out * out); }
+Tensor asinh_x(S s, T g) { T x = s.operands[0]; return g * rsqrt(x * x + 1); }
+Tensor acosh_x(S s, T g) { T x = s.operands[0]; return g / (sqrt(x - 1) * sqrt(x + 1)); }
+Tensor atanh_x(S s, T g) { T x = s.operands[0]; return g / (1 - x * x); }
+Tensor sinc_x(S s, T g) { T x = s.operands[0]; T out = s.out; return where(x == 0, 0, g * (cos(x * std::numbers::pi) - out) / x); }
 Tensor erf_x(S s, T g) { T x = s.operands[0]; return g * exp(-x * x) * (2 * std::numbers::inv_sqrtpi); }
+Tensor erfinv_x(S s, T g) { T out = s.out; return g * exp(out * out) * (0.5 / std::numbers::inv_sqrtpi); }
+Tensor lgamma_x(S s, T g) { T x = s.operands[0]; return g * digamma(x); }
 Tensor sigmoid_x(S s, T g) { T out = s.out; return g * out * (1 - out); }
 Tensor relu_x(S s, T g) { T out = s.out; return where(out <= 0, 0, g); }
 Tensor leaky_relu_x(S s, T g) { T x = s.operands[0]; const double negative_slope = s.attributes[0]; return where(x > 0, g, g * negative_slope); }
@@ -95,6 +105,7 @@ constexpr ElementwiseGradients kRows[] = {
     {{{clamp_x, 7}, {clamp_low, 7}, {clamp_high, 7}}},  // clamp
     {{{mad_a, 2}, {mad_b, 1}, {mad_c, 0}}},  // mad
     {{{fma_a, 2}, {fma_b, 1}, {fma_c, 0}}},  // fma
+    {{{lerp_a, 4}, {lerp_b, 4}, {lerp_weight, 3}}},  // lerp
     {{}},  // floor
     {{}},  // ceil
     {{}},  // round
@@ -104,6 +115,7 @@ constexpr ElementwiseGradients kRows[] = {
     {{{square_x, 1}}},  // square
     {{{reciprocal_x, 8}}},  // reciprocal
     {{{pow_a, 3}, {pow_b, 11}}},  // pow
+    {{{cbrt_x, 8}}},  // cbrt
     {{{hypot_a, 9}, {hypot_b, 10}}},  // hypot
     {{{exp_x, 8}}},  // exp
     {{{exp2_x, 8}}},  // exp2
@@ -123,7 +135,13 @@ constexpr ElementwiseGradients kRows[] = {
     {{{sinh_x, 1}}},  // sinh
     {{{cosh_x, 1}}},  // cosh
     {{{tanh_x, 8}}},  // tanh
+    {{{asinh_x, 1}}},  // asinh
+    {{{acosh_x, 1}}},  // acosh
+    {{{atanh_x, 1}}},  // atanh
+    {{{sinc_x, 9}}},  // sinc
     {{{erf_x, 1}}},  // erf
+    {{{erfinv_x, 8}}},  // erfinv
+    {{{lgamma_x, 1}}},  // lgamma
     {{{sigmoid_x, 8}}},  // sigmoid
     {{{relu_x, 8}}},  // relu
     {{{leaky_relu_x, 1}}},  // leaky_relu
@@ -141,6 +159,7 @@ constexpr ElementwiseGradients kRows[] = {
     {{}},  // isnan
     {{}},  // isinf
     {{}},  // isfinite
+    {{}},  // signbit
     {{}},  // logical_and
     {{}},  // logical_or
     {{}},  // logical_xor

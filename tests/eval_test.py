@@ -214,7 +214,7 @@ class Refused(Case):
         self.file("y.npy", floats((1, 2), range(2)))
         self.refused(WRONG, "expression:1:7: add: shapes [2, 3] and [2] do not go together", "eval",
                      "x * 2 + y[0]", "x=x.npy", "y=y.npy")
-        self.refused(WRONG, "expression:1:4: there is no function 'sqr'", "eval", "1 +sqr(x)", "x=x.npy",
+        self.refused(WRONG, "expression:1:4: there is no function 'sqt'", "eval", "1 +sqt(x)", "x=x.npy",
                      remedy="Did you mean sqrt?")
         self.refused(USAGE, "the expression needs 'y'", "eval", "x + y", "x=x.npy", remedy="y=FILE")
         self.refused(USAGE, "no input 'z'", "eval", "x + 1", "x=x.npy", "z=1", remedy="Its inputs are: x")

@@ -141,7 +141,7 @@ TEST(Expression, ErrorsPointAtTheirPlace) {
       refusal("a = x * 2\nb = a + y", in).substr(0, 60),
       std::string("expression:2:7: add: shapes [2, 3] and [2] do not go together").substr(0, 60));
   const std::pair<const char*, const char*> cases[] = {
-      {"sqr(x)", "Did you mean sqrt?"},
+      {"sqt(x)", "Did you mean sqrt?"},
       {"x + z", "'z' has no value"},
       {"sum(x, axes=0)",
        "It is sum(x, axis=none, keepdims=false). "

@@ -14,9 +14,9 @@ HOLOGRAM_API Tensor nanprod(const Tensor& x, const Axes& axes = {}, bool keepdim
 HOLOGRAM_API Tensor nanmean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 HOLOGRAM_API Tensor nanmin(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 HOLOGRAM_API Tensor nanmax(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-HOLOGRAM_API Tensor nanvar(const Tensor& x, const Axes& axes = {}, double correction = 0,
+HOLOGRAM_API Tensor nanvar(const Tensor& x, const Axes& axes = {}, Correction correction = 0,
                            bool keepdims = false);
-HOLOGRAM_API Tensor nanstd(const Tensor& x, const Axes& axes = {}, double correction = 0,
+HOLOGRAM_API Tensor nanstd(const Tensor& x, const Axes& axes = {}, Correction correction = 0,
                            bool keepdims = false);
 HOLOGRAM_API Tensor nanmedian(const Tensor& x, std::optional<int> axis = {}, bool keepdims = false);
 

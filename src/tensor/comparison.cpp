@@ -5,7 +5,7 @@
 #include "core/messages.hpp"
 #include "graph/elementwise_functions.hpp"
 #include "hologram/ops.hpp"
-#include "tensor/access.hpp"
+#include "tensor/tape.hpp"
 
 namespace hologram::ops {
 
@@ -62,7 +62,10 @@ Tensor nextafter(const Tensor& a, const Tensor& b) {
     throw core::error(core::Text::OperandDType, "nextafter", name_of(dtype), "floats");
   const auto both =
       tensor::together("nextafter", {tensor::cast_to(a, dtype), tensor::cast_to(b, dtype)});
-  return tensor::apply_internal(graph::kNextAfter, dtype, {both[0], both[1]});
+  const Tensor next = tensor::apply_internal(graph::kNextAfter, dtype, {both[0], both[1]});
+  // It changes as a does.
+  if (tensor::is_recording()) tensor::record_same(both[0], next);
+  return next;
 }
 
 Tensor allclose(const Operand& a, const Operand& b, double relative, double absolute,

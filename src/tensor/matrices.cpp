@@ -72,11 +72,10 @@ Tensor diag(const Tensor& x, int64_t offset) {
   int64_t side = 0;
   if (offset == INT64_MIN || __builtin_add_overflow(x.size(), offset < 0 ? -offset : offset, &side))
     side = INT64_MAX;
-  const Tensor nothing = zeros({side, side}, x.dtype(), x.executor());
-  const View to = diagonal_of(graph::dense_view({side, side}), offset, 0, 1);
-  return tensor::assemble(x.dtype(), nothing.shape(),
-                          {{nothing, graph::dense_view(nothing.shape())}, {x, to}},
-                          tensor::context_of(x));
+  const int64_t count = count_of({side, side});
+  const int64_t first = offset < 0 ? -offset * side : offset;
+  const Tensor places = arange(0, x.size(), 1, DType::I64, x.executor()) * (side + 1) + first;
+  return scatter(zeros({count}, x.dtype(), x.executor()), places, x, 0).reshape({side, side});
 }
 
 Tensor trace(const Tensor& x, int64_t offset, int a, int b) {

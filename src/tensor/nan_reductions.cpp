@@ -55,16 +55,17 @@ Tensor nanmean(const Tensor& x, const Axes& axes, bool keepdims) {
   return cast_to(sum(filled(wide, 0), axes, keepdims) / count, x.dtype());
 }
 
-Tensor nanvar(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+Tensor nanvar(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {
   if (!is_float(x.dtype())) return var(x, axes, correction, keepdims);
   const Tensor wide = cast_to(x, accumulator(x.dtype()));
   const Tensor apart = filled(wide - nanmean(wide, axes, true), 0);
   // What is infinite has no spread; only NaN of x itself is left out.
   const Tensor squares = where(isinf(wide), kNan, square(apart));
-  const Tensor left = maximum(counted(x, axes, keepdims).to(wide.dtype()) - correction, 0);
+  const Tensor left =
+      maximum(counted(x, axes, keepdims).to(wide.dtype()) - static_cast<double>(correction), 0);
   return cast_to(sum(squares, axes, keepdims) / left, x.dtype());
 }
-Tensor nanstd(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+Tensor nanstd(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {
   const Tensor wide = cast_to(x, accumulator(float_dtype(x.dtype())));
   return cast_to(sqrt(nanvar(wide, axes, correction, keepdims)), float_dtype(x.dtype()));
 }

@@ -144,7 +144,7 @@ FUNCTIONS = {
     "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh,
     "tanh": np.tanh, "sigmoid": sigmoid, "silu": lambda x: x * sigmoid(x), "softplus": softplus,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "cbrt": np.cbrt, "sinc": sinc,
-    "lerp": lambda a, b, weight: a + weight * (b - a),
+    "lerp": lambda a, b, weight: np.where(weight < 0.5, a + weight * (b - a), b - (1 - weight) * (b - a)),
     "erfinv": by_first_axis(erfinv), "lgamma": by_first_axis(lgamma),
     "erf": by_first_axis(math.erf), "pow": np.power,
     "gelu": lambda x: x / 2 * (1 + by_first_axis(math.erf)(x / math.sqrt(2))),
@@ -325,7 +325,7 @@ def reduction(name, arguments, options):
     along = {"axis": axes, "keepdims": True}
     with np.errstate(all="ignore"):
         if name == "mean":
-            out = np.sum(x, **along) / x.dtype.type(count)
+            out = np.sum(x, **along, initial=x.dtype.type(-0.0)) / x.dtype.type(count)  # -0 stays
         elif name in ("var", "std"):
             middle = np.sum(x, **along) / x.dtype.type(count)
             freedom = max(0.0, count - options.get("correction", 0))
@@ -371,6 +371,8 @@ def view(name, value, options):
         if not -length <= options["index"] < length:
             raise Refused("InvalidArgument")
         return np.take(data, options["index"], axis)
+    if name == "transpose" and data.ndim < 2 and options["axes"] == [-2, -1]:
+        return data  # what C++ means by transpose(), which leaves vectors and numbers alone
     if name == "transpose":
         (a,), (b,) = axes_of(value, [options["axes"][0]]), axes_of(value, [options["axes"][1]])
         return np.swapaxes(data, a, b)

@@ -17,9 +17,12 @@ struct Reduction {
   const char* name;
   Tensor (*function)(const Tensor&, const ops::Axes&, bool);
 };
-constexpr Reduction kReductions[] = {
-    {"count_nonzero", ops::count_nonzero}, {"nansum", ops::nansum}, {"nanprod", ops::nanprod},
-    {"nanmean", ops::nanmean},             {"nanmin", ops::nanmin}, {"nanmax", ops::nanmax}};
+constexpr Reduction kReductions[] = {{"count_nonzero", ops::count_nonzero},
+                                     {"nansum", ops::nansum},
+                                     {"nanprod", ops::nanprod},
+                                     {"nanmean", ops::nanmean},
+                                     {"nanmin", ops::nanmin},
+                                     {"nanmax", ops::nanmax}};
 
 // A row of a table of words.
 template <class T>
@@ -38,12 +41,11 @@ T by_word(const Word<T> (&rows)[n], const std::string& word, const char* what) {
        "Use one of " + all + ".");
 }
 
-constexpr Word<ops::Interpolation> kInterpolations[] = {
-    {"linear", ops::Interpolation::Linear},
-    {"lower", ops::Interpolation::Lower},
-    {"higher", ops::Interpolation::Higher},
-    {"midpoint", ops::Interpolation::Midpoint},
-    {"nearest", ops::Interpolation::Nearest}};
+constexpr Word<ops::Interpolation> kInterpolations[] = {{"linear", ops::Interpolation::Linear},
+                                                        {"lower", ops::Interpolation::Lower},
+                                                        {"higher", ops::Interpolation::Higher},
+                                                        {"midpoint", ops::Interpolation::Midpoint},
+                                                        {"nearest", ops::Interpolation::Nearest}};
 constexpr Word<ops::PadMode> kPadModes[] = {{"reflect", ops::PadMode::Reflect},
                                             {"symmetric", ops::PadMode::Symmetric},
                                             {"edge", ops::PadMode::Edge},
@@ -104,9 +106,8 @@ void register_statistics(nb::module_& m) {
         const bool is_count = PyIndex_Check(bins.ptr()) && !nb::isinstance<Tensor>(bins);
         const int64_t count = is_count ? nb::cast<int64_t>(bins) : 0;
         const Tensor edges = is_count ? Tensor() : tensor_from(bins);
-        const auto made = without_gil([&] {
-          return is_count ? ops::histogram(x, count, range) : ops::histogram(x, edges);
-        });
+        const auto made = without_gil(
+            [&] { return is_count ? ops::histogram(x, count, range) : ops::histogram(x, edges); });
         return nb::make_tuple(made.counts, made.edges);
       },
       nb::arg(), nb::arg(), nb::arg().none());
@@ -142,8 +143,7 @@ void register_sequences(nb::module_& m) {
     const auto [values, indices] = ops::cummin(x, axis);
     return nb::make_tuple(values, indices);
   });
-  m.def("interp", ops::interp, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
-        nb::arg().none());
+  m.def("interp", ops::interp, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
   m.def(
       "logspace",
       [](double start, double stop, int64_t count, double base, nb::handle dtype,
@@ -198,9 +198,8 @@ void register_analysis(nb::module_& m) {
   register_matrices(m);
   register_sequences(m);
   register_rearrangement(m);
-  m.def("index", [](const Tensor& x, nb::handle indices) {
-    return ops::index(x, indices_from(indices));
-  });
+  m.def("index",
+        [](const Tensor& x, nb::handle indices) { return ops::index(x, indices_from(indices)); });
   m.def("index_put", [](const Tensor& x, nb::handle indices, nb::handle values, bool accumulate) {
     return ops::index_put(x, indices_from(indices), operand_from(values), accumulate);
   });

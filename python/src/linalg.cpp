@@ -1,4 +1,5 @@
-// Decompositions of matrices, by hologram/linalg.hpp. The work is done at the call, without the GIL.
+// Decompositions of matrices, by hologram/linalg.hpp. The work is done at the call, without the
+// GIL.
 #include <nanobind/stl/optional.h>
 
 #include "binding.hpp"

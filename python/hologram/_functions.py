@@ -560,6 +560,9 @@ def tensordot(x1, x2, /, *, axes=2):
 
 def vecdot(x1, x2, /, *, axis=-1):
     """sum(x1 * x2) along an axis, in the dtype of both: the other axes are repeated."""
+    lengths = x1.shape[_axes(axis, x1.ndim, "vecdot")[0]], x2.shape[_axes(axis, x2.ndim, "vecdot")[0]]
+    if lengths[0] != lengths[1]:
+        raise ShapeMismatch(f"vecdot: lengths {lengths[0]} and {lengths[1]} differ", "Use equal ones.")
     return _core.vecdot(x1, x2, axis)
 
 

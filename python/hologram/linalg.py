@@ -101,24 +101,35 @@ def svdvals(x, /):
     return _core.svdvals(x)
 
 
-def _one_number(rtol):
-    return rtol.item() if isinstance(rtol, _core.Tensor) else rtol
+def _kept(values, rtol):
+    """Which singular values are more than rtol, one for each matrix, times the largest."""
+    if values.shape[-1] == 0:
+        return values > 0
+    return values > rtol[..., None] * _core.max(values, -1, True)
 
 
 def pinv(x, /, *, rtol=None):
-    """The pseudo-inverses of matrices; singular values up to rtol times the largest count as 0."""
-    return _core.pinv(x, _one_number(rtol))
+    """The pseudo-inverses of matrices; singular values up to rtol, a number or one for each matrix,
+    times the largest count as 0."""
+    if not isinstance(rtol, _core.Tensor):
+        return _core.pinv(x, rtol)
+    u, s, vh = svd(x, full_matrices=False)
+    inverse = _core.where(_kept(s, rtol), 1 / s, 0)
+    return _core.matmul(vh.mT * inverse[..., None, :], u.mT)
 
 
 def matrix_rank(x, /, *, rtol=None):
-    """How many singular values are more than rtol times the largest: int64."""
-    return _core.matrix_rank(x, _one_number(rtol))
+    """How many singular values are more than rtol, a number or one for each matrix, times the
+    largest: int64."""
+    if not isinstance(rtol, _core.Tensor):
+        return _core.matrix_rank(x, rtol)
+    return _functions.count_nonzero(_kept(svdvals(x), rtol), axis=-1)
 
 
 def lstsq(x1, x2, /, *, rtol=None):
     """(solution, residuals, rank, singular_values): the x for which |x2 - x1 @ x| is least, of
     several the shortest."""
-    return LeastSquares(*_core.lstsq(x1, x2, _one_number(rtol)))
+    return LeastSquares(*_core.lstsq(x1, x2, rtol))
 
 
 def outer(x1, x2, /):

@@ -6,6 +6,9 @@ other devices are copied there and back, which executor.counters()["fallbacks"] 
 UnsupportedOperation where there is no LAPACK, InvalidArgument for singular matrices.
 """
 
+import importlib.util as _importlib
+import os as _os
+import pathlib as _pathlib
 from collections import namedtuple as _namedtuple
 
 from . import _core, _functions
@@ -39,6 +42,21 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+_VARIABLE = "HOLOGRAM_LAPACK_LIBRARY"
+
+
+def _name_lapack():
+    """Names the LAPACK of the package scipy-openblas32, unless another one is named."""
+    package = _importlib.find_spec("scipy_openblas32")
+    if package is None or package.origin is None:
+        return
+    library = _pathlib.Path(package.origin).parent / "lib" / "libscipy_openblas.so"
+    if library.exists():
+        _os.environ.setdefault(_VARIABLE, str(library))
+
+
+_name_lapack()
 
 SlogDet = _namedtuple("SlogDet", "sign logabsdet")
 QR = _namedtuple("QR", "Q R")

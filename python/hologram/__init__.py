@@ -15,6 +15,7 @@ import atexit as _atexit
 import math as _math
 
 from . import _core, _methods
+from ._analysis import *  # noqa: F403
 from ._creation import *  # noqa: F403
 from ._creation import asarray
 from ._dtypes import *  # noqa: F403

@@ -689,6 +689,9 @@ class Tensor:
     def var(self, axis: Axis = ..., **kwargs: Any) -> Tensor:
         """The mean square distance from the mean, divided by n - correction."""
 
+class AxisOutOfRange(ShapeMismatch, IndexError):
+    """An axis that a tensor does not have."""
+
 class BackendUnavailable(Error, RuntimeError):
     """The backend or device asked for is not there."""
 
@@ -852,7 +855,10 @@ def acos(x: Tensor, /) -> Tensor:
     """
 
 def acosh(x: Tensor, /) -> Tensor:
-    """The inverse of cosh, 0 and more; NaN below 1. Floats; integers and bool give float32."""
+    """The inverse hyperbolic cosine; NaN below 1.
+    
+    Floats; integers and bool give float32.
+    """
 
 def add(a: Operand, b: Operand, /) -> Tensor:
     """a + b; integers wrap.
@@ -862,6 +868,9 @@ def add(a: Operand, b: Operand, /) -> Tensor:
 
 def all(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
     """Whether all elements along axes (all without any) differ from 0."""
+
+def allclose(a: Operand, b: Operand, /, *, rtol: float = ..., atol: float = ..., equal_nan: builtins.bool = ...) -> Tensor:
+    """Whether that holds for all elements: bool without axes."""
 
 def any(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
     """Whether some element along axes (all without any) differs from 0."""
@@ -886,6 +895,9 @@ def argmin(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> 
 def argsort(x: Tensor, /, *, axis: Axis = ..., descending: builtins.bool = ..., stable: builtins.bool = ...) -> Tensor:
     """The indices that sort along an axis: int64."""
 
+def array_equal(a: Operand, b: Operand, /, *, equal_nan: builtins.bool = ...) -> Tensor:
+    """Whether shapes and all elements are equal: bool without axes."""
+
 def asarray(obj: Any, /, *, dtype: DTypeLike = ..., device: DeviceLike | None = ..., copy: builtins.bool | None = ...) -> Tensor:
     """A tensor of numbers, nested lists, another tensor or an array of another library.
     
@@ -903,7 +915,10 @@ def asin(x: Tensor, /) -> Tensor:
     """
 
 def asinh(x: Tensor, /) -> Tensor:
-    """The inverse of sinh. Floats; integers and bool give float32."""
+    """The inverse hyperbolic sine.
+    
+    Floats; integers and bool give float32.
+    """
 
 def astype(x: Tensor, dtype: DTypeLike, /, *, copy: builtins.bool | None = ..., device: DeviceLike | None = ...) -> Tensor:
     """x in another dtype; a float outside of an integer's range becomes its nearest end, NaN 0."""
@@ -921,7 +936,10 @@ def atan2(y: Operand, x: Tensor, /) -> Tensor:
     """
 
 def atanh(x: Tensor, /) -> Tensor:
-    """The inverse of tanh; NaN beyond 1. Floats; integers and bool give float32."""
+    """The inverse hyperbolic tangent; NaN beyond 1.
+    
+    Floats; integers and bool give float32.
+    """
 
 def avg_pool2d(x: Tensor, kernel: int | tuple[int, int], /, *, stride: Any = ..., padding: Any = ..., count_padding: builtins.bool = ..., layout: Literal['NHWC', 'NCHW'] = ...) -> Tensor:
     """The mean of each window; padding counts only with count_padding=True."""
@@ -930,6 +948,9 @@ def backends() -> tuple[Any, ...]:
     """Every backend, in the order of automatic choice, with its devices or the reason for none."""
 
 bfloat16: dtype
+
+def bincount(x: Tensor, /, *, weights: Tensor | None = ..., minlength: int = ...) -> Tensor:
+    """How often each whole number from 0 on is there, or the sums of their weights. Computes x."""
 
 def bitwise_and(a: Operand, b: Operand, /) -> Tensor:
     """a & b.
@@ -989,6 +1010,15 @@ def capture(function: Callable[..., Any], *examples: Operand) -> Graph:
     are constants. It returns a tensor or several.
     """
 
+def cbrt(x: Tensor, /) -> Tensor:
+    """The cube root, of negative numbers too.
+    
+    Floats; integers and bool give float32.
+    """
+
+def cdist(a: Operand, b: Operand, /, *, p: Any = ...) -> Tensor:
+    """The distances between the rows of a [..., n, k] and b [..., m, k]: [..., n, m]."""
+
 def ceil(x: Tensor, /) -> Tensor:
     """The smallest whole number not below x.
     
@@ -1032,6 +1062,9 @@ def copysign(a: Operand, b: Operand, /) -> Tensor:
     Floats; integers and bool give float32.
     """
 
+def corrcoef(x: Tensor, /) -> Tensor:
+    """cov divided by the deviations of both, within [-1, 1]."""
+
 def cos(x: Tensor, /) -> Tensor:
     """The cosine of x radians.
     
@@ -1050,6 +1083,15 @@ def count_nonzero(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = .
 def counters(device: DeviceLike | None = ...) -> dict[str, int]:
     """What an executor (or the one in use) has done: launches, library_calls, fallbacks, …"""
 
+def cov(x: Tensor, /, *, correction: int | float = ...) -> Tensor:
+    """The covariance of variables, which are rows."""
+
+def cummax(x: Tensor, /, *, axis: Axis = ...) -> Any:
+    """(values, indices) of the largest element up to and including each."""
+
+def cummin(x: Tensor, /, *, axis: Axis = ...) -> Any:
+    """(values, indices) of the least element up to and including each."""
+
 def cumulative_prod(x: Tensor, /, *, axis: Axis = ..., dtype: DTypeLike = ..., include_initial: builtins.bool = ...) -> Tensor:
     """The product up to and including each element along an axis; with include_initial after a 1."""
 
@@ -1059,8 +1101,14 @@ def cumulative_sum(x: Tensor, /, *, axis: Axis = ..., dtype: DTypeLike = ..., in
 def devices() -> tuple[Any, ...]:
     """Every device there is to compute on, the one that is chosen automatically first."""
 
+def diag(x: Tensor, /, *, k: int = ...) -> Tensor:
+    """A matrix with a vector on the diagonal k above the main one; of a matrix that diagonal."""
+
 def diff(x: Tensor, /, n: int = ..., *, axis: Axis = ..., prepend: Tensor | None = ..., append: Tensor | None = ...) -> Tensor:
     """Each element less the one before it along an axis, n times."""
+
+def digitize(x: Tensor, edges: Operand, /, *, right: builtins.bool = ...) -> Tensor:
+    """The bin that each element lies in: i where edges[i - 1] <= x < edges[i]."""
 
 def divide(a: Operand, b: Operand, /) -> Tensor:
     """a / b, of integers too: 1 / 2 is 0.5.
@@ -1069,6 +1117,9 @@ def divide(a: Operand, b: Operand, /) -> Tensor:
     """
 
 e: float
+
+def einsum(equation: str, /, *operands: Operand) -> Tensor:
+    """Sums of products over named axes: einsum("ij,jk->ik", a, b)."""
 
 def elu(x: Tensor, /, alpha: float = ...) -> Tensor:
     """x, or alpha * (exp(x) - 1) below 0.
@@ -1090,6 +1141,12 @@ def equal(a: Operand, b: Operand, /) -> Tensor:
 
 def erf(x: Tensor, /) -> Tensor:
     """The error function.
+    
+    Floats; integers and bool give float32.
+    """
+
+def erfinv(x: Tensor, /) -> Tensor:
+    """The inverse of erf; NaN beyond 1.
     
     Floats; integers and bool give float32.
     """
@@ -1193,6 +1250,9 @@ def gelu_tanh(x: Tensor, /) -> Tensor:
     Floats; integers and bool give float32.
     """
 
+def grad(function: Callable[..., Any], /, argnums: int | tuple[int, ...] = ...) -> Callable[..., Any]:
+    """A function that gives the gradient of `function`; see value_and_grad."""
+
 def greater(a: Operand, b: Operand, /) -> Tensor:
     """a > b; false with NaN.
     
@@ -1204,6 +1264,14 @@ def greater_equal(a: Operand, b: Operand, /) -> Tensor:
     
     Any dtypes; gives bool.
     """
+
+def histogram(x: Tensor, /, bins: Any = ..., *, range: Any = ...) -> Any:
+    """(counts, edges) of so many bins of equal width, or between ascending edges. Computes x where
+    it has to find the range.
+    """
+
+def hstack(arrays: Sequence[Tensor], /) -> Tensor:
+    """Side by side: vectors one after the other, all else along axis 1."""
 
 def hypot(a: Operand, b: Operand, /) -> Tensor:
     """sqrt(a * a + b * b) without overflow; infinity if either is infinite.
@@ -1226,6 +1294,12 @@ int32: dtype
 int64: dtype
 
 int8: dtype
+
+def interp(x: Tensor, xp: Tensor, fp: Tensor, /, *, left: float | None = ..., right: builtins.bool = ...) -> Tensor:
+    """The line through the points (xp[i], fp[i]), at x; xp ascends."""
+
+def isclose(a: Operand, b: Operand, /, *, rtol: float = ..., atol: float = ..., equal_nan: builtins.bool = ...) -> Tensor:
+    """Whether |a - b| <= atol + rtol * |b|, element by element: bool."""
 
 def isdtype(dtype: DTypeLike, kind: Any) -> builtins.bool:
     """Whether a dtype is of a kind: a dtype, 'bool', 'signed integer', 'unsigned integer',
@@ -1253,8 +1327,22 @@ def isnan(x: Tensor, /) -> Tensor:
     Any dtypes; gives bool.
     """
 
+def jvp(function: Callable[..., Any], primals: Sequence[Tensor], tangents: Sequence[Tensor], /) -> Any:
+    """(values, tangents): the values of a function of these tensors, and how they change as the
+    inputs do by these tangents.
+    """
+
+def kron(a: Operand, b: Operand, /) -> Tensor:
+    """The Kronecker product: each element of a times all of b."""
+
 def leaky_relu(x: Tensor, /, negative_slope: float = ...) -> Tensor:
     """x, or negative_slope * x below 0.
+    
+    Floats; integers and bool give float32.
+    """
+
+def lerp(a: Operand, b: Operand, weight: Tensor, /) -> Tensor:
+    """a + weight * (b - a); b itself at a weight of 1.
     
     Floats; integers and bool give float32.
     """
@@ -1269,6 +1357,12 @@ def less_equal(a: Operand, b: Operand, /) -> Tensor:
     """a <= b; false with NaN.
     
     Any dtypes; gives bool.
+    """
+
+def lgamma(x: Tensor, /) -> Tensor:
+    """The logarithm of the magnitude of the gamma function.
+    
+    Floats; integers and bool give float32.
     """
 
 def library(name: str | None, /) -> Program:
@@ -1346,6 +1440,9 @@ def logical_xor(a: Operand, b: Operand, /) -> Tensor:
     Any dtypes; gives bool.
     """
 
+def logspace(start: Number, stop: Number | None, /, num: int, *, base: float = ..., dtype: DTypeLike = ..., device: DeviceLike | None = ...) -> Tensor:
+    """base to the powers of linspace(start, stop, num)."""
+
 def logsumexp(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
     """log(sum(exp(x))) without overflow, along axes (all without any)."""
 
@@ -1378,6 +1475,9 @@ def maximum(a: Operand, b: Operand, /) -> Tensor:
 def mean(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
     """The mean along axes (all without any); of integers float32. NaN of no elements."""
 
+def median(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
+    """The middle element along an axis (of all without), or the mean of the two in the middle."""
+
 def meshgrid(*arrays: Tensor, indexing: Literal['xy', 'ij'] = ...) -> tuple[Tensor, ...]:
     """Coordinates of a grid: each vector repeated to the shape of all of them. With 'xy' the first
     two axes of the results change places.
@@ -1403,6 +1503,33 @@ def multiply(a: Operand, b: Operand, /) -> Tensor:
 
 nan: float
 
+def nan_to_num(x: Tensor, /, *, nan: float = ..., posinf: float | None = ..., neginf: float | None = ...) -> Tensor:
+    """Numbers in place of NaN and infinities: 0 and the ends of the dtype unless told."""
+
+def nanmax(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
+    """The largest of the elements that are no NaN; NaN of none."""
+
+def nanmean(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
+    """The mean of the elements that are no NaN; NaN of none."""
+
+def nanmedian(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
+    """median of the elements that are no NaN."""
+
+def nanmin(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
+    """The least of the elements that are no NaN; NaN of none."""
+
+def nanprod(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
+    """The product of the elements that are no NaN; 1 of none."""
+
+def nanstd(x: Tensor, /, *, axis: Axis = ..., correction: int | float = ..., keepdims: builtins.bool = ...) -> Tensor:
+    """std of the elements that are no NaN."""
+
+def nansum(x: Tensor, /, *, axis: Axis = ..., keepdims: builtins.bool = ...) -> Tensor:
+    """The sum of the elements that are no NaN; 0 of none."""
+
+def nanvar(x: Tensor, /, *, axis: Axis = ..., correction: int | float = ..., keepdims: builtins.bool = ...) -> Tensor:
+    """var of the elements that are no NaN."""
+
 def negative(x: Tensor, /) -> Tensor:
     """-x; unsigned integers wrap.
     
@@ -1421,7 +1548,7 @@ def new_executor_with_backend(backend: str) -> Executor:
 newaxis: None
 
 def nextafter(x1: Tensor, x2: Operand, /) -> Tensor:
-    """The next number of the dtype from x1 towards x2. Floats. Computes both."""
+    """The next number of the dtype from x1 towards x2, x2 itself if they are equal. Floats."""
 
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     """The indices of elements that differ from 0: a vector for each axis. Computes x."""
@@ -1441,8 +1568,15 @@ def ones_like(x: Tensor, /, *, dtype: DTypeLike = ..., device: DeviceLike | None
 def outer(x1: Tensor, x2: Operand, /) -> Tensor:
     """x1[i] * x2[j] of two tensors, flattened."""
 
-def pad(x: Tensor, widths: Any, /, *, value: Number = ...) -> Tensor:
-    """`value` around x: (before, after) for each axis, or one pair or number for all."""
+def pad(x: Tensor, widths: Any, /, *, mode: str = ..., value: Number = ...) -> Tensor:
+    """Elements around x: (before, after) for each axis, or one pair or number for all.
+    
+    mode: "constant" puts `value` there, "reflect" and "symmetric" mirror x without and with its last
+    elements, "edge" repeats those, "wrap" goes on at the other end.
+    """
+
+def percentile(x: Tensor, p: Any, /, *, axis: Axis = ..., keepdims: builtins.bool = ..., method: str = ...) -> Tensor:
+    """quantile of shares in hundredths."""
 
 def permute_dims(x: Tensor, /, axes: Any) -> Tensor:
     """The axes in another order: axis i of the result is axis axes[i] of x."""
@@ -1467,6 +1601,11 @@ def prod(x: Tensor, /, *, axis: Axis = ..., dtype: DTypeLike = ..., keepdims: bu
 def profile(device: DeviceLike | None = ...) -> Profile:
     """What launches took on an executor (or the one in use), if it was made with
     enable_backend_profiling=True or HOLOGRAM_ENABLE_PROFILING=1.
+    """
+
+def quantile(x: Tensor, q: Any, /, *, axis: Axis = ..., keepdims: builtins.bool = ..., method: str = ...) -> Tensor:
+    """The value below which a share q of the sorted elements lies, along an axis (of all without).
+    A list of shares gives an axis in front. method: linear, lower, higher, midpoint, nearest.
     """
 
 from . import random as random
@@ -1507,6 +1646,9 @@ def result_type(*arrays_and_dtypes: Any) -> dtype:
 
 def roll(x: Tensor, /, shift: int | Sequence[int], *, axis: Axis = ...) -> Tensor:
     """The elements moved along axes, and in at the other end; of x flattened without an axis."""
+
+def rot90(x: Tensor, /, *, k: int = ..., axes: Any = ...) -> Tensor:
+    """Turned by k quarters, from the first axis towards the second."""
 
 def round(x: Tensor, /) -> Tensor:
     """The nearest whole number, ties to even.
@@ -1564,7 +1706,10 @@ def sign(x: Tensor, /) -> Tensor:
     """
 
 def signbit(x: Tensor, /) -> Tensor:
-    """Whether the sign is minus, of -0 and NaN too: bool."""
+    """Whether the sign is minus, of -0 too.
+    
+    Any dtypes; gives bool.
+    """
 
 def silu(x: Tensor, /) -> Tensor:
     """x * sigmoid(x).
@@ -1574,6 +1719,12 @@ def silu(x: Tensor, /) -> Tensor:
 
 def sin(x: Tensor, /) -> Tensor:
     """The sine of x radians.
+    
+    Floats; integers and bool give float32.
+    """
+
+def sinc(x: Tensor, /) -> Tensor:
+    """sin(pi * x) / (pi * x), and 1 at 0; 0 at all other whole numbers.
     
     Floats; integers and bool give float32.
     """
@@ -1620,6 +1771,9 @@ def stack(arrays: Sequence[Tensor], /, *, axis: Axis = ...) -> Tensor:
 def std(x: Tensor, /, *, axis: Axis = ..., correction: int | float = ..., keepdims: builtins.bool = ...) -> Tensor:
     """The square root of var."""
 
+def stop_gradient(x: Tensor, /) -> Tensor:
+    """The same value, as a constant."""
+
 def subtract(a: Operand, b: Operand, /) -> Tensor:
     """a - b; integers wrap.
     
@@ -1630,6 +1784,9 @@ def sum(x: Tensor, /, *, axis: Axis = ..., dtype: DTypeLike = ..., keepdims: bui
     """The sum along axes (all without any). Integers and bool in int64, unsigned ones in uint64;
     float16 and bfloat16 are added in float32.
     """
+
+def swapaxes(x: Tensor, a: Operand, b: Operand, /) -> Tensor:
+    """Two axes exchanged."""
 
 def synchronize(device: DeviceLike | None = ...) -> None:
     """Returns when the device has done all that was asked of it; raises what went wrong."""
@@ -1709,11 +1866,28 @@ def use(device: DeviceLike | None) -> AbstractContextManager[Executor]:
     Executor, a Device or a name.
     """
 
+def value_and_grad(function: Callable[..., Any], /, argnums: int | tuple[int, ...] = ...) -> Callable[..., Any]:
+    """A function that gives (value, gradient) of `function`, whose value is one float.
+    
+    argnums: the number of the argument to differentiate by, or a tuple of them; the gradient has its
+    shape and dtype. An argument may be a list or dict of tensors; so is its gradient then. The
+    function is called once, and may read values, which are constants then. Gradients are lazy and
+    have gradients themselves. DTypeMismatch for what is no float, ShapeMismatch for several values.
+    """
+
 def var(x: Tensor, /, *, axis: Axis = ..., correction: int | float = ..., keepdims: builtins.bool = ...) -> Tensor:
     """The mean square distance from the mean, divided by n - correction."""
 
 def vecdot(x1: Tensor, x2: Operand, /, *, axis: Axis = ...) -> Tensor:
-    """sum(x1 * x2) along an axis, counted from the last: the others are repeated."""
+    """sum(x1 * x2) along an axis, in the dtype of both: the other axes are repeated."""
+
+def vjp(function: Callable[..., Any], primals: Sequence[Tensor], cotangents: Sequence[Tensor], /) -> Any:
+    """(values, gradients): the values of a function of these tensors, and the product of cotangents,
+    one for each value, with its Jacobian.
+    """
+
+def vstack(arrays: Sequence[Tensor], /) -> Tensor:
+    """One below the other: vectors as rows."""
 
 def where(condition: Operand, a: Operand, b: Operand, /) -> Tensor:
     """a where the condition holds, else b.

@@ -11,12 +11,12 @@ from ._errors import AxisOutOfRange, DTypeMismatch, InvalidArgument, ShapeMismat
 from ._indexing import broadcast_shapes
 
 __all__ = [
-    "acosh", "all", "any", "argmax", "argmin", "argsort", "asinh", "astype", "atanh", "avg_pool2d", "broadcast_arrays",
+    "all", "any", "argmax", "argmin", "argsort", "astype", "avg_pool2d", "broadcast_arrays",
     "broadcast_shapes", "broadcast_to", "chunk", "clip", "concat", "conj", "contiguous", "conv2d", "copy",
     "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "expand_dims", "flip", "gather",
     "imag", "isin", "log_softmax", "logsumexp", "matmul", "matrix_transpose", "max", "max_pool2d", "mean",
     "min", "moveaxis", "nextafter", "nonzero", "outer", "pad", "permute_dims", "positive", "prod", "real", "repeat",
-    "reshape", "roll", "scatter", "scatter_add", "searchsorted", "signbit", "softmax", "sort", "split",
+    "reshape", "roll", "scatter", "scatter_add", "searchsorted", "softmax", "sort", "split",
     "squeeze", "stack", "std", "sum", "take", "take_along_axis", "tensordot", "tile", "topk", "tril",
     "triu", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "var",
     "vecdot",
@@ -137,7 +137,9 @@ def logsumexp(x, /, *, axis=None, keepdims=False):
 
 def count_nonzero(x, /, *, axis=None, keepdims=False):
     """How many elements along axes (all without any) differ from 0: int64."""
-    return sum(_as(x, _dtypes.bool), axis=axis, keepdims=keepdims)
+    return _reduced(
+        _core.count_nonzero, x, axis, keepdims, lambda x: _as(_as(x, _dtypes.bool), _dtypes.int64)
+    )
 
 
 def argmax(x, /, *, axis=None, keepdims=False):
@@ -210,14 +212,7 @@ def matrix_transpose(x, /):
 
 def moveaxis(x, source, destination, /):
     """Axes moved to other places; the others stay in their order."""
-    source = _axes(source, x.ndim, "moveaxis")
-    destination = _axes(destination, x.ndim, "moveaxis")
-    if len(source) != len(destination):
-        raise ShapeMismatch("moveaxis: as many places as axes are needed", "Name a place for each.")
-    order = [axis for axis in range(x.ndim) if axis not in source]
-    for place, axis in sorted(zip(destination, source)):
-        order.insert(place, axis)
-    return _core.permute(x, order)
+    return _core.moveaxis(x, source, destination)
 
 
 def expand_dims(x, /, axis):
@@ -304,29 +299,21 @@ def repeat(x, repeats, /, *, axis=None):
     """Each element so often along an axis, or of x flattened: a number, or one for each element."""
     if isinstance(repeats, int):
         return _core.repeat(x, repeats, axis)
-    counts = asarray(repeats, device=x.executor)
-    if axis is None:
-        x, axis = _core.reshape(x, -1), 0
-    axis = _axes(axis, x.ndim, "repeat")[0]
-    length = x.shape[axis]
-    if counts.ndim > 1 or (counts.ndim == 1 and counts.shape[0] not in (1, length)):
-        raise ShapeMismatch(
-            f"{counts.shape} counts for an axis of length {length}", "Give one for each element."
-        )
-    counts = _core.broadcast_to(_as(counts, _dtypes.int64), (length,))
-    ends = _core.cumsum(counts, 0)
-    total = ends[-1].item() if length else 0
-    numbers = _core.arange(0, total, 1, _dtypes.int64, x.executor)
-    return _core.take(x, _core.searchsorted(ends, numbers, True), axis)
+    return _core.repeat_counts(x, asarray(repeats, device=x.executor), axis)
 
 
-def pad(x, widths, /, *, value=0):
-    """`value` around x: (before, after) for each axis, or one pair or number for all."""
+def pad(x, widths, /, *, mode="constant", value=0):
+    """Elements around x: (before, after) for each axis, or one pair or number for all.
+
+    mode: "constant" puts `value` there, "reflect" and "symmetric" mirror x without and with its last
+    elements, "edge" repeats those, "wrap" goes on at the other end.
+    """
     if isinstance(widths, int):
         widths = (widths, widths)
     if x.ndim and isinstance(widths[0], int):
         widths = [widths] * x.ndim
-    return _core.pad(x, [list(pair) for pair in widths], value)
+    widths = [list(pair) for pair in widths]
+    return _core.pad(x, widths, value) if mode == "constant" else _core.pad_mode(x, widths, mode)
 
 
 def copy(x, /):
@@ -422,15 +409,7 @@ def isin(x1, x2, /, *, invert=False):
         _as(x, both) if isinstance(x, _core.Tensor) else _core.full((), x, both, like.executor)
         for x in (x1, x2)
     )
-    x2 = _core.reshape(x2, -1)
-    if x2.size == 0:
-        return _core.full(x1.shape, invert, _dtypes.bool, x1.executor)
-    if both == _dtypes.bool:
-        x1, x2 = _as(x1, _dtypes.uint8), _as(x2, _dtypes.uint8)
-    sorted_ = _core.sort(x2, 0, False)
-    place = _core.minimum(_core.searchsorted(sorted_, x1, False), x2.size - 1)
-    found = _core.equal(_core.take(sorted_, place, 0), x1)
-    return _core.logical_not(found) if invert else found
+    return _core.isin(x1, x2, invert)
 
 
 _UniqueAll = _namedtuple("unique_all", "values indices inverse_indices counts")
@@ -512,35 +491,19 @@ def clip(x, /, min=None, max=None):
 def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     """Each element less the one before it along an axis, n times."""
     axis = _axes(axis, x.ndim, "diff")[0]
-    if n < 0:
-        raise InvalidArgument(f"diff cannot be taken {n} times", "Use 0 or more.")
     around = [part for part in (prepend, x, append) if part is not None]
     x = _core.concat(around, axis) if len(around) > 1 else x
-    key = (slice(None),) * axis
-    for _ in range(n):
-        after, before = x[(*key, slice(1, None))], x[(*key, slice(None, -1))]
-        x = _core.not_equal(after, before) if x.dtype == _dtypes.bool else after - before
-    return x
-
-
-def _triangle(x, k, below):
-    if x.ndim < 2:
-        raise ShapeMismatch(f"shape {x.shape} is no matrix", "Use a tensor of at least two axes.")
-    rows, columns = x.shape[-2:]
-    k = _builtins.max(-rows - 1, _builtins.min(k, columns))
-    mask = _core.tri(rows, columns, k, _dtypes.bool, x.executor)
-    zero = _core.full((), 0, x.dtype, x.executor)
-    return _core.where(mask, x, zero) if below else _core.where(mask, zero, x)
+    return _core.diff(x, n, axis)
 
 
 def tril(x, /, *, k=0):
     """Matrices with 0 above a diagonal, which lies k above the main one."""
-    return _triangle(x, k, True)
+    return _core.tril(x, k)
 
 
 def triu(x, /, *, k=0):
     """Matrices with 0 below a diagonal, which lies k above the main one."""
-    return _triangle(x, k - 1, False)
+    return _core.triu(x, k)
 
 
 def conj(x, /):
@@ -558,65 +521,15 @@ def imag(x, /):
     return _core.full(x.shape, 0, x.dtype, x.executor)
 
 
-def _as_float(x):
-    x = x if isinstance(x, _core.Tensor) else asarray(x)
-    return x if x.dtype in _dtypes.FLOATS else _core.astype(x, _dtypes.float32)
-
-
-def asinh(x, /):
-    """The inverse of sinh. Floats; integers and bool give float32."""
-    x = _as_float(x)
-    wide = x if x.dtype in (_dtypes.float32, _dtypes.float64) else _core.astype(x, _dtypes.float32)
-    size = _core.abs(wide)
-    large = 2.0**60  # squares of more may overflow
-    square = _core.square(_core.minimum(size, large))
-    near = _core.log1p(size + square / (1 + _core.sqrt(square + 1)))
-    made = _core.where(size < large, near, _core.log(size) + _math.log(2))
-    return _as(_core.copysign(made, wide), x.dtype)
-
-
-def acosh(x, /):
-    """The inverse of cosh, 0 and more; NaN below 1. Floats; integers and bool give float32."""
-    x = _as_float(x)
-    wide = x if x.dtype in (_dtypes.float32, _dtypes.float64) else _core.astype(x, _dtypes.float32)
-    more = wide - 1
-    near = _core.log1p(more + _core.sqrt(more * (_core.minimum(wide, 2.0**60) + 1)))
-    made = _core.where(wide < 2.0**60, near, _core.log(wide) + _math.log(2))
-    return _as(_core.where(wide < 1, _math.nan, made), x.dtype)
-
-
-def atanh(x, /):
-    """The inverse of tanh; NaN beyond 1. Floats; integers and bool give float32."""
-    x = _as_float(x)
-    wide = x if x.dtype in (_dtypes.float32, _dtypes.float64) else _core.astype(x, _dtypes.float32)
-    size = _core.abs(wide)
-    made = _core.log1p(2 * size / (1 - size)) / 2
-    return _as(_core.copysign(made, wide), x.dtype)
-
-
-def signbit(x, /):
-    """Whether the sign is minus, of -0 and NaN too: bool."""
-    x = x if isinstance(x, _core.Tensor) else asarray(x)
-    return _core.copysign(1.0, x) < 0 if x.dtype in _dtypes.FLOATS else x < 0
-
-
-_WORDS = {2: _dtypes.int16, 4: _dtypes.int32, 8: _dtypes.int64}
-
-
 def nextafter(x1, x2, /):
-    """The next number of the dtype from x1 towards x2. Floats. Computes both."""
+    """The next number of the dtype from x1 towards x2, x2 itself if they are equal. Floats."""
     both = result_type(x1, x2)
-    if both not in _dtypes.FLOATS:
-        raise DTypeMismatch(f"nextafter is not defined for {both}", "Convert to a float type.")
-    x1, x2 = broadcast_arrays(*(_as(asarray(x), both) for x in (x1, x2)))
-    bits = _core._reinterpret(x1, _WORDS[both.itemsize])
-    step = _core.where(_core.equal(x2 > x1, x1 > 0), 1, -1)
-    moved = _core._reinterpret(_as(bits + step, bits.dtype), both)
-    one = _core.full((), 1, bits.dtype, x1.executor)
-    least = _core.copysign(_core._reinterpret(one, both), x2)
-    made = _core.where(_core.equal(x1, 0), least, moved)
-    made = _core.where(_core.equal(x1, x2), x2, made)
-    return _core.where(_core.logical_or(_core.isnan(x1), _core.isnan(x2)), x1 + x2, made)
+    like = x1 if isinstance(x1, _core.Tensor) else x2
+    x1, x2 = (
+        _as(x, both) if isinstance(x, _core.Tensor) else _core.full((), x, both, like.executor)
+        for x in (x1, x2)
+    )
+    return _core.nextafter(x1, x2)
 
 
 # --- products, convolutions
@@ -646,20 +559,11 @@ def tensordot(x1, x2, /, *, axes=2):
 
 
 def vecdot(x1, x2, /, *, axis=-1):
-    """sum(x1 * x2) along an axis, counted from the last: the others are repeated."""
-    if axis >= 0 or x1.ndim < -axis or x2.ndim < -axis:
-        axis_1, axis_2 = _axes(axis, x1.ndim, "vecdot")[0], _axes(axis, x2.ndim, "vecdot")[0]
-        axis = axis_1 - x1.ndim
-        if axis_2 - x2.ndim != axis:
-            raise ShapeMismatch("vecdot: the axis is another one in each", "Count it from the last.")
-    if x1.shape[axis] != x2.shape[axis]:
-        raise ShapeMismatch(
-            f"vecdot: lengths {x1.shape[axis]} and {x2.shape[axis]} differ", "Use equal lengths."
-        )
-    product = x1 * x2
-    if product.dtype == _dtypes.bool:
-        raise DTypeMismatch("vecdot is not defined for bool", "Convert the tensors with astype.")
-    return _as(_core.sum(product, axis, False), product.dtype)
+    """sum(x1 * x2) along an axis, in the dtype of both: the other axes are repeated."""
+    lengths = x1.shape[_axes(axis, x1.ndim, "vecdot")[0]], x2.shape[_axes(axis, x2.ndim, "vecdot")[0]]
+    if lengths[0] != lengths[1]:
+        raise ShapeMismatch(f"vecdot: lengths {lengths[0]} and {lengths[1]} differ", "Use equal ones.")
+    return _core.vecdot(x1, x2, axis)
 
 
 def conv2d(x, weight, /, *, bias=None, stride=1, padding=0, dilation=1, groups=1, layout="NHWC"):

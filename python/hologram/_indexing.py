@@ -1,7 +1,5 @@
 """Keys that are more than a view: masks and arrays of integers, as NumPy has them."""
 
-import math
-
 from . import _core, _dtypes
 from ._errors import IndexOutOfRange, ShapeMismatch
 
@@ -130,18 +128,6 @@ class _Key:
         return [index.astype(_dtypes.int64)]
 
 
-def _linear(indices, lengths):
-    """One index into axes taken together; outside of them all if any lies outside of its own."""
-    shape = broadcast_shapes(*(index.shape for index in indices))
-    total, outside, linear = math.prod(lengths), None, None
-    for index, length in zip(indices, lengths):
-        bad = _core.logical_or(index < -length, index >= length)
-        outside = bad if outside is None else _core.logical_or(outside, bad)
-        index = _core.where(index < 0, index + length, index)
-        linear = index if linear is None else linear * length + index
-    return _core.broadcast_to(_core.where(outside, total, linear), shape)
-
-
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes are repeated to together. ShapeMismatch."""
     rank = max((len(shape) for shape in shapes), default=0)
@@ -162,28 +148,20 @@ def getitem(tensor, key):
     """tensor[key] of any key."""
     key = _Key(tensor, key)
     view = tensor[tuple(key.view_key)]
-    axes = key.axes
-    if len(axes) == 1:
-        index = key.indices[0]
-        taken = _core.take(view, index, axes[0])
-        if key.first == axes[0]:
-            return taken
-        rank, added = taken.ndim, index.ndim
-        moved = [*range(axes[0], axes[0] + added)]
-        rest = [a for a in range(rank) if a not in moved]
-        return _core.permute(taken, [*moved, *rest])
-    rest = [axis for axis in range(view.ndim) if axis not in axes]
-    lengths = [view.shape[axis] for axis in axes]
-    linear = _linear(key.indices, lengths)
-    front = _core.permute(view, [*axes, *rest])
-    flat = _core.reshape(front, (math.prod(lengths), *(view.shape[axis] for axis in rest)))
-    taken = _core.take(flat, linear, 0)  # the axes of the indices, then the rest
-    before = sum(axis < key.first for axis in rest)
-    if before == 0:
-        return taken
-    own = range(linear.ndim)
-    others = range(linear.ndim, taken.ndim)
-    return _core.permute(taken, [*others[:before], *own, *others[before:]])
+    parts = [None] * view.ndim
+    for axis, index in zip(key.axes, key.indices):
+        parts[axis] = index
+    made = _core.index(view, parts)
+    # The axes of the indices stand where the library puts them: together where they are neighbours.
+    added = len(broadcast_shapes(*(index.shape for index in key.indices)))
+    neighbours = key.axes == list(range(key.axes[0], key.axes[-1] + 1))
+    place = key.axes[0] if neighbours else 0
+    if place == key.first:
+        return made
+    order = [*range(made.ndim)]
+    moved = order[place : place + added]
+    rest = [axis for axis in order if axis not in moved]
+    return _core.permute(made, [*rest[: key.first], *moved, *rest[key.first :]])
 
 
 def setitem(tensor, key, value):

@@ -1,30 +1,153 @@
-"""Linear algebra, by the names of the array API's extension."""
+"""Linear algebra, by the names of the array API's extension.
 
-from . import _core, _dtypes, _functions
+The last two axes are matrices, those before them a batch. Decompositions take float32 and float64
+(integers and bool become float32). LAPACK computes them, on the host and at the call: tensors of
+other devices are copied there and back, which executor.counters()["fallbacks"] counts.
+UnsupportedOperation where there is no LAPACK, InvalidArgument for singular matrices.
+"""
+
+import importlib.util as _importlib
+import os as _os
+import pathlib as _pathlib
+from collections import namedtuple as _namedtuple
+
+from . import _core, _functions
 from ._errors import InvalidArgument, ShapeMismatch
 from ._functions import matmul, matrix_transpose, outer as _outer, tensordot, vecdot
 
 __all__ = [
+    "cholesky",
     "cross",
+    "det",
     "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
+    "norm",
     "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
     "tensordot",
     "trace",
     "vecdot",
     "vector_norm",
 ]
 
+_VARIABLE = "HOLOGRAM_LAPACK_LIBRARY"
 
-def _matrices(x, name, square=False):
-    if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
-        wanted = "square matrices" if square else "matrices"
-        raise ShapeMismatch(
-            f"{name} takes {wanted}, not shape {x.shape}", "The last two axes are the matrix."
-        )
+
+def _name_lapack():
+    """Names the LAPACK of the package scipy-openblas32, unless another one is named."""
+    package = _importlib.find_spec("scipy_openblas32")
+    if package is None or package.origin is None:
+        return
+    library = _pathlib.Path(package.origin).parent / "lib" / "libscipy_openblas.so"
+    if library.exists():
+        _os.environ.setdefault(_VARIABLE, str(library))
+
+
+_name_lapack()
+
+SlogDet = _namedtuple("SlogDet", "sign logabsdet")
+QR = _namedtuple("QR", "Q R")
+Eigh = _namedtuple("Eigh", "eigenvalues eigenvectors")
+SVD = _namedtuple("SVD", "U S Vh")
+LeastSquares = _namedtuple("LeastSquares", "solution residuals rank singular_values")
+
+
+def solve(x1, x2, /):
+    """x with x1 @ x = x2: of a vector if x2 has one axis, else of matrices."""
+    return _core.solve(x1, x2)
+
+
+def inv(x, /):
+    """The inverses of square matrices."""
+    return _core.inv(x)
+
+
+def det(x, /):
+    """The determinants of square matrices."""
+    return _core.det(x)
+
+
+def slogdet(x, /):
+    """(sign, logabsdet) of determinants, sign * exp(logabsdet); of singular ones 0 and -inf."""
+    return SlogDet(*_core.slogdet(x))
+
+
+def cholesky(x, /, *, upper=False):
+    """Lower triangular L with x = L @ L.mT, or upper triangular U with x = U.mT @ U."""
+    return _core.cholesky(x, upper)
+
+
+def qr(x, /, *, mode="reduced"):
+    """(Q, R) with x = Q @ R: Q with orthonormal columns, R upper triangular. Of [m, n] matrices Q is
+    [m, k] with k = min(m, n), or with mode='complete' k = m."""
+    if mode not in ("reduced", "complete"):
+        raise InvalidArgument(f"there is no mode '{mode}'", "Use 'reduced' or 'complete'.")
+    return QR(*_core.qr(x, mode == "complete"))
+
+
+def eigh(x, /):
+    """(eigenvalues, eigenvectors) of symmetric matrices, in ascending order; vectors are columns."""
+    return Eigh(*_core.eigh(x))
+
+
+def eigvalsh(x, /):
+    """The eigenvalues of symmetric matrices, in ascending order."""
+    return _core.eigvalsh(x)
+
+
+def svd(x, /, *, full_matrices=True):
+    """(U, S, Vh) with x = U @ diag(S) @ Vh, S in descending order. Of [m, n] matrices U is [m, m]
+    and Vh [n, n], or [m, k] and [k, n] with k = min(m, n) unless full_matrices."""
+    return SVD(*_core.svd(x, full_matrices))
+
+
+def svdvals(x, /):
+    """The singular values of matrices, in descending order."""
+    return _core.svdvals(x)
+
+
+def _kept(values, rtol):
+    """Which singular values are more than rtol, one for each matrix, times the largest."""
+    if values.shape[-1] == 0:
+        return values > 0
+    return values > rtol[..., None] * _core.max(values, -1, True)
+
+
+def pinv(x, /, *, rtol=None):
+    """The pseudo-inverses of matrices; singular values up to rtol, a number or one for each matrix,
+    times the largest count as 0."""
+    if not isinstance(rtol, _core.Tensor):
+        return _core.pinv(x, rtol)
+    u, s, vh = svd(x, full_matrices=False)
+    inverse = _core.where(_kept(s, rtol), 1 / s, 0)
+    return _core.matmul(vh.mT * inverse[..., None, :], u.mT)
+
+
+def matrix_rank(x, /, *, rtol=None):
+    """How many singular values are more than rtol, a number or one for each matrix, times the
+    largest: int64."""
+    if not isinstance(rtol, _core.Tensor):
+        return _core.matrix_rank(x, rtol)
+    return _functions.count_nonzero(_kept(svdvals(x), rtol), axis=-1)
+
+
+def lstsq(x1, x2, /, *, rtol=None):
+    """(solution, residuals, rank, singular_values): the x for which |x2 - x1 @ x| is least, of
+    several the shortest."""
+    return LeastSquares(*_core.lstsq(x1, x2, rtol))
 
 
 def outer(x1, x2, /):
@@ -36,24 +159,12 @@ def outer(x1, x2, /):
 
 def cross(x1, x2, /, *, axis=-1):
     """The vectors at right angles to pairs of vectors of length 3 along an axis."""
-    shape = _functions.broadcast_shapes(x1.shape, x2.shape)
-    x1, x2 = _core.broadcast_to(x1, shape), _core.broadcast_to(x2, shape)
-    axis = _functions._axes(axis, len(shape), "cross")[0]
-    if shape[axis] != 3:
-        raise ShapeMismatch(f"cross takes vectors of length 3, not {shape[axis]}", "Name the axis.")
-    a, b = _functions.unstack(x1, axis=axis), _functions.unstack(x2, axis=axis)
-    pairs = ((1, 2), (2, 0), (0, 1))
-    return _core.stack([a[i] * b[j] - a[j] * b[i] for i, j in pairs], axis)
+    return _core.cross(x1, x2, axis)
 
 
 def diagonal(x, /, *, offset=0):
     """The diagonals of matrices that lie `offset` above the main one, along the last axis."""
-    _matrices(x, "diagonal")
-    rows, columns = x.shape[-2:]
-    first = -offset * columns if offset < 0 else offset
-    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    flat = _core.reshape(x, (*x.shape[:-2], rows * columns))
-    return flat[..., first : first + count * (columns + 1) : columns + 1] if count else flat[..., :0]
+    return _core.diagonal(x, offset, -2, -1)
 
 
 def trace(x, /, *, offset=0, dtype=None):
@@ -74,30 +185,17 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
-    """The norm of matrices: 'fro', 1, -1, inf, -inf."""
-    _matrices(x, "matrix_norm")
-    if ord == "fro":
-        return _core.norm(x, 2, (-2, -1), keepdims)
-    if ord in (1, -1, float("inf"), float("-inf")):
-        along = -2 if abs(ord) == 1 else -1
-        sums = _core.sum(_core.abs(x), along, True)
-        result = (_core.max if ord > 0 else _core.min)(sums, (-2, -1), True)
-        return result if keepdims else _functions.squeeze(result, (-2, -1))
-    raise InvalidArgument(f"there is no matrix norm {ord!r}", "Use 'fro', 1, -1, inf or -inf.")
+    """The norm of matrices: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."""
+    if ord in ("fro", "nuc"):
+        return _core.matrix_norm_of(x, ord == "nuc", keepdims)
+    return _core.matrix_norm(x, ord, keepdims)
+
+
+def norm(x, /, ord=2, *, axis=None, keepdims=False):
+    """The norm of all elements, or along axes: vector_norm."""
+    return vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
 
 
 def matrix_power(x, n, /):
-    """Square matrices multiplied with themselves, n times."""
-    _matrices(x, "matrix_power", square=True)
-    if n < 0:
-        raise InvalidArgument(f"matrix_power of {n} needs an inverse", "Use a power of 0 or more.")
-    if n == 0:
-        one = _core.eye(x.shape[-1], x.shape[-1], 0, x.dtype, x.executor)
-        return _core.broadcast_to(one, x.shape)
-    result = None
-    while n:
-        if n & 1:
-            result = x if result is None else _core.matmul(result, x)
-        n >>= 1
-        x = _core.matmul(x, x) if n else x
-    return result
+    """Square matrices multiplied with themselves, n times; a negative n takes the inverse."""
+    return _core.matrix_power(x, n)

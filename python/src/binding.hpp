@@ -139,5 +139,7 @@ void register_interchange(nb::module_& m);
 void register_programs(nb::module_& m);
 void register_files(nb::module_& m);
 void register_gradients(nb::module_& m);
+void register_analysis(nb::module_& m);
+void register_linalg(nb::module_& m);
 
 }  // namespace hologram::python

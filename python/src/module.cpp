@@ -20,4 +20,6 @@ NB_MODULE(_core, m) {
   register_programs(m);
   register_files(m);
   register_gradients(m);
+  register_analysis(m);
+  register_linalg(m);
 }

@@ -130,3 +130,38 @@ def test_sklearn_estimators():
     bayes = pytest.importorskip("sklearn.naive_bayes")
     with sklearn.config_context(array_api_dispatch=True):
         same(lambda x, y: bayes.GaussianNB().fit(x, y).predict_proba(x), X, CLASSES)
+
+
+ESTIMATORS = {
+    "PCA": lambda x, y: decomposition().PCA(2, svd_solver="full").fit(x).explained_variance_,
+    "PCA, covariances": lambda x, y: decomposition()
+    .PCA(2, svd_solver="covariance_eigh")
+    .fit(x)
+    .explained_variance_,
+    "Ridge": lambda x, y: linear().Ridge(solver="svd").fit(x, x[:, 0]).predict(x),
+    "RidgeCV": lambda x, y: linear().RidgeCV().fit(x, x[:, 0]).predict(x),
+    "RidgeClassifier": lambda x, y: linear().RidgeClassifier(solver="svd").fit(x, y).predict(x),
+    "LinearDiscriminantAnalysis": lambda x, y: discriminant()
+    .LinearDiscriminantAnalysis()
+    .fit(x, y)
+    .predict(x),
+}
+
+
+def decomposition():
+    return pytest.importorskip("sklearn.decomposition")
+
+
+def linear():
+    return pytest.importorskip("sklearn.linear_model")
+
+
+def discriminant():
+    return pytest.importorskip("sklearn.discriminant_analysis")
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_sklearn_estimators_with_decompositions(name):
+    sklearn = pytest.importorskip("sklearn")
+    with sklearn.config_context(array_api_dispatch=True):
+        same(ESTIMATORS[name], X, CLASSES)

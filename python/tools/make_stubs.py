@@ -62,13 +62,21 @@ PARAMETERS = {
     "upper": "builtins.bool", "full_matrices": "builtins.bool", "rtol": "float | None",
     "negative_slope": "float", "alpha": "float", "stream": "Any", "max_version": "tuple[int, int] | None",
     "dl_device": "tuple[int, int] | None", "api_version": "str | None", "spec": "str", "memo": "Any",
+    "argnums": "int | tuple[int, ...]", "primals": "Sequence[Tensor]", "cotangents": "Sequence[Tensor]",
+    "tangents": "Sequence[Tensor]", "equation": "str", "method": "str", "right": "builtins.bool",
+    "q": "Any", "minlength": "int", "weights": "Tensor | None", "bins": "Any", "range": "Any",
+    "equal_nan": "builtins.bool", "atol": "float", "nan": "float", "posinf": "float | None",
+    "neginf": "float | None", "left": "float | None", "base": "float", "xp": "Tensor", "fp": "Tensor",
     "target": "DTypeLike | DeviceLike", "grid": "Any", "executor": "Executor", "values": "Operand",
 }  # fmt: skip
 # Of these functions other types than the table's.
 SPECIAL = {
     ("concat", "arrays"): "Sequence[Tensor]", ("stack", "arrays"): "Sequence[Tensor]",
     ("searchsorted", "x2"): "Operand", ("capture", "examples"): "Operand",
-    ("isin", "x1"): "Operand", ("reshape", "shape"): "Any", ("permute", "axes"): "Any",
+    ("isin", "x1"): "Operand", ("hstack", "arrays"): "Sequence[Tensor]",
+    ("vstack", "arrays"): "Sequence[Tensor]", ("pinv", "rtol"): "float | Tensor | None",
+    ("matrix_rank", "rtol"): "float | Tensor | None", ("isclose", "rtol"): "float",
+    ("allclose", "rtol"): "float", ("reshape", "shape"): "Any", ("permute", "axes"): "Any",
     ("choice", "x"): "Tensor | int", ("eval", "tensors"): "Operand", ("explain", "tensors"): "Operand",
     ("from_dlpack", "x"): "SupportsDLPack", ("scatter", "axis"): "int", ("scatter_add", "axis"): "int",
 }  # fmt: skip
@@ -78,7 +86,8 @@ RETURNS = {
     "chunk": "tuple[Tensor, ...]", "split": "tuple[Tensor, ...]", "unstack": "tuple[Tensor, ...]",
     "meshgrid": "tuple[Tensor, ...]", "nonzero": "tuple[Tensor, ...]", "topk": "tuple[Tensor, Tensor]",
     "unique_all": "Any", "unique_counts": "Any", "unique_inverse": "Any", "finfo": "Any", "iinfo": "Any",
-    "can_cast": "builtins.bool", "isdtype": "builtins.bool", "result_type": "dtype", "eval": "None",
+    "grad": "Callable[..., Any]", "value_and_grad": "Callable[..., Any]", "vjp": "Any", "jvp": "Any",
+    "histogram": "Any", "cummax": "Any", "cummin": "Any", "can_cast": "builtins.bool", "isdtype": "builtins.bool", "result_type": "dtype", "eval": "None",
     "explain": "str", "load": "Any", "save": "None", "library": "Program", "library_names": "tuple[str, ...]",
     "capture": "Graph", "backends": "tuple[Any, ...]", "devices": "tuple[Any, ...]",
     "settings": "tuple[Any, ...]", "counters": "dict[str, int]", "profile": "Profile",

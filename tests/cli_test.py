@@ -339,7 +339,7 @@ class BadCommandLines(Case):
     def test_environment(self):
         run = ["run", ATLAS / "mandelbrot.atlas", "w=9", "h=5", "-o", "o.png"]
         for variable, value in (("BACKEND", "cudaa"), ("NUM_THREADS", "two"), ("TIMEOUT_MS", "-1"),
-                                ("CHECK", "yes"), ("CPU_TARGET", "mmx"), ("DEVICE_ID", "x"), ("STRICT", "2"), ("LOG_LEVEL", "loud")):
+                                ("CHECK", "maybe"), ("CPU_TARGET", "mmx"), ("DEVICE_ID", "x"), ("STRICT", "2"), ("LOG_LEVEL", "loud")):
             code = USAGE
             self.refused(code, value, *run, environment={f"HOLOGRAM_{variable}": value})
         self.refused(NO_DEVICE, "CUDA backend not available: ", *run, environment={"HOLOGRAM_BACKEND": "cuda"}, remedy="devices")

@@ -33,10 +33,13 @@ std::string_view nearest(std::string_view wrong, std::span<const std::string_vie
   size_t least = std::max<size_t>(1, wrong.size() / 3) + 1;
   for (const std::string_view name : known) {
     const size_t longer = std::max(wrong.size(), name.size());
-    if (longer - std::min(wrong.size(), name.size()) >= least) continue;
+    if (longer - std::min(wrong.size(), name.size()) > least) continue;
     const size_t d = distance(wrong, name);
+    // Of names as near the first one that begins alike: people mistype beginnings least.
+    const bool begins_better = d == least && !best.empty() && !wrong.empty() &&
+                               name.front() == wrong.front() && best.front() != wrong.front();
     // A name of one letter is close to every other: that is no help.
-    if (d < least && d < longer) {
+    if ((d < least || begins_better) && d < longer) {
       best = name;
       least = d;
     }

@@ -102,7 +102,10 @@ class _Key:
         index, given = item
         if index.dtype == _dtypes.bool:
             shape = tensor.shape[axis : axis + index.ndim]
-            if index.shape != shape:
+            # A mask without elements selects nothing, of however long an axis.
+            if len(shape) != index.ndim or any(
+                m not in (length, 0) for m, length in zip(index.shape, shape)
+            ):
                 raise IndexOutOfRange(
                     f"a mask of shape {index.shape} for axes of shape {shape}",
                     "Use a mask of the shape of the axes that it stands for.",

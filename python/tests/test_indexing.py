@@ -29,7 +29,7 @@ KEYS = [
     (np.array([], dtype=np.int64),), (slice(None), slice(None), np.array([-1, -4])),
     np.array([True, False, True]), (np.array([True, True, False]), 0),
     (slice(None), np.array([True, False, True])), (np.array([True, False, True]), [0, 1]),
-    np.zeros(3, bool), True, False, (True, 0),
+    np.zeros(3, bool), np.zeros(0, bool), np.zeros((3, 0), bool), True, False, (True, 0),
 ]  # fmt: skip
 
 

@@ -145,8 +145,9 @@ TEST_P(NnModules, ComputeWhatPyTorchsDo) {
     EXPECT_EQ(result.dtype(), dtype) << name;
     expect_answer(one.at("outputs")[0], result, within, name);
     size_t i = 0;
+    const std::string state_of = name + "'s ";
     for (const auto& [key, tensor] : module->state_dict())
-      expect_answer(one.at("after")[i++], tensor, within, name + "'s " + key);
+      expect_answer(one.at("after")[i++], tensor, within, state_of + key);
   }
 }
 

@@ -16,6 +16,6 @@ struct NnCase {
 };
 
 const std::map<std::string, NnCase>& nn_cases();
-void add_nn_loss_cases(std::map<std::string, NnCase>& cases);
+void add_nn_loss_cases(std::map<std::string, NnCase>& all);
 
 }  // namespace hologram

@@ -96,7 +96,8 @@ void Module::load_state_dict(const std::map<std::string, Tensor>& state, bool st
 void Module::save(const std::string& path) {
   need_safetensors(path);
   std::map<std::string, Array> arrays;
-  for (const auto& [name, tensor] : state_dict()) arrays.emplace(path + ":" + name, tensor.array());
+  const std::string file = path + ":";
+  for (const auto& [name, tensor] : state_dict()) arrays.emplace(file + name, tensor.array());
   files::write_all(arrays);
 }
 

@@ -29,8 +29,8 @@ std::span<const ElementwiseGradients> elementwise_gradients();
 void record_elementwise(const graph::ElementwiseOp& op, std::span<const double> attributes,
                         Tensors operands, const Tensor& result);
 
-// Formulas too long for a row: by x of gelu, gelu_tanh and lgamma; by one of the sides of atan2, where
-// `other` is the other one.
+// Formulas too long for a row: by x of gelu, gelu_tanh and lgamma; by one of the sides of atan2,
+// where `other` is the other one.
 Tensor digamma(const Tensor& x);
 Tensor slope_of_gelu(const Tensor& x);
 Tensor slope_of_gelu_tanh(const Tensor& x);

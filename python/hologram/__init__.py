@@ -23,6 +23,7 @@ from ._elementwise import *  # noqa: F403
 from ._errors import *  # noqa: F403
 from ._files import *  # noqa: F403
 from ._functions import *  # noqa: F403
+from ._picking import *  # noqa: F403
 from ._gradients import *  # noqa: F403
 from ._info import __array_namespace_info__  # noqa: F401
 from ._programs import *  # noqa: F403

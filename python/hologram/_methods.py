@@ -1,6 +1,6 @@
 """What the class Tensor has besides operators: functions as methods, and Python's protocols."""
 
-from . import _core, _dtypes, _format, _functions, _indexing
+from . import _core, _dtypes, _format, _functions, _indexing, _picking
 
 Tensor = _core.Tensor
 
@@ -143,7 +143,8 @@ _AXIS_METHODS = (
     "all", "any", "argmax", "argmin", "count_nonzero", "cumulative_prod", "cumulative_sum", "max",
     "mean", "min", "prod", "std", "sum", "var",
 )  # fmt: skip
-_METHODS = ("clip", "expand_dims", "flip", "repeat", "roll", "take", "tile", "softmax", "sort")
+_METHODS = ("clip", "expand_dims", "flip", "repeat", "roll", "tile", "softmax")
+_PICKING = ("sort", "take")
 _ELEMENTWISE = (
     "abs", "ceil", "cos", "exp", "floor", "isfinite", "isinf", "isnan", "log", "maximum", "minimum",
     "pow", "relu", "round", "rsqrt", "sigmoid", "sin", "sqrt", "square", "tanh", "trunc",
@@ -156,6 +157,8 @@ def install():
         setattr(Tensor, name, _axis_method(getattr(_functions, name)))
     for name in _METHODS:
         setattr(Tensor, name, _method(getattr(_functions, name)))
+    for name in _PICKING:
+        setattr(Tensor, name, _method(getattr(_picking, name)))
     from . import _elementwise
 
     for name in _ELEMENTWISE:

@@ -330,7 +330,9 @@ class Scheduler {
       reason = std::move(why);
       return false;
     };
-    if (!options_.fusion) return refuse("fusion is off");
+    // But for numbers, which keep the width that they are computed in beside 16-bit floats.
+    const bool is_number = node->op == &source::kFull && node->shape.empty();
+    if (!options_.fusion && !is_number) return refuse("fusion is off");
     if (draft.opaque != nullptr)
       return refuse(fmt::format("{} reads it from memory", describe(*draft.opaque)));
     if (node->kind != Kind::Elementwise && node->kind != Kind::Reduce)

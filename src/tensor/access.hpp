@@ -93,8 +93,6 @@ graph::Attribute wrapped(DType dtype, Whole number);
 graph::Attribute attribute_of(DType dtype, const Operand& number);
 graph::Attribute attribute_of(DType dtype, double number);
 graph::Attribute attribute_of(DType dtype, int64_t number);
-// The same as an element of such a tensor holds it: rounded where kernels compute in a wider type.
-graph::Attribute element_of(DType dtype, const Operand& number);
 Tensor full_like_number(const Operand& number, DType dtype, graph::Context& context);
 
 // Combines along axes, which go, or stay with a length of 1.

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 
-#include "core/half.hpp"
 #include "core/log.hpp"
 #include "core/messages.hpp"
 #include "graph/elementwise.hpp"
@@ -208,18 +207,8 @@ Tensor make_source(const ElementwiseOp& op, DType dtype, const Shape& shape,
   return finish(std::move(node));
 }
 
-Attribute element_of(DType dtype, const Operand& number) {
-  const Attribute wide = attribute_of(dtype, number);
-  const auto value = std::bit_cast<float>(static_cast<uint32_t>(wide.bits));
-  if (dtype == DType::F16)
-    return {wide.type, std::bit_cast<uint32_t>(core::f16_to_f32(core::f32_to_f16(value)))};
-  if (dtype == DType::BF16)
-    return {wide.type, std::bit_cast<uint32_t>(core::bf16_to_f32(core::f32_to_bf16(value)))};
-  return wide;
-}
-
 Tensor full_like_number(const Operand& number, DType dtype, Context& context) {
-  return make_source(graph::source::kFull, dtype, {}, {element_of(dtype, number)}, context);
+  return make_source(graph::source::kFull, dtype, {}, {attribute_of(dtype, number)}, context);
 }
 
 Tensor cast_to(const Tensor& tensor, DType dtype) {

@@ -117,7 +117,7 @@ Tensor random(const graph::ElementwiseOp& op, Shape shape, DType dtype, const Ex
 Tensor full(Shape shape, const Operand& value, DType dtype, const Executor& executor) {
   need_number("full", value);
   if (dtype == DType::None) dtype = default_of(value);
-  return make_source(source::kFull, dtype, shape, {tensor::element_of(dtype, value)},
+  return make_source(source::kFull, dtype, shape, {attribute_of(dtype, value)},
                      *Context::of(executor));
 }
 Tensor zeros(Shape shape, DType dtype, const Executor& executor) {

@@ -58,6 +58,7 @@ TEST(Gradient, OfRandomCompositions) {
   for (uint32_t seed = 1; seed <= 60; seed++) {
     Random random(seed);
     std::vector<const Function*> chosen;
+    chosen.reserve(4);
     for (int i = 0; i < 4; i++)
       chosen.push_back(&all[random.below(static_cast<uint32_t>(all.size()))]);
     const auto function = [&](const Tensors& x) {

@@ -59,6 +59,7 @@ std::map<std::string, Layer> layers() {
   const auto trained = [](nn::Module& m, const Inputs& x) {
     nn::AdamW optimizer(m, {.lr = 0.01, .weight_decay = 0.1});
     std::vector<Tensor> losses;
+    losses.reserve(4);
     for (int i = 0; i < 4; i++)
       losses.push_back(optimizer.step([&] { return nn::mse_loss(m(x[0]), x[1]); }));
     return ops::stack(losses);

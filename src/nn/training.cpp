@@ -12,6 +12,7 @@ namespace {
 
 std::vector<Tensor> values_of(const std::vector<Tensor*>& tensors) {
   std::vector<Tensor> values;
+  values.reserve(tensors.size());
   for (const Tensor* t : tensors) values.push_back(*t);
   return values;
 }
@@ -48,9 +49,10 @@ ValueAndGradient value_and_gradient(Module& module, const std::function<Tensor()
 
 Tensor clip_by_norm(std::vector<Tensor>& gradients, double max_norm) {
   std::vector<Tensor> norms;
+  norms.reserve(gradients.size());
   for (const Tensor& g : gradients) norms.push_back(ops::norm(g.to(DType::F32)));
   if (norms.empty()) return ops::zeros({}, DType::F32);
-  const Tensor all = ops::norm(ops::stack(norms));
+  Tensor all = ops::norm(ops::stack(norms));
   // As PyTorch has it: a little less than the bound, and no division by 0.
   const Tensor scale = ops::minimum(max_norm / (all + 1e-6), 1);
   for (Tensor& g : gradients) g = g * scale.to(g.dtype());

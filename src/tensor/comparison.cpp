@@ -35,7 +35,7 @@ double largest_of(DType t) {
 
 Tensor isclose(const Operand& a, const Operand& b, double relative, double absolute,
                bool equal_nan) {
-  const Tensor equal = a == b;
+  Tensor equal = a == b;
   const DType dtype = dtype_of(a, b);
   if (dtype == DType::Bool) return equal;
   // The larger less the smaller one is exact in the unsigned type of that width; in f32 it is 0 for
@@ -62,7 +62,7 @@ Tensor nextafter(const Tensor& a, const Tensor& b) {
     throw core::error(core::Text::OperandDType, "nextafter", name_of(dtype), "floats");
   const auto both =
       tensor::together("nextafter", {tensor::cast_to(a, dtype), tensor::cast_to(b, dtype)});
-  const Tensor next = tensor::apply_internal(graph::kNextAfter, dtype, {both[0], both[1]});
+  Tensor next = tensor::apply_internal(graph::kNextAfter, dtype, {both[0], both[1]});
   // It changes as a does.
   if (tensor::is_recording()) tensor::record_same(both[0], next);
   return next;

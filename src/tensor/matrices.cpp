@@ -161,6 +161,7 @@ Tensor corrcoef(const Tensor& x) {
     throw core::error(Text::CovRank, "corrcoef", to_string(x.shape()));
   const DType to = tensor::float_dtype(x.dtype());
   const Tensor c = cov(tensor::cast_to(x, tensor::accumulator(to)));
+  // NOLINTNEXTLINE(misc-redundant-expression): NaN where nothing varies
   if (x.rank() == 1) return tensor::cast_to(c / c, to);
   const Tensor deviation = sqrt(diagonal(c));
   const Tensor r = c / deviation.unsqueeze(1) / deviation.unsqueeze(0);

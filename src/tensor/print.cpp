@@ -20,7 +20,7 @@ constexpr int64_t kMost = 1000, kEdge = 3;
 template <class ToHalf>
 std::string shortest(float value, const ToHalf& to_half) {
   for (int digits = 1; digits < 6; digits++) {
-    const std::string text = fmt::format("{:.{}g}", value, digits);
+    std::string text = fmt::format("{:.{}g}", value, digits);
     if (to_half(std::stof(text)) == to_half(value)) return text;
   }
   return fmt::format("{}", value);

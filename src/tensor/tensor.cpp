@@ -205,7 +205,7 @@ Tensor Tensor::to(BackendType backend) const { return to(executor_of(backend)); 
 
 Tensor Tensor::to(const Executor& executor) const {
   if (executor.state() == this->executor().state()) return *this;
-  const Tensor moved = core::or_out_of_memory([&] {
+  Tensor moved = core::or_out_of_memory([&] {
     const Tensor flat = tensor::dense(*this);
     flat.eval();
     const NodeRef node = Access::node(flat);

@@ -27,6 +27,8 @@ HOLOGRAM_API Tensor clip_by_norm(std::vector<Tensor>& gradients, double max_norm
 // A rule by which parameters move. It refers to the module, which must outlive it.
 class HOLOGRAM_API Optimizer {
  public:
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
   virtual ~Optimizer() = default;
   // One step: takes the gradient of what `loss` gives, moves the parameters, and computes the loss,
   // the parameters, the module's buffers and the optimizer's state at once. Gives the loss.
@@ -36,8 +38,6 @@ class HOLOGRAM_API Optimizer {
 
  protected:
   explicit Optimizer(Module& module) : module_(module) {}
-  Optimizer(const Optimizer&) = delete;
-  Optimizer& operator=(const Optimizer&) = delete;
   virtual void move(std::vector<Tensor>& parameters, const std::vector<Tensor>& gradients) = 0;
   virtual void list_state(std::vector<Tensor>& into) const = 0;
 

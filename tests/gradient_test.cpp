@@ -52,7 +52,7 @@ TEST(Gradient, OfEveryFunction) {
   }
 }
 
-// Of functions of one tensor, one after the other; what has become too large is brought back.
+// Chains of functions of one tensor; tanh keeps intermediate values bounded.
 TEST(Gradient, OfRandomCompositions) {
   const std::vector<Function> all = functions();
   for (uint32_t seed = 1; seed <= 60; seed++) {

@@ -5,7 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "binding.hpp"
+#include "reductions.hpp"
 
 namespace hologram::python {
 namespace {
@@ -13,10 +13,6 @@ namespace {
 using OptionalAxis = std::optional<int>;
 using OptionalNumber = std::optional<double>;
 
-struct Reduction {
-  const char* name;
-  Tensor (*function)(const Tensor&, const ops::Axes&, bool);
-};
 constexpr Reduction kReductions[] = {{"count_nonzero", ops::count_nonzero},
                                      {"nansum", ops::nansum},
                                      {"nanprod", ops::nanprod},
@@ -52,25 +48,9 @@ constexpr Word<ops::PadMode> kPadModes[] = {{"reflect", ops::PadMode::Reflect},
                                             {"wrap", ops::PadMode::Wrap}};
 
 void register_statistics(nb::module_& m) {
-  for (const auto& [name, function] : kReductions)
-    m.def(
-        name,
-        [f = function](const Tensor& x, nb::handle axes, bool keepdims) {
-          return f(x, axes_from(axes), keepdims);
-        },
-        nb::arg(), nb::arg().none(), nb::arg());
-  m.def(
-      "nanvar",
-      [](const Tensor& x, nb::handle axes, double correction, bool keepdims) {
-        return ops::nanvar(x, axes_from(axes), correction, keepdims);
-      },
-      nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
-  m.def(
-      "nanstd",
-      [](const Tensor& x, nb::handle axes, double correction, bool keepdims) {
-        return ops::nanstd(x, axes_from(axes), correction, keepdims);
-      },
-      nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  for (const Reduction& r : kReductions) bind(m, r);
+  bind(m, Spread{"nanvar", ops::nanvar});
+  bind(m, Spread{"nanstd", ops::nanstd});
   m.def(
       "median",
       [](const Tensor& x, OptionalAxis axis, bool keepdims) {

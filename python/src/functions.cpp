@@ -4,7 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "binding.hpp"
+#include "reductions.hpp"
 
 namespace hologram::python {
 namespace {
@@ -12,34 +12,14 @@ namespace {
 using OptionalAxis = std::optional<int>;
 
 // Of the functions that take axes and keepdims.
-struct Reduction {
-  const char* name;
-  Tensor (*function)(const Tensor&, const ops::Axes&, bool);
-};
 constexpr Reduction kReductions[] = {
     {"sum", ops::sum}, {"prod", ops::prod}, {"mean", ops::mean}, {"min", ops::min},
     {"max", ops::max}, {"any", ops::any},   {"all", ops::all},   {"logsumexp", ops::logsumexp}};
 
 void register_reductions(nb::module_& m) {
-  for (const auto& [name, function] : kReductions)
-    m.def(
-        name,
-        [f = function](const Tensor& x, nb::handle axes, bool keepdims) {
-          return f(x, axes_from(axes), keepdims);
-        },
-        nb::arg(), nb::arg().none(), nb::arg());
-  m.def(
-      "var",
-      [](const Tensor& x, nb::handle axes, double correction, bool keepdims) {
-        return ops::var(x, axes_from(axes), correction, keepdims);
-      },
-      nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
-  m.def(
-      "std",
-      [](const Tensor& x, nb::handle axes, double correction, bool keepdims) {
-        return ops::std(x, axes_from(axes), correction, keepdims);
-      },
-      nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+  for (const Reduction& r : kReductions) bind(m, r);
+  bind(m, Spread{"var", ops::var});
+  bind(m, Spread{"std", ops::std});
   m.def(
       "norm",
       [](const Tensor& x, double order, nb::handle axes, bool keepdims) {

@@ -1,4 +1,4 @@
-// Python's lock, and what waits for it.
+// Python's lock (the GIL), and deferred releases that need it.
 #include <atomic>
 #include <chrono>
 #include <mutex>

@@ -18,7 +18,8 @@
 #include <cstring>
 #include <functional>
 
-#include "backends/cuda/stream.hpp"
+#include "backends/cuda/driver.hpp"
+#include "backends/driver/stream.hpp"
 #include "device_convolutions.hpp"
 #include "device_products.hpp"
 #include "hologram/hologram.hpp"
@@ -176,7 +177,7 @@ void copies(const Executor& executor) {
 
 // What a launch costs the host, through the stream and by the driver's own call.
 void launches(const Executor& executor) {
-  namespace cuda = backends::cuda;
+  namespace driver = backends::driver;
   constexpr int kLaunches = 100;  // too few to fill the driver's queue
   const Program program = Program::parse(
       "program small(in x: f32[n], inout y: f32[n], a: f32) lanes(n) {\n"
@@ -211,16 +212,17 @@ void launches(const Executor& executor) {
     fmt::print("a launch: {:.2f} us of the host\n", through);
     return;
   }
-  const auto& code = static_cast<const cuda::CudaProgram&>(*ready).kernel(false);
-  const cuda::Gpu::Current current(*cuda::Gpu::all()[0]);
+  const auto& code = static_cast<const driver::DeviceProgram&>(*ready).kernel(false);
+  const driver::Driver& functions = backends::cuda::CudaDriver::instance();
+  driver::Gpu& gpu = *functions.gpus()[0];
+  const driver::Gpu::Current current(gpu);
   std::array<uint64_t, 16> values{};  // all lengths 0: it does nothing
   std::array<void*, 16> parameters{};
   for (size_t i = 0; i < values.size(); i++) parameters[i] = &values[i];
-  const cuda::Driver& driver = cuda::Driver::instance();
-  const auto lane = cuda::Gpu::all()[0]->lane();
+  const auto lane = gpu.lane();
   const double by_hand = each([&] {
-    driver->launch(code.function, 1, 1, 1, code.threads, 1, 1, 0, lane->stream, parameters.data(),
-                   nullptr);
+    functions->launch(code.function, 1, 1, 1, code.threads, 1, 1, 0, lane->stream,
+                      parameters.data(), nullptr);
   });
   fmt::print("a launch: {:.2f} us of the host, of which the driver's call {:.2f} us\n", through,
              by_hand);

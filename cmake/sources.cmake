@@ -1,4 +1,13 @@
 # Every source, room by room; a room may include only from those listed before it.
+if(EMSCRIPTEN)
+  set(HOLOGRAM_SYSTEM web)
+elseif(APPLE)
+  set(HOLOGRAM_SYSTEM darwin)
+elseif(CMAKE_SYSTEM_NAME STREQUAL Linux)
+  set(HOLOGRAM_SYSTEM linux)
+else()
+  set(HOLOGRAM_SYSTEM unknown)
+endif()
 set(HOLOGRAM_SOURCES
     src/core/array.cpp
     src/core/dtype.cpp
@@ -13,11 +22,15 @@ set(HOLOGRAM_SOURCES
     src/core/pages.cpp
     src/core/parallel.cpp
     src/core/parse_real.cpp
+    src/core/sha256.cpp
     src/core/signal_handlers.cpp
     src/core/workers_threads.cpp
+    src/core/system/${HOLOGRAM_SYSTEM}.cpp
 
     src/files/exif.cpp
     src/files/formats.cpp
+    src/files/gguf.cpp
+    src/files/gguf_writer.cpp
     src/files/jpeg.cpp
     src/files/layout.cpp
     src/files/npy.cpp
@@ -31,6 +44,7 @@ set(HOLOGRAM_SOURCES
 
     src/program/builder.cpp
     src/program/cost.cpp
+    src/program/dump.cpp
     src/program/evaluate.cpp
     src/program/expansions/evaluate.cpp
     src/program/expansions/expand.cpp
@@ -75,6 +89,7 @@ set(HOLOGRAM_SOURCES
     src/program/verify_declarations.cpp
 
     src/hal/exactness.cpp
+    src/hal/parts.cpp
 
     src/interp/access.cpp
     src/interp/affine.cpp
@@ -120,6 +135,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/cudnn/cudnn.cpp
     src/libraries/half_rows.cpp
     src/libraries/host_ops.cpp
+    src/libraries/hiprtc/hiprtc.cpp
     src/libraries/images.cpp
     src/libraries/library.cpp
     src/libraries/loops/copy.cpp
@@ -154,6 +170,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/packed/thin.cpp
     src/libraries/packed/thin_kernels.cpp
     src/libraries/product.cpp
+    src/libraries/runtime_compiler.cpp
     src/libraries/tiled_product.cpp
     src/libraries/stored.cpp
     src/libraries/widened.cpp
@@ -164,11 +181,20 @@ set(HOLOGRAM_SOURCES
     src/backends/cuda/cuda.cpp
     src/backends/cuda/driver.cpp
     src/backends/cuda/epilogues.cpp
-    src/backends/cuda/gpu.cpp
-    src/backends/cuda/list.cpp
-    src/backends/cuda/memory.cpp
-    src/backends/cuda/program.cpp
-    src/backends/cuda/stream.cpp
+    src/backends/driver/device.cpp
+    src/backends/driver/driver.cpp
+    src/backends/driver/gpu.cpp
+    src/backends/driver/list.cpp
+    src/backends/driver/memory.cpp
+    src/backends/driver/program.cpp
+    src/backends/driver/stream.cpp
+    src/backends/metal/driver.cpp
+    src/backends/metal/memory.cpp
+    src/backends/metal/metal.cpp
+    src/backends/metal/objc.cpp
+    src/backends/metal/program.cpp
+    src/backends/metal/session.cpp
+    src/backends/metal/stream.cpp
     src/backends/null/null.cpp
     src/backends/opencl/driver.cpp
     src/backends/opencl/opencl.cpp
@@ -185,6 +211,9 @@ set(HOLOGRAM_SOURCES
     src/backends/webgpu/trial.cpp
     src/backends/webgpu/waiting.cpp
     src/backends/webgpu/webgpu.cpp
+    src/backends/rocm/driver.cpp
+    src/backends/rocm/rocm.cpp
+    src/backends/rocm/translation.cpp
     src/backends/registry.cpp
 
     src/runtime/binding.cpp
@@ -203,6 +232,11 @@ set(HOLOGRAM_SOURCES
     src/runtime/tuning.cpp
     src/runtime/tuning_cache.cpp
 
+    src/graph/attention/combine.cpp
+    src/graph/attention/lanes.cpp
+    src/graph/attention/terms.cpp
+    src/graph/attention/tiles.cpp
+    src/graph/attention/work.cpp
     src/graph/box.cpp
     src/graph/codegen.cpp
     src/graph/codegen_rows.cpp
@@ -210,15 +244,18 @@ set(HOLOGRAM_SOURCES
     src/graph/columns.cpp
     src/graph/combine.cpp
     src/graph/context.cpp
+    src/graph/context_capture.cpp
     src/graph/context_device.cpp
     src/graph/convolution_work.cpp
     src/graph/elementwise.cpp
     src/graph/elementwise_functions.cpp
     src/graph/erfinv.cpp
     src/graph/lgamma.cpp
+    src/graph/donation.cpp
     src/graph/ending.cpp
     src/graph/explain.cpp
     src/graph/index_works.cpp
+    src/graph/joining.cpp
     src/graph/kept.cpp
     src/graph/group_scan.cpp
     src/graph/layout.cpp
@@ -227,8 +264,10 @@ set(HOLOGRAM_SOURCES
     src/graph/product_work.cpp
     src/graph/scan.cpp
     src/graph/scan_programs.cpp
+    src/graph/part_work.cpp
     src/graph/places.cpp
     src/graph/plan.cpp
+    src/graph/recompute.cpp
     src/graph/schedule.cpp
     src/graph/select.cpp
     src/graph/sort.cpp
@@ -265,8 +304,10 @@ set(HOLOGRAM_SOURCES
     src/tensor/matrices.cpp
     src/tensor/nan_reductions.cpp
     src/tensor/quantiles.cpp
+    src/tensor/random.cpp
     src/tensor/rearrangement.cpp
     src/tensor/sequences.cpp
+    src/tensor/precision.cpp
     src/tensor/sets.cpp
     src/tensor/ordering.cpp
     src/tensor/pooling.cpp
@@ -280,22 +321,84 @@ set(HOLOGRAM_SOURCES
     src/tensor/statistics.cpp
     src/tensor/tape.cpp
     src/tensor/tensor.cpp
+    src/tensor/together.cpp
     src/tensor/views.cpp
 
     src/nn/activations.cpp
     src/nn/attention.cpp
+    src/nn/attention_products.cpp
+    src/nn/attention_program.cpp
+    src/nn/captured_step.cpp
     src/nn/convolution.cpp
     src/nn/cross_entropy.cpp
     src/nn/embedding.cpp
+    src/nn/flat.cpp
     src/nn/images.cpp
     src/nn/layers.cpp
     src/nn/linear.cpp
     src/nn/losses.cpp
+    src/nn/mixed_precision.cpp
     src/nn/module.cpp
     src/nn/normalization.cpp
     src/nn/optimizers.cpp
     src/nn/pooling.cpp
     src/nn/training.cpp
+
+    src/llm/adapter.cpp
+    src/llm/answer.cpp
+    src/llm/attention.cpp
+    src/llm/block_encoding.cpp
+    src/llm/block_types.cpp
+    src/llm/block_works.cpp
+    src/llm/characters_map.cpp
+    src/llm/chat.cpp
+    src/llm/config.cpp
+    src/llm/config_folder.cpp
+    src/llm/decoder.cpp
+    src/llm/embedder.cpp
+    src/llm/encoder.cpp
+    src/llm/encoder_source.cpp
+    src/llm/gguf_metadata.cpp
+    src/llm/constraint.cpp
+    src/llm/engine.cpp
+    src/llm/grammar.cpp
+    src/llm/jinja/arithmetic.cpp
+    src/llm/jinja/filters.cpp
+    src/llm/jinja/lexer.cpp
+    src/llm/jinja/methods.cpp
+    src/llm/jinja/parser.cpp
+    src/llm/jinja/template.cpp
+    src/llm/jinja/texts.cpp
+    src/llm/jinja/value.cpp
+    src/llm/json.cpp
+    src/llm/json_schema.cpp
+    src/llm/loading.cpp
+    src/llm/model.cpp
+    src/llm/pages.cpp
+    src/llm/pattern.cpp
+    src/llm/pre_tokenizers.cpp
+    src/llm/preparation.cpp
+    src/llm/quantize.cpp
+    src/llm/quantize_choice.cpp
+    src/llm/receipt.cpp
+    src/llm/safetensors.cpp
+    src/llm/sampler.cpp
+    src/llm/scheduler.cpp
+    src/llm/sentencepiece.cpp
+    src/llm/source.cpp
+    src/llm/source_folder.cpp
+    src/llm/source_gguf.cpp
+    src/llm/steps.cpp
+    src/llm/tokenizer.cpp
+    src/llm/tokenizer_bpe.cpp
+    src/llm/tokenizer_unigram.cpp
+    src/llm/tokenizer_words.cpp
+    src/llm/unicode.cpp
+    src/llm/vocabulary.cpp
+    src/llm/vocabulary_folder.cpp
+    src/llm/vocabulary_words.cpp
+    src/llm/weight.cpp
+    src/llm/weights.cpp
 
     src/conformance/arithmetic.cpp
     src/conformance/arrays.cpp
@@ -320,6 +423,9 @@ set(HOLOGRAM_SOURCES
     src/conformance/random_cases.cpp
     src/conformance/reduction_cases.cpp
     src/conformance/suite.cpp
+    src/bisection/mirror.cpp
+    src/bisection/search.cpp
+    src/bisection/trace.cpp
     src/conformance/sums.cpp
     src/conformance/wide.cpp
 

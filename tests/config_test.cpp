@@ -94,7 +94,7 @@ const std::map<std::string, Row>& rows() {
       {"cache_size_mb", {"1", "2", "2", [](B& b) { b.cache_size_mb(3); }, "3"}},
       {"timeout_ms", {"1", "2", "2", [](B& b) { b.timeout_ms(3); }, "3"}},
       {"strict", {"true", "0", "false", [](B& b) { b.strict(); }, "true"}},
-      {"allow_transfers", {"true", "0", "false", [](B& b) { b.allow_transfers(); }, "true"}},
+      {"allow_transfers", {"false", "1", "true", [](B& b) { b.allow_transfers(false); }, "false"}},
       {"fusion", {"false", "1", "true", [](B& b) { b.fusion(false); }, "false"}},
       {"check", {"true", "0", "false", [](B& b) { b.check(); }, "true"}},
       {"enable_backend_profiling", {"true", "0", "false", [](B& b) { b.profiling(); }, "true"}},
@@ -106,12 +106,30 @@ const std::map<std::string, Row>& rows() {
       {"enable_simd", {"false", "1", "true", [](B& b) { b.simd(false); }, "false"}},
       {"enable_tensor_cores", {"false", "1", "true", [](B& b) { b.tensor_cores(false); }, "false"}},
       {"allow_tf32", {"true", "0", "false", [](B& b) { b.tf32(); }, "true"}},
+      {"deterministic", {"true", "0", "false", [](B& b) { b.deterministic(); }, "true"}},
+      {"reproducible", {"true", "0", "false", [](B& b) { b.reproducible(); }, "true"}},
       {"enable_cudnn", {"false", "1", "true", [](B& b) { b.cudnn(false); }, "false"}},
       {"autotuning_ms", {"1", "2", "2", [](B& b) { b.autotuning_ms(3); }, "3"}},
       {"autotuning_cache_file",
        {R"("a")", "b", R"("b")", [](B& b) { b.autotuning_cache_file("c"); }, R"("c")"}},
   };
   return all;
+}
+
+TEST_F(Config, BackendsHaveTheNamesThatOthersGiveThem) {
+  const std::pair<const char*, BackendType> names[] = {{"CUDA", BackendType::Cuda},
+                                                       {"wgpu", BackendType::WebGpu},
+                                                       {"Hip", BackendType::Rocm},
+                                                       {"mps", BackendType::Metal}};
+  for (const auto& [name, type] : names) {
+    setenv("HOLOGRAM_BACKEND", name, 1);
+    EXPECT_EQ(BackendConfig::from_environment().backend_type, type) << name;
+  }
+  setenv("HOLOGRAM_BACKEND", "gpu", 1);
+  const BackendConfig any = BackendConfig::from_environment();
+  EXPECT_EQ(any.backend_type, BackendType::Auto);
+  EXPECT_EQ(any.preference.size(), 5u);
+  EXPECT_EQ(any.preference.front(), BackendType::Cuda);
 }
 
 TEST_F(Config, EverySettingComesFromEachPlaceAndTheNearestWins) {
@@ -156,7 +174,7 @@ TEST_F(Config, ANameOverridesAListAndAListAName) {
 
 TEST_F(Config, BadVariablesAreRefusedWithTheGoodValues) {
   const std::vector<std::tuple<std::string, std::vector<std::string>, std::string>> bad = {
-      {"BACKEND", {"cudaa", "cuda,", ",cpu", "cuda,nope", "auto,cpu", "CUDA", "cuda cpu"}, "rocm"},
+      {"BACKEND", {"cudaa", "cuda,", ",cpu", "cuda,nope", "auto,cpu", "cuda cpu"}, "rocm"},
       {"DEVICE_ID", {"-1", "x", "1.5", "1024", "99999999999999999999", "0x1", " 1"}, "0 to 1023"},
       {"NUM_THREADS", {"-3", "two", "1025"}, "0 to 1024"},
       {"CACHE_SIZE_MB", {"-1", "1g", "1099511627777"}, "0 to 1099511627776"},
@@ -172,6 +190,8 @@ TEST_F(Config, BadVariablesAreRefusedWithTheGoodValues) {
       {"JIT", {"2", "on", "Always"}, "0, 1, always"},
       {"ENABLE_TENSOR_CORES", {"x"}, "0 or 1"},
       {"ALLOW_TF32", {"maybe"}, "0 or 1"},
+      {"DETERMINISTIC", {"x"}, "0 or 1"},
+      {"REPRODUCIBLE", {"maybe"}, "0 or 1"},
       {"ENABLE_CUDNN", {"x"}, "0 or 1"},
       {"AUTOTUNING_MS", {"-1", "on", "1099511627777"}, "0 to 1099511627776"},
   };

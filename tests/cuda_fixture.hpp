@@ -1,92 +1,22 @@
-// A test of the CUDA backend on the emulated driver. Each test wants a process of its own, as a
-// process has one driver: ctest gives it one.
+// A test of the CUDA backend on the emulated driver.
 #pragma once
 
-#include <dlfcn.h>
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <numeric>
-
-#include "fake_cuda.hpp"
-#include "hologram/hologram.hpp"
+#include "driver_fixture.hpp"
 
 namespace hologram {
-namespace fs = std::filesystem;
 
-inline constexpr int kIllegalAddress = 700, kOutOfMemory = 2, kNoImage = 200;
-
-class CudaTest : public testing::Test {
+class CudaTest : public DriverTest {
  public:
-  CudaTest() {
-    setenv("HOLOGRAM_CUDA_LIBRARY", FAKE_CUDA, 1);
-    setenv("HOLOGRAM_NVRTC_LIBRARY", FAKE_CUDA, 1);
+  CudaTest() : DriverTest(kCuda) {
     setenv("HOLOGRAM_CUBLASLT_LIBRARY", "none", 1);
     setenv("HOLOGRAM_CUDNN_LIBRARY", "none", 1);
     unsetenv("FAKE_CUDA_CAPABILITY");
-    folder_ = fs::temp_directory_path() / ("hologram-cuda-test-" + std::to_string(getpid()));
-    fs::remove_all(folder_);
-    setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-    library_ = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
-    EXPECT_NE(library_, nullptr) << dlerror();
-    reinterpret_cast<void (*)(FakeCuda*)>(dlsym(library_, "fake_cuda"))(&driver_);
-  }
-  ~CudaTest() override {
-    driver_.fail(nullptr, 0, 0, 0);
-    EXPECT_EQ(driver_.depth(), 0) << "a context was left behind";
-    fs::remove_all(folder_);
   }
 
  protected:
   static Executor executor(uint64_t timeout_ms = 0) {
-    BackendConfig config;
-    config.backend_type = BackendType::Cuda;
-    config.timeout_ms = timeout_ms;
-    return Executor::from_config(config);
+    return executor_on(BackendType::Cuda, timeout_ms);
   }
-
-  // A function of the driver, as the application calls it: by types of its own, which the sanitizer
-  // of undefined behaviour would not let pass.
-  template <class... Parameters>
-#if defined(__clang__)
-  __attribute__((no_sanitize("function")))
-#endif
-  int call(const char* name, Parameters... parameters) const {
-    return reinterpret_cast<int (*)(Parameters...)>(dlsym(library_, name))(parameters...);
-  }
-
-  void* library_ = nullptr;
-  FakeCuda driver_;
-  fs::path folder_;
 };
-
-inline Program scale(const std::string& name = "scale") {
-  return Program::parse("program " + name + R"((inout y: f32[n], a: f32) lanes(n) {
-    i = global_id.x
-    if i < n { y[i] = y[i] * a }
-  })");
-}
-
-inline Array counting(size_t count) {
-  std::vector<float> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), 0.0f);
-  return Array::from(numbers, {static_cast<int64_t>(count)});
-}
-
-template <class Work>
-Error error_of(Work&& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error;
-  }
-  return {ErrorKind::Internal, "no error", ""};
-}
-
-inline void run(const Executor& executor, const Program& program = scale(),
-                Array y = counting(300)) {
-  executor.run(program, {{"y", std::move(y)}, {"a", 2}});
-}
 
 }  // namespace hologram

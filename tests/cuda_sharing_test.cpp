@@ -1,6 +1,7 @@
 // CUDA beside others: the application's context, stream and memory, several devices, and times by
 // the device's clock.
 #include <cstring>
+#include <numeric>
 
 #include "cuda_fixture.hpp"
 
@@ -111,6 +112,31 @@ TEST_F(CudaSharing, MemoryOfTheApplicationsIsATensor) {
   EXPECT_EQ(released, nullptr) << "a view still uses it";
   const_cast<Tensor&>(row) = Tensor();
   EXPECT_EQ(released, memory);
+}
+
+// Others read a result where it lies, and are done with it before its memory is anybody's again.
+TEST_F(CudaSharing, AResultIsLentWhereItLies) {
+  const Executor gpu = executor();
+  std::vector<float> values(100), seen(100);
+  std::iota(values.begin(), values.end(), 0.f);
+  Tensor t = Tensor::from_vector(values, {10, 10}, gpu);
+  const int downloads = driver_.calls("cuMemcpyDtoHAsync_v2");
+  int waits = driver_.calls("cuCtxSynchronize");
+  DeviceMemory lent = t.device_memory();
+  EXPECT_GT(driver_.calls("cuCtxSynchronize"), waits);
+  EXPECT_EQ(driver_.calls("cuMemcpyDtoHAsync_v2"), downloads) << "nothing is copied";
+  t = Tensor();
+  std::memcpy(seen.data(), lent.address, 400);
+  EXPECT_EQ(seen, values);
+  waits = driver_.calls("cuCtxSynchronize");
+  lent.owner.reset();
+  EXPECT_EQ(driver_.calls("cuCtxSynchronize"), waits + 1);
+
+  const Tensor host = Tensor::from_vector(values, {10, 10}, Executor(BackendType::Cpu));
+  const DeviceMemory row = host.select(0, 3).device_memory();
+  const auto* const begin = static_cast<const float*>(row.address);
+  EXPECT_EQ(std::vector<float>(begin, begin + 10),
+            std::vector<float>(values.begin() + 30, values.begin() + 40));
 }
 
 TEST_F(CudaSharing, MemoryThatWillNotDoIsTold) {

@@ -114,6 +114,16 @@ TEST(ExpressionByRows, GivesWhatTheWholeGives) {
       {0, "x[10:13] * 2"},
       {1, "x"},
       {1, "arange(x.shape[0])[:, none] + x"},
+      // What is taken from a list, chosen by indices, or as long as values say.
+      {1, "topk(sum(x, axis=0), 2)[0]"},
+      {1, "topk(x, 2, axis=1)[1]"},
+      {2, "x + topk(mean(x, axis=0), 1)[0]"},
+      {1, "w[abs(i) % w.size]"},
+      {1, "w[argmax(mean(x, axis=0))]"},
+      {2, "x * w[argmax(mean(x, axis=0))]"},
+      {1, "mean(x, axis=0)[argmax(w)]"},
+      {2, "x + nonzero(mean(x, axis=0) > mean(x))[0].size"},
+      {1, "arange(w.size)[:nonzero(mean(x, axis=0) > mean(x))[0].shape[0]]"},
   };
   for (const auto& [passes, text] : cases) {
     Collected out;

@@ -1,6 +1,6 @@
 // A CUDA driver for machines without a GPU: memory is the host's, copies are done, kernels are
 // recorded, or compiled for the processor and executed. Any call can be made to fail. What a test
-// sees here "runs on an emulated driver", no more.
+// sees here "runs on an emulated driver", no more. fake_hip.hpp makes HIP of the same files.
 //
 // FAKE_CUDA_CAPABILITY is the compute capability of its two devices, 90 unless set,
 // FAKE_CUDA_MEMORY_MB their memory, 128 unless set. FAKE_CUDA_TEXTS is a folder that gets a copy of
@@ -27,25 +27,8 @@ namespace hologram::fake {
 namespace {
 
 constexpr size_t kOfHologram = 64;  // smaller ones are a stream's own
-// Without a destructor: executors of static storage go after the thread's objects.
-thread_local Context t_contexts[16];
-thread_local size_t t_depth = 0;
+size_t memory_of_device() { return static_cast<size_t>(number_from("MEMORY_MB", 128)) << 20; }
 
-constexpr std::string_view kOfContexts[] = {"cuMem",   "cuLaunch", "cuStream",        "cuEvent",
-                                            "cuGraph", "cuModule", "cuCtxSynchronize"};
-
-int number_from(const char* variable, int otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
-size_t memory_of_device() {
-  return static_cast<size_t>(number_from("FAKE_CUDA_MEMORY_MB", 128)) << 20;
-}
-int capability() { return number_from("FAKE_CUDA_CAPABILITY", 90); }
-
-DeviceNumber device_of(Context context) {
-  return static_cast<DeviceNumber>(reinterpret_cast<uintptr_t>(context) % 100);
-}
 uint64_t allocated_on(const World& w, DeviceNumber device) {
   uint64_t bytes = 0;
   for (const auto& [address, a] : w.memory)
@@ -70,21 +53,23 @@ int give(World& w, Address memory, bool host) {
   return 0;
 }
 
-// After a kernel has failed, these fail, too.
-bool uses_the_context(std::string_view name) {
-  return std::any_of(
-      std::begin(kOfContexts), std::end(kOfContexts),
-      [&](std::string_view beginning) { return name.substr(0, beginning.size()) == beginning; });
+}  // namespace
+
+int number_from(const char* setting, int otherwise) {
+  const char* text = setting_of(setting);
+  return text == nullptr ? otherwise : std::atoi(text);
 }
 
-}  // namespace
+const char* setting_of(const char* setting) {
+  return std::getenv((std::string(kSettings) + '_' + setting).c_str());
+}
 
 World& world() {
   static auto* const instance = [] {
     auto* const made = new World;
-    if (number_from("FAKE_CUDA_EXECUTE", 0) != 0) {
-      const Execution how{emulated::Settings::from_environment("FAKE_CUDA"),
-                          number_from("FAKE_CUDA_BESIDE", 1) != 0};
+    if (number_from("EXECUTE", 0) != 0) {
+      const Execution how{emulated::Settings::from_environment(kSettings),
+                          number_from("BESIDE", 1) != 0};
       execute(*made, &how);
     }
     return made;
@@ -110,8 +95,6 @@ bool taken_down(NativeStream stream, Node work) {
   return true;
 }
 
-Context current() { return t_depth == 0 ? nullptr : t_contexts[t_depth - 1]; }
-
 int enter(const char* name) {
   World& w = world();
   const std::lock_guard lock(w.mutex);
@@ -135,7 +118,7 @@ int cuInit(unsigned) {
 }
 int cuDriverGetVersion(int* version) {
   ENTER;
-  *version = 12080;
+  *version = kVersion;
   return 0;
 }
 int cuDeviceGetCount(int* count) {
@@ -145,12 +128,12 @@ int cuDeviceGetCount(int* count) {
 }
 int cuDeviceGet(DeviceNumber* device, int index) {
   ENTER;
-  *device = index + 7;
+  *device = index + kFirstDevice;
   return 0;
 }
 int cuDeviceGetName(char* name, int length, DeviceNumber device) {
   ENTER;
-  std::strncpy(name, device == 7 ? "Emulated GPU" : "Second emulated GPU",
+  std::strncpy(name, device == kFirstDevice ? "Emulated GPU" : "Second emulated GPU",
                static_cast<size_t>(length));
   return 0;
 }
@@ -159,55 +142,15 @@ int cuDeviceTotalMem_v2(size_t* bytes, DeviceNumber) {
   *bytes = memory_of_device();
   return 0;
 }
-int cuDeviceGetAttribute(int* value, int attribute, DeviceNumber) {
-  ENTER;
-  const std::map<int, int> values = {{kMaxThreads, 1024},         {kMaxShared, 48 << 10},
-                                     {kMultiprocessors, 132},     {kIntegrated, 0},
-                                     {kMajor, capability() / 10}, {kMinor, capability() % 10}};
-  *value = values.at(attribute);
-  return 0;
-}
 int cuDeviceGetPCIBusId(char* id, int length, DeviceNumber device) {
   ENTER;
-  std::strncpy(id, device == 7 ? "0000:01:00.0" : "0000:02:00.0", static_cast<size_t>(length));
-  return 0;
-}
-int cuDevicePrimaryCtxRetain(Context* context, DeviceNumber device) {
-  ENTER;
-  *context = handle<Context>(static_cast<uintptr_t>(device));
-  w.active.push_back(device);
-  return 0;
-}
-int cuDevicePrimaryCtxGetState(DeviceNumber device, unsigned*, int* active) {
-  ENTER;
-  *active = std::count(w.active.begin(), w.active.end(), device) > 0 ? 1 : 0;
-  return 0;
-}
-int cuCtxPushCurrent_v2(Context context) {
-  ENTER;
-  if (t_depth == std::size(t_contexts)) return 1;
-  t_contexts[t_depth++] = context;
-  return 0;
-}
-int cuCtxPopCurrent_v2(Context*) {
-  ENTER;
-  if (t_depth == 0) return 201;
-  t_depth--;
+  std::strncpy(id, device == kFirstDevice ? "0000:01:00.0" : "0000:02:00.0",
+               static_cast<size_t>(length));
   return 0;
 }
 int cuDeviceCanAccessPeer(int* possible, DeviceNumber device, DeviceNumber peer) {
   ENTER;
   *possible = device != peer ? 1 : 0;
-  return 0;
-}
-int cuCtxEnablePeerAccess(Context peer, unsigned flags) {
-  ENTER;
-  return flags != 0 ? 1 : peer == nullptr ? 201 : 0;
-}
-int cuCtxGetDevice(DeviceNumber* device) {
-  ENTER;
-  if (current() == nullptr) return 201;
-  *device = device_of(current());
   return 0;
 }
 int cuCtxSynchronize() {
@@ -253,7 +196,8 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** values, Addre
     if (attributes[i] == kMemoryType)
       *static_cast<unsigned*>(values[i]) =
           static_cast<unsigned>(a.host ? kHostMemory : kDeviceMemory);
-    if (attributes[i] == kDeviceOrdinal) *static_cast<int*>(values[i]) = device_of(a.context) - 7;
+    if (attributes[i] == kDeviceOrdinal)
+      *static_cast<int*>(values[i]) = device_of(a.context) - kFirstDevice;
     if (attributes[i] == kRangeStart) *static_cast<Address*>(values[i]) = start;
     if (attributes[i] == kRangeSize) *static_cast<size_t*>(values[i]) = a.bytes;
   }
@@ -293,19 +237,6 @@ int cuFuncGetAttribute(int* value, int attribute, Function) {
   *value = attribute == kRegisters ? 32 : 0;
   return 0;
 }
-int cuGetErrorName(int status, const char** text) {
-  *text = status == 700            ? "CUDA_ERROR_ILLEGAL_ADDRESS"
-          : status == world().lost ? "CUDA_ERROR_LAUNCH_FAILED"
-                                   : "CUDA_ERROR";
-  return 0;
-}
-int cuGetErrorString(int status, const char** text) {
-  *text = status == 700            ? "an illegal memory access was encountered"
-          : status == world().lost ? "unspecified launch failure"
-                                   : "an injected failure";
-  return 0;
-}
-
 void fake_cuda(FakeCuda* control) {
   control->fail = [](const char* name, int skip, int count, int status) {
     const std::lock_guard lock(world().mutex);
@@ -323,7 +254,7 @@ void fake_cuda(FakeCuda* control) {
   };
   control->allocated = [] {
     const std::lock_guard lock(world().mutex);
-    return allocated_on(world(), 7) + allocated_on(world(), 8);
+    return allocated_on(world(), kFirstDevice) + allocated_on(world(), kFirstDevice + 1);
   };
   control->live = [](const char* kind) {
     const std::lock_guard lock(world().mutex);
@@ -334,7 +265,7 @@ void fake_cuda(FakeCuda* control) {
       count += counts(a.host ? "host memory" : "memory") ? 1 : 0;
     return count;
   };
-  control->depth = [] { return static_cast<int>(t_depth); };
+  control->depth = depth;
   control->ran = [](int before) {
     const std::lock_guard lock(world().mutex);
     return world().ran.at(world().ran.size() - 1 - static_cast<size_t>(before));
@@ -357,20 +288,12 @@ void fake_cuda(FakeCuda* control) {
   control->loaded = [] { return world().loaded; };
   control->options = [] { return world().options.c_str(); };
   control->new_context = [](int index) -> void* {
-    return handle<void*>(100 * static_cast<uintptr_t>(++world().foreign_contexts) + 7 +
-                         static_cast<uintptr_t>(index));
+    return handle<void*>(100 * static_cast<uintptr_t>(++world().foreign_contexts) +
+                         reinterpret_cast<uintptr_t>(context_of(kFirstDevice + index)));
   };
 }
 
 }  // extern "C"
 
-// What is emulated is what is called: with other types this would be an error.
-#define DECLARE(member, symbol, parameters) extern "C" int symbol parameters;
-// NOLINTBEGIN(readability-redundant-declaration)
-// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
-HOLOGRAM_CUDA_DRIVER(DECLARE)
-// NOLINTEND(readability-inconsistent-declaration-parameter-name)
-// NOLINTEND(readability-redundant-declaration)
-#undef DECLARE
 // NOLINTEND(performance-no-int-to-ptr, cppcoreguidelines-no-malloc)
 // NOLINTEND(readability-identifier-naming, bugprone-macro-parentheses)

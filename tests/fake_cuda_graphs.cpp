@@ -164,12 +164,4 @@ int cuGraphExecDestroy(ReadyGraph ready) {
 
 }  // extern "C"
 
-// What is emulated is what is called: with other types this would be an error.
-#define DECLARE(member, symbol, parameters) extern "C" int symbol parameters;
-// NOLINTBEGIN(readability-redundant-declaration)
-// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
-HOLOGRAM_CUDA_DRIVER(DECLARE)
-// NOLINTEND(readability-inconsistent-declaration-parameter-name)
-// NOLINTEND(readability-redundant-declaration)
-#undef DECLARE
 // NOLINTEND(readability-identifier-naming, bugprone-macro-parentheses, performance-no-int-to-ptr)

@@ -1,4 +1,5 @@
 // Kernels of the emulated CUDA driver: recorded, and executed where that is asked for.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -46,9 +47,18 @@ void run(World& w, const KernelRun& kernel) {
   if (!record(w, kernel.ran) || kernel.launch.kernel == nullptr) return;
   const std::string wrong = w.executor.run(kernel.launch);
   if (wrong.empty()) return;
-  std::fprintf(stderr, "emulated CUDA driver: %s\n", wrong.c_str());
+  std::fprintf(stderr, "emulated %s driver: %s\n", kName, wrong.c_str());
   const std::lock_guard lock(w.mutex);
   w.lost = kLaunchFailed;
+}
+
+bool has_raised_word(const World& w) {
+  return std::any_of(w.memory.begin(), w.memory.end(), [](const auto& memory) {
+    uint32_t word = 0;
+    if (!memory.second.host || memory.second.bytes != 2 * sizeof word) return false;
+    std::memcpy(&word, reinterpret_cast<const void*>(memory.first), sizeof word);
+    return word == 1;
+  });
 }
 
 emulated::Streams::Ticket put(NativeStream stream, std::function<void()> work,
@@ -63,7 +73,7 @@ void execute(World& w, const Execution* how) {
   if (how == nullptr) return;
   // For the life of the process, as modules may be.
   static auto* const kernels = [] {
-    const char* folder = std::getenv("FAKE_CUDA_KERNELS");
+    const char* folder = setting_of("KERNELS");
     return new emulated::KernelLibrary(folder == nullptr ? EMULATED_KERNELS : folder);
   }();
   w.kernels = kernels;

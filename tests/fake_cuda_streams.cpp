@@ -12,7 +12,11 @@ using Ticket = emulated::Streams::Ticket;
 
 namespace {
 
-bool busy(const World& w) { return w.running != FakeCuda::Never; }
+// A kernel ends, too, when the word of the host that it looks at is made 1.
+bool busy(World& w) {
+  if (w.running == FakeCuda::Obedient && has_raised_word(w)) w.running = FakeCuda::Never;
+  return w.running != FakeCuda::Never;
+}
 
 void move(Address to, Address from, size_t bytes) {
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
@@ -23,16 +27,26 @@ bool known(const World& w, Address address, size_t bytes) {
   return around(w, address, bytes) != nullptr;
 }
 
-int start(World& w, Function function, unsigned blocks, unsigned threads, NativeStream stream,
-          void** parameters) {
+}  // namespace
+
+int fake::start(World& w, Function function, unsigned blocks, unsigned threads, NativeStream stream,
+                void** parameters) {
   if (!is_stream(stream) || find(function, "module") == nullptr) return 400;
+  if (uint64_t{blocks} * threads > kMostThreads) return 1;
   const KernelRun kernel = kernel_of(function, blocks, threads, parameters);
   if (!taken_down(stream, {.kernel = kernel}))
     w.streams.put(stream, Kind::Kernel, [&w, kernel] { run(w, kernel); });
   return 0;
 }
 
-}  // namespace
+int fake::copy_peer(World& w, Address to, Context to_context, Address from, Context from_context,
+                    size_t bytes, NativeStream stream) {
+  const auto *target = around(w, to, bytes), *source = around(w, from, bytes);
+  if (!is_stream(stream) || target == nullptr || source == nullptr) return 400;
+  if (target->second.context != to_context || source->second.context != from_context) return 201;
+  w.streams.put(stream, Kind::Any, [=] { move(to, from, bytes); });
+  return 0;
+}
 
 extern "C" {
 
@@ -79,15 +93,6 @@ int cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes, NativeStream st
   w.streams.put(stream, Kind::Any, copy);
   return 0;
 }
-int cuMemcpyPeerAsync(Address to, Context to_context, Address from, Context from_context,
-                      size_t bytes, NativeStream stream) {
-  ENTER;
-  const auto *target = around(w, to, bytes), *source = around(w, from, bytes);
-  if (!is_stream(stream) || target == nullptr || source == nullptr) return 400;
-  if (target->second.context != to_context || source->second.context != from_context) return 201;
-  w.streams.put(stream, Kind::Any, [=] { move(to, from, bytes); });
-  return 0;
-}
 int cuMemsetD32Async(Address where, unsigned pattern, size_t count, NativeStream stream) {
   ENTER;
   if (!is_stream(stream)) return 400;
@@ -101,13 +106,6 @@ int cuLaunchKernel(Function function, unsigned grid_x, unsigned, unsigned, unsig
                    unsigned, unsigned, unsigned, NativeStream stream, void** parameters, void**) {
   ENTER;
   return start(w, function, grid_x, block_x, stream, parameters);
-}
-int cuLaunchKernelEx(const LaunchConfig* config, Function function, void** parameters, void**) {
-  ENTER;
-  if (config->count != 1 || config->attributes->id != kWaitsItself ||
-      config->attributes->value != 1 || config->block_y != 1 || config->grid_y != 1)
-    return 1;
-  return start(w, function, config->grid_x, config->block_x, config->stream, parameters);
 }
 int cuStreamCreate(NativeStream* stream, unsigned flags) {
   ENTER;
@@ -126,13 +124,6 @@ int cuStreamSynchronize(NativeStream stream) {
   emulated::Streams& streams = world().streams;
   streams.wait(streams.last(stream));
   return world().lost;
-}
-int cuStreamGetCtx(NativeStream stream, Context* context) {
-  ENTER;
-  const Object* found = find(stream, "stream");
-  if (found == nullptr) return 400;
-  *context = found->context;
-  return 0;
 }
 int cuEventCreate(Event* event, unsigned flags) {
   ENTER;

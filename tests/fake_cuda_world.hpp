@@ -6,18 +6,24 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
-#include "backends/cuda/api.hpp"
 #include "emulated/executor.hpp"
 #include "emulated/kernel_library.hpp"
 #include "emulated/streams.hpp"
 #include "fake_cuda.hpp"
+#ifdef EMULATES_HIP
+#include "fake_hip_names.hpp"
+#else
+#include "fake_cuda_names.hpp"
+#endif
 
 // NOLINTBEGIN(readability-identifier-naming, bugprone-macro-parentheses, performance-no-int-to-ptr)
 namespace hologram::fake {
 
-using namespace backends::cuda;
+using namespace backends::driver;
 
 struct Failure {
   int skip, count, status;
@@ -87,9 +93,21 @@ struct World {
 };
 
 World& world();
+// PREFIX_SETTING of the environment: null or `otherwise` if it is not set.
+const char* setting_of(const char* setting);
+int number_from(const char* setting, int otherwise);
 // What every call begins with: 0, or the status that it is to give.
 int enter(const char* name);
-Context current();  // null: none
+bool uses_the_context(std::string_view name);  // so that after a failed kernel it fails, too
+Context current();                             // null: none
+int depth();                                   // contexts that were entered and not left
+// The primary one, of the first device 7. Others are hundreds more.
+inline Context context_of(DeviceNumber device) {
+  return reinterpret_cast<Context>(static_cast<uintptr_t>(device - kFirstDevice + 7));
+}
+inline DeviceNumber device_of(Context context) {
+  return static_cast<DeviceNumber>(reinterpret_cast<uintptr_t>(context) % 100) - 7 + kFirstDevice;
+}
 bool is_stream(NativeStream stream);
 // The allocation that all of these bytes are in; null: none.
 const std::pair<const Address, Allocation>* around(const World& w, Address address, size_t bytes);
@@ -98,7 +116,13 @@ bool taken_down(NativeStream stream, Node work);
 // Takes it down, or does it when the stream comes to it. `kind` says whether it runs kernels.
 emulated::Streams::Ticket put(NativeStream stream, std::function<void()> work,
                               emulated::Streams::Kind kind = emulated::Streams::Kind::Any);
+int copy_peer(World& w, Address to, Context to_context, Address from, Context from_context,
+              size_t bytes, NativeStream stream);
+int start(World& w, Function function, unsigned blocks, unsigned threads, NativeStream stream,
+          void** parameters);
 void run(World& w, const KernelRun& kernel);
+// Whether a word of the host that a kernel may look at is 1.
+bool has_raised_word(const World& w);
 KernelRun kernel_of(Function function, unsigned blocks, unsigned threads, void** parameters);
 // Null: kernels are recorded and not executed.
 void execute(World& w, const Execution* how);
@@ -130,6 +154,12 @@ int destroy(Handle which, const char* kind) {
   world().objects.erase(reinterpret_cast<uintptr_t>(which));
   return 0;
 }
+
+// What is emulated is what is called: with other types this would be an error.
+#define DECLARE(member, symbol) \
+  extern "C" std::remove_pointer_t<decltype(DriverFunctions::member)> symbol;
+EMULATED_FUNCTIONS(DECLARE)
+#undef DECLARE
 
 #define ENTER                                                  \
   if (const int status = fake::enter(__func__)) return status; \

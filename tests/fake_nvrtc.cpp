@@ -16,8 +16,20 @@ using libraries::nvrtc::Compilation;
 namespace {
 
 void write(const std::string& name, const std::string& text) {
-  if (const char* folder = std::getenv("FAKE_CUDA_TEXTS"))
+  if (const char* folder = fake::setting_of("TEXTS"))
     std::ofstream(std::string(folder) + '/' + name) << text;
+}
+
+// With a mistake in it, where the setting has one: "what is printed=>what stands there instead".
+std::string misprinted(std::string text) {
+  const char* setting = fake::setting_of("MISPRINT");
+  if (setting == nullptr) return text;
+  const std::string_view both = setting;
+  const size_t arrow = both.find("=>");
+  const std::string_view find = both.substr(0, arrow), replace = both.substr(arrow + 2);
+  for (size_t at = 0; (at = text.find(find, at)) != std::string::npos; at += replace.size())
+    text.replace(at, find.size(), replace);
+  return text;
 }
 
 const std::string& text_of(fake::World& w, Compilation compilation) {
@@ -62,7 +74,7 @@ int nvrtcGetSupportedArchs(int* architectures) {
 int nvrtcCreateProgram(Compilation* program, const char* text, const char*, int, const char* const*,
                        const char* const*) {
   ENTER;
-  w.texts[w.next] = text;
+  w.texts[w.next] = misprinted(text);
   *program = fake::handle<Compilation>(w.next++);
   write(std::to_string(std::hash<std::string_view>()(text)) + ".cu", text);
   return 0;
@@ -81,7 +93,7 @@ int nvrtcCompileProgram(Compilation program, int count, const char* const* optio
   constexpr int kCompilation = 6;  // NVRTC_ERROR_COMPILATION
   std::string log;
   if (w.kernels->find(text_of(w, program), log) != nullptr) return 0;
-  std::fprintf(stderr, "emulated NVRTC: %s\n", log.c_str());
+  std::fprintf(stderr, "emulated compiler for %s: %s\n", fake::kName, log.c_str());
   w.log = log;
   return kCompilation;
 }

@@ -127,5 +127,34 @@ TEST(FusedRows, WhatIsApart) {
   EXPECT_GT(steps(ops::softmax(numbers({65, 33}, DType::F32, fused), 0)), 1u);
 }
 
+// What each walk over a row would compute again is made once and read; what is cheap, or waits in
+// the memory of the result, is not. Which it is does not show.
+TEST(FusedRows, CostlyElementsAreMadeOnce) {
+  const Executor fused = processor(), apart = processor(false);
+  const auto norm = [](const Tensor& x) {
+    const Tensor d = x - ops::mean(x, -1, true);
+    return d * ops::rsqrt(ops::mean(d * d, -1, true) + 1e-5);
+  };
+  const auto deep = [&](Tensor x) {
+    for (int k = 0; k < 3; k++) x = ops::sigmoid(ops::silu(norm(ops::gelu(x))));
+    return x;
+  };
+  const Tensor x = numbers({40, 300}, DType::F32, fused);
+  const std::string said = explain(norm(ops::gelu(x)));
+  EXPECT_EQ(steps(norm(ops::gelu(x))), 2u) << said;
+  EXPECT_NE(
+      said.find(
+          "gelu [40, 300] f32 goes through memory: each walk over a row would compute it again"),
+      std::string::npos)
+      << said;
+  EXPECT_EQ(steps(norm(x + 1)), 1u);
+  EXPECT_EQ(steps(norm(ops::gelu(numbers({2, 30}, DType::F32, fused)))),
+            1u);  // a launch costs more
+  EXPECT_EQ(steps(ops::softmax(x, -1)), 1u);
+  EXPECT_LE(steps(deep(x)), 7u);
+  const Array got = deep(x).array(), right = deep(numbers({40, 300}, DType::F32, apart)).array();
+  EXPECT_EQ(std::memcmp(got.data(), right.data(), got.bytes()), 0);
+}
+
 }  // namespace
 }  // namespace hologram

@@ -36,7 +36,7 @@ class GraphFuzz : public testing::Test {
     for (uint32_t seed = 1; seed <= kTries; seed++)
       for (const Hole& hole : checker_.coverage.holes()) {
         if (!hole.reason().empty()) continue;
-        const auto one = Generator::make_only(hole.cell, hole.way == "by rows", seed);
+        const auto one = graphs::Generator::make_only(hole.cell, hole.way == "by rows", seed);
         if (one && !check(*one, seed, hole.way)) return false;
       }
     return true;
@@ -58,7 +58,7 @@ TEST_F(GraphFuzz, NothingShowsAndAllIsRight) {
   tests::Share share;
   uint32_t seed = first;
   for (; seed < first + least || std::chrono::steady_clock::now() < start_ + seconds; seed++)
-    if ((asked != 0 || share.next()) && !check(Generator(seed).make(), seed)) return;
+    if ((asked != 0 || share.next()) && !check(graphs::Generator(seed).make(), seed)) return;
   const bool whole_round = seed - first >= round && share.all();
   if (whole_round && !fill_holes()) return;
   const Tally& tally = checker_.tally;

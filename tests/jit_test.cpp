@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "hologram/ops.hpp"
 #include "hologram/program_library.hpp"
 #include "jit_launch.hpp"
 #include "jit_operations.hpp"
@@ -181,6 +182,23 @@ TEST_F(Jit, OperationsOnSpecialValues) {
   if (share.all()) {
     EXPECT_GT(count, 2000u);
   }
+}
+
+// Of one NaN and a number: whatever the limit is, and however it is known.
+TEST_F(Jit, ExtremesByOneNumberKeepTheSignOfNan) {
+  for (const Both& both : instruction_sets())
+    for (const Executor& executor : {both.interpreted, both.compiled})
+      for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64})
+        for (const double limit : {-0.0, 0.0, 1.0, -HUGE_VAL}) {
+          const Tensor nan = ops::full({700}, NAN, dtype, executor);
+          const Tensor odd = ops::arange(0, 700, 1, DType::I64, executor) % 2 == 1;
+          const Tensor x = ops::where(odd, -nan, nan).eval(),
+                       all = ops::full({}, limit, dtype, executor).eval();
+          for (const Tensor& y : {ops::minimum(x, limit), ops::maximum(x, limit),
+                                  ops::minimum(all, x), ops::maximum(x, all)})
+            EXPECT_TRUE(ops::all(ops::signbit(y) == ops::signbit(x)).item<bool>())
+                << both.target.name << ' ' << name_of(dtype) << " by " << limit;
+        }
 }
 
 // ---- Quotients by a number that is the same in all lanes ----------------------------------------

@@ -1,4 +1,4 @@
-// How many programs an expression makes: as many as docs/architecture.md says, whatever its sizes.
+// How many programs an expression makes: as many as docs/design/fusion.md says, whatever its sizes.
 // A thousand launches over shapes on either side of what layouts look at, on the CPU, on the first
 // OpenCL device by name (PoCL where there is no GPU) and on the emulated CUDA driver, which
 // computes nothing, so that only there results are not compared.
@@ -42,7 +42,7 @@ struct Drawn {
   Tensor whole() const { return numbers(rows, columns); }
 };
 
-// A row of the table in docs/architecture.md, by its first cell.
+// A row of the table in docs/design/fusion.md, by its first cell.
 struct Class {
   const char* name;
   Tensor (*make)(const Drawn& d);
@@ -128,9 +128,9 @@ Pass run_all(const Executor& on, const Executor* reference, size_t classes) {
   return pass;
 }
 
-// What docs/architecture.md says of each class: on processors, and on devices with many threads.
+// What docs/design/fusion.md says of each class: on processors, and on devices with many threads.
 std::array<uint64_t, kCount> documented(bool many_threads) {
-  std::ifstream file(HOLOGRAM_SOURCE_DIR "/docs/architecture.md");
+  std::ifstream file(HOLOGRAM_SOURCE_DIR "/docs/design/fusion.md");
   std::array<uint64_t, kCount> most{};
   for (std::string line; std::getline(file, line);)
     for (size_t k = 0; k < kCount; k++) {
@@ -150,7 +150,7 @@ void expect_documented(const Executor& on, const Executor* reference, bool many_
   const Pass first = run_all(on, reference, classes);
   const std::array<uint64_t, kCount> most = documented(many_threads);
   for (size_t k = 0; k < classes; k++) {
-    EXPECT_GT(most[k], 0u) << kClasses[k].name << " is not in docs/architecture.md";
+    EXPECT_GT(most[k], 0u) << kClasses[k].name << " is not in docs/design/fusion.md";
     EXPECT_LE(first.programs[k], most[k]) << kClasses[k].name;
   }
   EXPECT_GT(first.all, classes) << "the shapes cross nothing";

@@ -131,8 +131,11 @@ TEST(LibraryHeaders, OpenBlas) {
 TEST(LibraryHeaders, Cuda) {
 #ifdef HOLOGRAM_HAS_CUDA_HEADERS
   using namespace backends::cuda;
-#define SAME(member, symbol, parameters) \
-  static_assert(SameCall<Status parameters, decltype(symbol)>::value, #symbol);
+  using namespace backends::driver;
+#define SAME(member, symbol)                                                                       \
+  static_assert(                                                                                   \
+      SameCall<std::remove_pointer_t<decltype(DriverFunctions::member)>, decltype(symbol)>::value, \
+      #symbol);
   HOLOGRAM_CUDA_DRIVER(SAME)
 #if CUDA_VERSION >= 12030
   HOLOGRAM_CUDA_NEWER_DRIVER(SAME)
@@ -182,6 +185,9 @@ TEST(LibraryHeaders, Cuda) {
 TEST(LibraryHeaders, Nvrtc) {
 #ifdef HOLOGRAM_HAS_CUDA_HEADERS
   using namespace nvrtc;
+#undef SAME
+#define SAME(member, symbol, parameters) \
+  static_assert(SameCall<Status parameters, decltype(symbol)>::value, #symbol);
   HOLOGRAM_NVRTC(SAME)
 #undef SAME
 #else

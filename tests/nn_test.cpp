@@ -280,6 +280,33 @@ TEST(NnDropout, DropsTheRightShare) {
     EXPECT_TRUE(mean == 0 || std::fabs(mean - 2) < 1e-6) << mean;
 }
 
+TEST(NnNormalization, ABatchIsNormalisedInThreeSteps) {
+  for (const Shape& shape : {Shape{8, 16, 32, 32}, Shape{64, 3, 9, 7}, Shape{2, 256, 14, 14}}) {
+    const int64_t channels = shape[1];
+    const Tensor x = (some(shape, 1) * 3 + 1).eval(), mean = some({channels}, 2),
+                 var = ops::ones({channels}).eval(), weight = some({channels}, 3),
+                 bias = some({channels}, 4);
+    const auto normalised = [&] {
+      const nn::BatchNorm n = nn::batch_norm(
+          x, mean, var, {.weight = weight, .bias = bias, .training = true, .momentum = 0.25});
+      return std::vector<Tensor>{n.output, n.running_mean, n.running_var};
+    };
+    EXPECT_EQ(explain(normalised()).find("3 steps on "), 0u) << explain(normalised());
+    std::vector<Tensor> together = normalised();
+    eval(together);
+    // The same bits as of each result by itself, and the numbers of the formula in f64.
+    for (size_t i = 0; i < together.size(); i++)
+      EXPECT_EQ(doubles(together[i]), doubles(normalised()[i].eval()));
+    const Tensor wide = x.to(DType::F64);
+    const Doubles right_mean = doubles(ops::mean(wide, {0, 2, 3})),
+                  right_var = doubles(ops::var(wide, {0, 2, 3}, 1));
+    for (size_t c = 0; c < static_cast<size_t>(channels); c++) {
+      EXPECT_NEAR(doubles(together[1])[c], 0.75 * doubles(mean)[c] + 0.25 * right_mean[c], 1e-5);
+      EXPECT_NEAR(doubles(together[2])[c], 0.75 + 0.25 * right_var[c], 1e-4);
+    }
+  }
+}
+
 TEST(NnOptimizers, StepsInACapturedGraph) {
   // The count of steps is a tensor: a captured step goes on counting.
   const Tensor p = some({5}, 1), g = some({5}, 2);

@@ -278,6 +278,30 @@ TEST(Product, SpecialNumbersOfBf16StayWhatTheyAre) {
   }
 }
 
+// Instructions for bf16 take subnormal elements for 0; products do not, wherever one stands.
+TEST(Product, SubnormalElementsOfBf16Count) {
+  const Types types{DType::BF16, DType::BF16, DType::F32};
+  const double tiny = std::ldexp(1.0, -133);  // bf16's least
+  for (const bool transposed : {false, true})
+    for (const bool of_a : {false, true})
+      for (const int64_t at : {0, 39}) {
+        hal::GemmDesc desc = describe(types, 35, 33, 40);
+        desc.transpose_a = desc.transpose_b = transposed;
+        desc.lda = transposed ? desc.m : desc.k;
+        desc.ldb = transposed ? desc.k : desc.n;
+        for (const libraries::narrow::Kernel* kernel : libraries::narrow::kernels_for(desc)) {
+          SCOPED_TRACE(testing::Message() << kernel->name << ", transposed " << transposed
+                                          << ", of a " << of_a << ", term " << at);
+          Case c(libraries::product_of(desc));
+          for (size_t i = 0; i < 2; i++) std::ranges::fill(c.memory[i], std::byte{0});
+          put(DType::BF16, c.at(0, 0, 34, at), of_a ? tiny : 65536);
+          put(DType::BF16, c.at(1, 0, at, 32), of_a ? 65536 : tiny);
+          c.run(*cpu(2), *libraries::narrow::plan(desc, *kernel, 2));
+          EXPECT_EQ(static_cast<double>(element(DType::F32, c.at(2, 0, 34, 32))), 65536 * tiny);
+        }
+      }
+}
+
 TEST(Product, AnEmptySumIsZero) {
   Case c(dense(DType::F32, 3, 5, 0));
   c.run_own(*cpu(1));

@@ -34,6 +34,7 @@ inline std::vector<Place> places() {
           {"compiled", BackendType::Cpu, Jit::Always},
           {"unfused", BackendType::Cpu, Jit::Off, false},
           {"cuda", BackendType::Cuda},
+          {"rocm", BackendType::Rocm},
           {"opencl", BackendType::OpenCl},
           {"webgpu", BackendType::WebGpu}};
 }

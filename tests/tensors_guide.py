@@ -11,6 +11,8 @@ import sys
 
 HEAD = """// Written by tests/tensors_guide.py.
 #define GUIDE "docs/%s"
+#include "hologram/embeddings.hpp"
+#include "hologram/llm.hpp"
 #include "tensors_guide.hpp"
 
 using namespace hologram;

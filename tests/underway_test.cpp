@@ -1,11 +1,11 @@
 // Which kernels may read before those in front of them have ended.
-#include "backends/cuda/underway.hpp"
+#include "backends/driver/underway.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace hologram::backends::cuda {
+namespace hologram::backends::driver {
 namespace {
 
 using Kind = dialects::Argument::Kind;
@@ -103,4 +103,4 @@ TEST_F(UnderwayTest, WhatIsTooMuchToKeepInMindIsWaitedFor) {
 }
 
 }  // namespace
-}  // namespace hologram::backends::cuda
+}  // namespace hologram::backends::driver

@@ -32,11 +32,11 @@ struct HOLOGRAM_API BackendConfig {
   BackendType backend_type = BackendType::Auto;  // a name forces it
   std::vector<BackendType> preference;           // where Auto: the first of these that is there
   int device_id = 0;
-  int num_threads = 0;         // of the CPU; 0: what affinity and cgroup allow
-  uint64_t cache_size_mb = 0;  // memory for arrays, MiB; 0: no limit
-  uint64_t timeout_ms = 0;     // of one launch; 0: none
-  bool strict = false;         // every fallback is an error
-  bool allow_transfers = false;
+  int num_threads = 0;          // of the CPU; 0: what affinity and cgroup allow
+  uint64_t cache_size_mb = 0;   // memory for arrays, MiB; 0: no limit
+  uint64_t timeout_ms = 0;      // of one launch; 0: none
+  bool strict = false;          // every fallback is an error
+  bool allow_transfers = true;  // operands of several devices are brought to one; not if strict
   bool fusion = true;
   bool check = false;  // find races and unset workgroup memory; slow
   bool enable_backend_profiling = false;
@@ -47,7 +47,9 @@ struct HOLOGRAM_API BackendConfig {
   bool enable_tensor_cores = true;
   bool allow_tf32 = false;
   bool enable_cudnn = true;
-  uint64_t autotuning_ms = 0;         // of one search for a faster way; 0: none is searched for
+  bool deterministic = false;  // nothing whose results may change from run to run
+  bool reproducible = false;   // f32 results that are the same on all exact devices; deterministic
+  uint64_t autotuning_ms = 0;  // of one search for a faster way; 0: none is searched for
   std::string autotuning_cache_file;  // empty: in the folder for caches
   PoolConfig pool;                    // memory.hpp; code only
 

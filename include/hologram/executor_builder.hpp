@@ -37,6 +37,8 @@ class HOLOGRAM_API ExecutorBuilder {
   ExecutorBuilder& simd(bool on = true);
   ExecutorBuilder& tensor_cores(bool on = true);
   ExecutorBuilder& tf32(bool on = true);
+  ExecutorBuilder& deterministic(bool on = true);
+  ExecutorBuilder& reproducible(bool on = true);
   ExecutorBuilder& cudnn(bool on = true);
   ExecutorBuilder& autotuning_ms(uint64_t milliseconds);
   ExecutorBuilder& autotuning_cache_file(std::string path);

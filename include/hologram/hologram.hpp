@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hologram/array.hpp"
+#include "hologram/bisect.hpp"
 #include "hologram/builder.hpp"
 #include "hologram/config.hpp"
 #include "hologram/device.hpp"
@@ -15,6 +16,7 @@
 #include "hologram/gradient.hpp"
 #include "hologram/graph.hpp"
 #include "hologram/kernels.hpp"
+#include "hologram/launch.hpp"
 #include "hologram/linalg.hpp"
 #include "hologram/log.hpp"
 #include "hologram/memory.hpp"
@@ -25,4 +27,5 @@
 #include "hologram/profiler.hpp"
 #include "hologram/program.hpp"
 #include "hologram/program_library.hpp"
+#include "hologram/random.hpp"
 #include "hologram/shape.hpp"

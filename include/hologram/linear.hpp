@@ -14,6 +14,9 @@ namespace hologram::ops {
 // operations do. A vector on the left is a row, on the right a column; that axis goes again.
 // ShapeMismatch if the inner lengths differ.
 HOLOGRAM_API Tensor matmul(const Tensor& a, const Tensor& b);
+// The same with a result of this dtype: f32 keeps the sums of f16 and bf16 as they were added up,
+// and the operands' own is that of matmul(a, b). DTypeMismatch for any other.
+HOLOGRAM_API Tensor matmul(const Tensor& a, const Tensor& b, DType out);
 // The same of exactly three axes, with equal batches.
 HOLOGRAM_API Tensor bmm(const Tensor& a, const Tensor& b);
 // alpha * a @ b + beta * c, with a or b transposed first; c is repeated to the result's shape. The

@@ -49,4 +49,15 @@ HOLOGRAM_API Tensor copy(const Tensor& x);
 // x with a part of it replaced: values are repeated to the part's shape.
 HOLOGRAM_API Tensor put(const Tensor& x, const std::vector<Slice>& part, const Operand& values);
 
+// Parts that begin where a number on the device says: `start` is an integer, or an integer tensor
+// without axes, whose value may differ from launch to launch of a captured graph. A negative one
+// counts from the end. InvalidArgument, at the latest when something is read, where the part does
+// not lie inside.
+//
+// length elements from start on, along the axis.
+HOLOGRAM_API Tensor slice_at(const Tensor& x, int axis, const Operand& start, int64_t length);
+// x with values, as many along the axis as they have, from start on; along the other axes they are
+// repeated to x.
+HOLOGRAM_API Tensor put_at(const Tensor& x, int axis, const Operand& start, const Tensor& values);
+
 }  // namespace hologram::ops

@@ -52,6 +52,12 @@ struct Slice {
 
 class Operand;
 
+// Memory of a device, and what keeps it.
+struct DeviceMemory {
+  void* address = nullptr;  // CUDA's or HIP's; on the CPU of the host
+  std::shared_ptr<const void> owner;
+};
+
 class HOLOGRAM_API Tensor {
  public:
   Tensor() noexcept = default;  // no tensor: anything but assigning to it is an InvalidArgument
@@ -122,6 +128,11 @@ class HOLOGRAM_API Tensor {
 
   // The value, dense and row-major; shares memory where it can. Computes it.
   Array array() const;
+  // The value where it lies, dense and row-major, for work of others. Computes it, and waits until
+  // all that was put on the device is done, so that any stream may read it. It must not be written
+  // to. When `owner` is released, work that was put on the device by then is waited for.
+  // UnsupportedOperation where memory has no address: OpenCL, WebGPU and Metal.
+  DeviceMemory device_memory() const;
   template <Arithmetic T>
   std::vector<T> to_vector() const {
     const Array a = array();

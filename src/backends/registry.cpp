@@ -6,7 +6,9 @@
 #include "backends/webgpu/webgpu.hpp"
 #ifndef __EMSCRIPTEN__
 #include "backends/cuda/cuda.hpp"
+#include "backends/metal/metal.hpp"
 #include "backends/opencl/opencl.hpp"
+#include "backends/rocm/rocm.hpp"
 #endif
 
 namespace hologram::backends {
@@ -24,11 +26,10 @@ std::span<const Entry> all() {
       {BackendType::Null, &null::backend(), nullptr, false},
   };
 #else
-  static constexpr const char* kNotYet = "not part of this version of hologram";
   static const Entry entries[] = {
       {BackendType::Cuda, &cuda::backend(), nullptr, true},
-      {BackendType::Rocm, nullptr, kNotYet, true},
-      {BackendType::Metal, nullptr, kNotYet, true},
+      {BackendType::Rocm, &rocm::backend(), nullptr, true},
+      {BackendType::Metal, &metal::backend(), nullptr, true},
       {BackendType::OpenCl, &opencl::backend(), nullptr, true},
       {BackendType::WebGpu, &webgpu::backend(), nullptr, true},
       {BackendType::Cpu, &cpu::backend(), nullptr, true},

@@ -78,8 +78,8 @@ For a dtype with a yes every operation that takes it is there.
 
 ## Relaxed devices
 
-WebGPU, and OpenCL that was not seen to be exact, promise less than IEEE 754, and nobody compares their
-bits with the CPU's. Before the cases a program on the device looks at special values, denormals,
+WebGPU, and OpenCL and Metal where they were not seen to be exact, promise less than IEEE 754, and nobody
+compares their bits with the CPU's. Before the cases a program on the device looks at special values, denormals,
 quotients, square roots and integers that become f32. What it finds is printed ("allowed for", and
 `arithmetic` in `--json`), and that alone is not held against the results:
 

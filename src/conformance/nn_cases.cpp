@@ -8,6 +8,7 @@
 #include "conformance/nn_oracle.hpp"
 #include "conformance/operands.hpp"
 #include "conformance/suite.hpp"
+#include "hologram/gradient.hpp"
 #include "hologram/nn.hpp"
 
 namespace hologram::conformance {
@@ -30,6 +31,21 @@ struct Neural {
 
 const nn::AttentionOptions kCausal = {.is_causal = true, .enable_gqa = true},
                            kWindow = {.softcap = 2, .window = nn::AttentionWindow{2, 1}};
+
+// The gradients of attention by the last operand, one behind the other; with sinks, theirs, too.
+Tensor attention_changes(const Tensors& x, nn::AttentionOptions options, bool sinks = false) {
+  Tensors inputs = {x[0], x[1], x[2]};
+  if (sinks) inputs.push_back(x[3]);
+  const auto attend = [&](const Tensors& in) -> Tensors {
+    if (sinks) options.sinks = in[3];
+    return {nn::scaled_dot_product_attention(in[0], in[1], in[2], options)};
+  };
+  Tensors all;
+  for (const Tensor& t : vjp(attend, inputs).pullback({x.back()}))
+    all.push_back(t.reshape({t.size()}));
+  return ops::concat(all, 0);
+}
+constexpr int kAll = oracle::Attention::kAll;
 
 // clang-format off
 const Neural kNeural[] = {
@@ -55,6 +71,15 @@ const Neural kNeural[] = {
   {"apply_rope", "interleaved", {{2, 5, 12}, {5, 6}, {5, 6}}, [](const Tensors& x) { return nn::apply_rope(x[0], x[1], x[2], nn::RopePairs::Interleaved); }, [](const auto& x) { return oracle::turned(x[0], x[1], x[2], {2, 5, 12, 12, true}); }},
   {"attention", "causal, grouped", {{2, 4, 7, 8}, {2, 2, 7, 8}, {2, 2, 7, 5}}, [](const Tensors& x) { return nn::scaled_dot_product_attention(x[0], x[1], x[2], kCausal); }, [](const auto& x) { return oracle::attention(x, {2, 4, 2, 7, 7, 8, 5, -1, 0, 0}); }, 64, 1, true},
   {"attention", "windows, soft cap", {{1, 2, 6, 8}, {1, 2, 9, 8}, {1, 2, 9, 5}}, [](const Tensors& x) { return nn::scaled_dot_product_attention(x[0], x[1], x[2], kWindow); }, [](const auto& x) { return oracle::attention(x, {1, 2, 2, 6, 9, 8, 5, 2, 1, 2}); }, 64, 1, true},
+  {"attention", "tiles", {{1, 2, 70, 24}, {1, 2, 75, 24}, {1, 2, 75, 18}}, [](const Tensors& x) { return nn::scaled_dot_product_attention(x[0], x[1], x[2]); }, [](const auto& x) { return oracle::attention(x, {1, 2, 2, 70, 75, 24, 18, -1, kAll}); }, 64, 1, true},
+  {"attention", "causal, grouped, tiles", {{1, 4, 67, 40}, {1, 2, 67, 40}, {1, 2, 67, 40}}, [](const Tensors& x) { return nn::scaled_dot_product_attention(x[0], x[1], x[2], kCausal); }, [](const auto& x) { return oracle::attention(x, {1, 4, 2, 67, 67, 40, 40, -1, 0}); }, 64, 1, true},
+  {"attention", "a mask of bools", {{2, 2, 37, 8}, {2, 2, 45, 8}, {2, 2, 45, 9}, {37, 45}}, [](const Tensors& x) { return nn::scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3] > 0}); }, [](const auto& x) { return oracle::attention(x, {2, 2, 2, 37, 45, 8, 9, -1, kAll, 0, 0, 3}); }, 64, 1, true},
+  {"attention", "an added mask, sinks", {{2, 2, 37, 8}, {2, 2, 45, 8}, {2, 2, 45, 9}, {37, 45}, {2}}, [](const Tensors& x) { return nn::scaled_dot_product_attention(x[0], x[1], x[2], {.mask = x[3], .sinks = x[4]}); }, [](const auto& x) { return oracle::attention(x, {2, 2, 2, 37, 45, 8, 9, -1, kAll, 0, 0, 3, true, 4}); }, 64, 1, true},
+  {"attention", "one query of a cache", {{1, 4, 1, 64}, {1, 2, 300, 64}, {1, 2, 300, 64}}, [](const Tensors& x) { return nn::scaled_dot_product_attention(x[0], x[1], x[2], {.is_causal = true, .enable_gqa = true, .query_offset = 280}); }, [](const auto& x) { return oracle::attention(x, {1, 4, 2, 1, 300, 64, 64, -1, 0, 0, 280}); }, 64, 1, true},
+  {"attention", "parts of a long cache", {{1, 4, 3, 16}, {1, 2, 700, 16}, {1, 2, 700, 16}, {4}}, [](const Tensors& x) { return nn::scaled_dot_product_attention(x[0], x[1], x[2], {.is_causal = true, .enable_gqa = true, .query_offset = 200, .query_position = ops::full({1}, 450, DType::I32, x[0].executor()), .sinks = x[3]}); }, [](const auto& x) { return oracle::attention(x, {1, 4, 2, 3, 700, 16, 16, -1, 0, 0, 650, -1, false, 3}); }, 64, 1, true},
+  {"attention", "gradients", {{1, 2, 70, 24}, {1, 2, 75, 24}, {1, 2, 75, 18}, {1, 2, 70, 18}}, [](const Tensors& x) { return attention_changes(x, {}); }, [](const auto& x) { return oracle::attention_changes(x, {1, 2, 2, 70, 75, 24, 18, -1, kAll}); }, 256, 1, true},
+  {"attention", "gradients, causal, grouped, soft cap", {{1, 4, 67, 16}, {1, 2, 67, 16}, {1, 2, 67, 16}, {1, 4, 67, 16}}, [](const Tensors& x) { return attention_changes(x, {.is_causal = true, .enable_gqa = true, .softcap = 2}); }, [](const auto& x) { return oracle::attention_changes(x, {1, 4, 2, 67, 67, 16, 16, -1, 0, 2}); }, 256, 1, true},
+  {"attention", "gradients, window, sinks", {{2, 2, 37, 8}, {2, 2, 45, 8}, {2, 2, 45, 9}, {2}, {2, 2, 37, 9}}, [](const Tensors& x) { return attention_changes(x, {.window = nn::AttentionWindow{9, 3}, .query_offset = 8}, true); }, [](const auto& x) { return oracle::attention_changes(x, {2, 2, 2, 37, 45, 8, 9, 9, 3, 0, 8, -1, false, 3}); }, 256, 1, true},
   {"cross_entropy", "smoothed", {{11, 29}}, [](const Tensors& x) { return nn::cross_entropy(x[0], ops::arange(1, 23, 2, DType::I64, x[0].executor()), {.reduction = nn::Reduction::None, .label_smoothing = 0.1}); }, [](const auto& x) { return oracle::cross_entropy(x[0], 11, 29, 0.1); }, 64},
   {"binary_cross_entropy_with_logits", "", {{7, 9}, {7, 9}}, [](const Tensors& x) { return nn::binary_cross_entropy_with_logits(x[0], x[1], {.reduction = nn::Reduction::None}); }, [](const auto& x) { return oracle::both(x[0], x[1], [](oracle::Real v, oracle::Real t) { return (1 - t) * v + std::log1p(std::exp(-v)); }); }},
   {"interpolate", "bilinear", {{2, 2, 5, 4}}, [](const Tensors& x) { return nn::interpolate(x[0], {.size = {9, 7}, .mode = nn::Interpolation::Linear, .align_corners = true}); }, [](const auto& x) { return oracle::bilinear(x[0], 4, 5, 4, 9, 7); }, 64},

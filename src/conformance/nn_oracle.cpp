@@ -247,35 +247,105 @@ Reals turned(const Reals& x, const Reals& cos, const Reals& sin, const Rope& r) 
   return y;
 }
 
+namespace {
+
+// A query of an attention: each key's share, and how its score changes with the product.
+struct AttentionRow {
+  Reals shares, slopes;
+  Real of_sink = 0;
+};
+AttentionRow attention_row(const std::vector<Reals>& x, const Attention& a, int n, int h, int q) {
+  const int kh = h / (a.heads / a.key_heads);
+  AttentionRow row;
+  Real total = 0;
+  for (int k = 0; k < a.keys; k++) {
+    Real score = 0;
+    for (int f = 0; f < a.features; f++)
+      score += x[0][at(n, a.batch, h, a.heads, q, a.queries, f, a.features)] *
+               x[1][at(n, a.batch, kh, a.key_heads, k, a.keys, f, a.features)];
+    score /= std::sqrt(static_cast<Real>(a.features));
+    const Real capped = a.softcap > 0 ? std::tanh(score / a.softcap) : 0;
+    if (a.softcap > 0) score = a.softcap * capped;
+    const int place = q + a.first;
+    bool seen = (a.before < 0 || k >= place - a.before) && k <= place + a.after;
+    if (a.mask >= 0) {
+      const Real mask = x[static_cast<size_t>(a.mask)][at(q, a.queries, k, a.keys)];
+      if (a.added) score += mask;
+      else seen = seen && mask > 0;
+    }
+    row.shares.push_back(seen ? std::exp(score) : 0);
+    row.slopes.push_back((1 - capped * capped) / std::sqrt(static_cast<Real>(a.features)));
+    total += row.shares.back();
+  }
+  if (a.sinks >= 0) row.of_sink = std::exp(x[static_cast<size_t>(a.sinks)][static_cast<size_t>(h)]);
+  total += row.of_sink;
+  for (Real& share : row.shares) share = total == 0 ? 0 : share / total;
+  row.of_sink = total == 0 ? 0 : row.of_sink / total;
+  return row;
+}
+
+template <class Each>
+void each_query(const Attention& a, const Each& each) {
+  for (int n = 0; n < a.batch; n++)
+    for (int h = 0; h < a.heads; h++)
+      for (int q = 0; q < a.queries; q++) each(n, h, q);
+}
+
+}  // namespace
+
 Reals attention(const std::vector<Reals>& x, const Attention& a) {
   Reals y;
-  const auto row = [&](int n, int h, int q) {
+  each_query(a, [&](int n, int h, int q) {
+    const AttentionRow row = attention_row(x, a, n, h, q);
     const int kh = h / (a.heads / a.key_heads);
-    Reals shares;
-    Real total = 0;
-    for (int k = 0; k < a.keys; k++) {
-      Real score = 0;
-      for (int f = 0; f < a.features; f++)
-        score += x[0][at(n, a.batch, h, a.heads, q, a.queries, f, a.features)] *
-                 x[1][at(n, a.batch, kh, a.key_heads, k, a.keys, f, a.features)];
-      score /= std::sqrt(static_cast<Real>(a.features));
-      if (a.softcap > 0) score = a.softcap * std::tanh(score / a.softcap);
-      const bool seen = (a.before < 0 || k >= q - a.before) && k <= q + a.after;
-      shares.push_back(seen ? std::exp(score) : 0);
-      total += shares.back();
-    }
     for (int f = 0; f < a.values; f++) {
       Real sum = 0;
       for (int k = 0; k < a.keys; k++)
-        sum += shares[static_cast<size_t>(k)] / total *
+        sum += row.shares[static_cast<size_t>(k)] *
                x[2][at(n, a.batch, kh, a.key_heads, k, a.keys, f, a.values)];
       y.push_back(sum);
     }
-  };
-  for (int n = 0; n < a.batch; n++)
-    for (int h = 0; h < a.heads; h++)
-      for (int q = 0; q < a.queries; q++) row(n, h, q);
+  });
   return y;
+}
+
+Reals attention_changes(const std::vector<Reals>& x, const Attention& a) {
+  Reals of_query(x[0].size()), of_key(x[1].size()), of_value(x[2].size());
+  Reals of_sinks(a.sinks < 0 ? 0 : static_cast<size_t>(a.heads));
+  const Reals& change = x.back();
+  each_query(a, [&](int n, int h, int q) {
+    const AttentionRow row = attention_row(x, a, n, h, q);
+    const int kh = h / (a.heads / a.key_heads);
+    const auto of_row = [&](int f) {
+      return at(n, a.batch, h, a.heads, q, a.queries, f, a.values);
+    };
+    Reals of_shares;
+    Real all = 0;
+    for (int k = 0; k < a.keys; k++) {
+      Real sum = 0;
+      for (int f = 0; f < a.values; f++) {
+        const size_t v = at(n, a.batch, kh, a.key_heads, k, a.keys, f, a.values);
+        sum += change[of_row(f)] * x[2][v];
+        of_value[v] += row.shares[static_cast<size_t>(k)] * change[of_row(f)];
+      }
+      of_shares.push_back(sum);
+      all += row.shares[static_cast<size_t>(k)] * sum;
+    }
+    for (int k = 0; k < a.keys; k++) {
+      const auto i = static_cast<size_t>(k);
+      const Real of_product = row.shares[i] * (of_shares[i] - all) * row.slopes[i];
+      for (int f = 0; f < a.features; f++) {
+        const size_t mine = at(n, a.batch, h, a.heads, q, a.queries, f, a.features),
+                     theirs = at(n, a.batch, kh, a.key_heads, k, a.keys, f, a.features);
+        of_query[mine] += of_product * x[1][theirs];
+        of_key[theirs] += of_product * x[0][mine];
+      }
+    }
+    if (a.sinks >= 0) of_sinks[static_cast<size_t>(h)] -= row.of_sink * all;
+  });
+  for (const Reals* more : {&of_key, &of_value, &of_sinks})
+    of_query.insert(of_query.end(), more->begin(), more->end());
+  return of_query;
 }
 
 Reals cross_entropy(const Reals& x, int rows, int classes, double smoothing) {

@@ -62,10 +62,18 @@ Reals turned(const Reals& x, const Reals& cos, const Reals& sin, const Rope& r);
 
 struct Attention {
   int batch, heads, key_heads, queries, keys, features, values;
-  int before, after;  // keys that are seen; -1: all of them
-  double softcap;
+  int before, after;  // keys that are seen; before -1: all of them; after kAll: likewise
+  double softcap = 0;
+  int first = 0;       // the place of the first query among the keys
+  int mask = -1;       // of queries and keys: the number of the operand
+  bool added = false;  // it is added; otherwise keys are seen where it is above 0
+  int sinks = -1;      // the number of the operand
+  static constexpr int kAll = 1 << 20;
 };
 Reals attention(const std::vector<Reals>& x, const Attention& a);
+// The gradients of query, key and value, and of the sinks, one behind the other, by the cotangent
+// that is the last operand.
+Reals attention_changes(const std::vector<Reals>& x, const Attention& a);
 
 // Of the targets 1, 3, 5, …
 Reals cross_entropy(const Reals& x, int rows, int classes, double smoothing);

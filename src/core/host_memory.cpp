@@ -1,14 +1,10 @@
 #include "core/host_memory.hpp"
 
-#ifdef __EMSCRIPTEN__
-#include <emscripten/heap.h>
-#endif
-
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
+
+#include "core/system/system.hpp"
 
 namespace hologram::core {
 namespace {
@@ -49,27 +45,6 @@ HostMemory host_memory(const MemoryTexts& texts) {
   return memory;
 }
 
-#ifdef __EMSCRIPTEN__
-HostMemory host_memory() {
-  constexpr uint64_t kMost = uint64_t{1} << 32;
-  return {.total = kMost, .free = kMost - emscripten_get_heap_size()};
-}
-#else
-namespace {
-
-std::string contents(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
-
-HostMemory host_memory() {
-  return host_memory({.meminfo = contents("/proc/meminfo"),
-                      .limit = contents("/sys/fs/cgroup/memory.max"),
-                      .used = contents("/sys/fs/cgroup/memory.current"),
-                      .stat = contents("/sys/fs/cgroup/memory.stat")});
-}
-#endif
+HostMemory host_memory() { return system::memory(); }
 
 }  // namespace hologram::core

@@ -1,36 +1,20 @@
 // Workers that are threads of the process. They are made when a loop first wants them, sleep when
 // there is none, and are there until the process ends.
 #include <pthread.h>
-#include <sched.h>
-#ifdef __linux__
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <fstream>
 #include <mutex>
-#include <string>
 #include <thread>
 
 #include "core/parallel.hpp"
+#include "core/system/system.hpp"
 #include "core/workers.hpp"
 
 namespace hologram::core {
 namespace {
-
-// The CPU quota of the process's cgroup (version 2, as the process sees its root), in CPUs; 0 if
-// there is none.
-double cgroup_quota() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
-  return std::strtod(quota.c_str(), nullptr) / period;
-}
 
 std::mutex g_making;  // of workers; and who moves one holds it, so that no other does
 
@@ -46,11 +30,9 @@ void mind_forks() {
 }  // namespace
 
 int available_threads() {
-  int count = 0;
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) count = CPU_COUNT(&set);
+  int count = system::allowed_processors();
   if (count <= 0) count = static_cast<int>(std::thread::hardware_concurrency());
-  if (const double quota = cgroup_quota(); quota > 0)
+  if (const double quota = system::processor_quota(); quota > 0)
     count = std::min(count, static_cast<int>(std::ceil(quota)));
   return std::max(1, count);
 }
@@ -70,9 +52,7 @@ void want_workers(int count) noexcept {
   try {
     for (int there = worker_count(); there < count; there++) {
       std::thread worker(work);
-#ifdef __linux__
-      pthread_setname_np(worker.native_handle(), "hologram");
-#endif
+      system::name_thread(worker.native_handle(), "hologram");
       worker.detach();
       set_worker_count(there + 1);
     }
@@ -90,57 +70,32 @@ void pause() {
 #endif
 }
 
-int processor() {
-#ifdef __linux__
-  return sched_getcpu();
-#else
-  return kNoProcessor;
-#endif
-}
+int processor() { return system::processor(); }
 
 namespace {
 
-#ifdef __linux__
-// Off this processor, and allowed on it again: the thread stays where it went until there is cause.
-void send_off(pid_t thread, int processor) {
+void send_off(int thread, int processor) {
   // Two that did so at a time would leave it without the processors of both.
   const std::unique_lock lock(g_making, std::try_to_lock);
-  cpu_set_t all;
-  if (!lock || processor < 0 || processor >= CPU_SETSIZE ||
-      sched_getaffinity(thread, sizeof all, &all) != 0)
-    return;
-  cpu_set_t others = all;
-  CPU_CLR(static_cast<size_t>(processor), &others);
-  if (CPU_COUNT(&others) == 0 || sched_setaffinity(thread, sizeof others, &others) != 0) return;
-  sched_setaffinity(thread, sizeof all, &all);
+  if (lock) system::send_off(thread, processor);
 }
-#endif
 
 }  // namespace
 
 void leave_processor() {
-#ifdef __linux__
   using Clock = std::chrono::steady_clock;
   thread_local Clock::time_point t_last;
+  const int here = processor();
   const Clock::time_point now = Clock::now();
-  if (now - t_last < std::chrono::milliseconds(1)) return;
+  if (here == kNoProcessor || now - t_last < std::chrono::milliseconds(1)) return;
   t_last = now;
-  send_off(0, sched_getcpu());
-#endif
+  send_off(0, here);
 }
 
-int this_thread() {
-#ifdef __linux__
-  return static_cast<int>(syscall(SYS_gettid));
-#else
-  return kNoThread;
-#endif
-}
+int this_thread() { return system::this_thread(); }
 
-void move_from([[maybe_unused]] int thread, [[maybe_unused]] int processor) {
-#ifdef __linux__
+void move_from(int thread, int processor) {
   if (thread != kNoThread) send_off(thread, processor);
-#endif
 }
 
 // To sleep and be woken takes as long as a short loop: what is waited for often comes sooner.

@@ -32,15 +32,19 @@ std::string expression(program::Op op, DType type, DType from,
 
 // Compilers of WGSL may take floats for real numbers: x * 0 is 0 to them, x - x too, x / x is 1,
 // a + b - b is a, although functions find out by it what was rounded off, and x < c ? c : x is an
-// extremum, which no NaN passes; and they add in an order of their own, as Mesa and NVIDIA were
-// seen to do. Tells which operands of f32 they must not see through.
+// extremum, which no NaN passes; and they add and multiply in an order of their own, as Mesa and
+// NVIDIA were seen to do. Tells which operands of f32 they must not see through.
 class Hidden {
  public:
   Hidden(const program::Module& module, bool fused);
   bool operator()(const program::Inst& inst, size_t operand) const;
 
  private:
+  const program::Inst* magnitude(uint32_t value) const;
   bool is_sum(uint32_t value) const;
+  bool is_selected(uint32_t value) const;
+  bool is_computed(uint32_t value) const;
+  bool share(uint32_t a, uint32_t b) const;
   bool is_of_extremum(const program::Inst& select) const;
   bool is_number(uint32_t value) const { return definitions_[value]->op == program::Op::Const; }
 

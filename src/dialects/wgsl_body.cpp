@@ -277,7 +277,7 @@ class Body {
   void pure(const Inst& inst) {
     std::vector<std::string> operands;
     for (size_t k = 0; k < arity(inst); k++) operands.push_back(value(inst, k));
-    if (inst.type == DType::F32)
+    if (inst.type == DType::F32 || inst.from == DType::F32)
       for (size_t k = 0; k < operands.size(); k++)
         if (hidden_(inst, k)) operands[k] = fmt::format("kept_f32({})", operands[k]);
     const std::string text = expression(inst.op, inst.type, inst.from, operands);

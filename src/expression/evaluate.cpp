@@ -17,21 +17,6 @@ using core::Text;
 
 namespace {
 
-uint32_t level_of(const std::vector<Value>& values) {
-  uint32_t level = 0;
-  for (const Value& v : values) {
-    level = std::max(level, v.level);
-    if (v.list() != nullptr) level = std::max(level, level_of(*v.list()));
-  }
-  return level;
-}
-
-bool any_rows(const std::vector<Value>& values) {
-  return std::any_of(values.begin(), values.end(), [](const Value& v) {
-    return v.by_rows() || (v.list() != nullptr && any_rows(*v.list()));
-  });
-}
-
 // Whether the argument `axis` of a call names the first axis of its tensor.
 bool over_first_axis(const Call& call) {
   const size_t at = call.position("axis");
@@ -144,7 +129,6 @@ Value Evaluator::apply(uint32_t at, const std::string& function, std::vector<Val
   const Callable callable = find_callable(function);
   if (callable.name.empty()) throw core::error(Text::ExpressionFunction, function, "");
   Call call(callable, std::move(arguments), words, executor_);
-  Value result;
   int64_t rows = -1;
   if (some) {
     const auto needs_all = [&] { refuse_rows(fmt::format("{} needs all rows at once", function)); };
@@ -169,10 +153,7 @@ Value Evaluator::apply(uint32_t at, const std::string& function, std::vector<Val
       return across_rows(at, call);
     }
   }
-  result = call.run();
-  result.rows = rows;
-  result.level = level;
-  return result;
+  return marked(call.run(), rows, level);
 }
 
 Value Evaluator::compare(uint32_t at, const Node& node) {
@@ -189,8 +170,10 @@ Value Evaluator::compare(uint32_t at, const Node& node) {
 
 Value Evaluator::slice(const Node& node) {
   Slice part;
+  uint32_t level = 0;
   const auto number = [&](size_t k) -> std::optional<int64_t> {
     const Value v = node.children[k] == kAbsent ? Value() : take(node.children[k]);
+    level = std::max(level, v.level);
     if (v.nothing()) return std::nullopt;
     if (!v.is_number() || !is_integer(v.operand()->kind()))
       throw core::error(Text::ExpressionIndex, describe(v));
@@ -200,7 +183,7 @@ Value Evaluator::slice(const Node& node) {
   part.begin = number(0);
   part.end = number(1);
   part.step = number(2).value_or(1);
-  return part;
+  return marked(part, -1, level);
 }
 
 Value Evaluator::member(const Node& node) {
@@ -212,12 +195,14 @@ Value Evaluator::member(const Node& node) {
     throw core::error(Text::ExpressionMember, describe(of), node.name,
                       near.empty() ? std::string() : fmt::format(" Did you mean {}?", near));
   }
+  // Sizes may follow from values, as those of what a mask leaves.
   const Shape shape = of.shape();
   if (node.name == "rank") return shape.size();
-  if (node.name == "size") return graph::element_count(shape);
+  if (node.name == "size") return marked(graph::element_count(shape), -1, of.level);
   if (node.name == "dtype")
     return of.weak ? tensor::with_number(DType::None, of.tensor().dtype()) : of.tensor().dtype();
-  if (node.name == "shape") return std::vector<Value>(shape.begin(), shape.end());
+  if (node.name == "shape")
+    return marked(std::vector<Value>(shape.begin(), shape.end()), -1, of.level);
   if (of.by_rows() && shape.size() > 1) refuse_rows("T needs all rows at once");
   std::vector<int> axes(shape.size());
   std::iota(axes.rbegin(), axes.rend(), 0);

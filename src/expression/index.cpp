@@ -78,6 +78,11 @@ bool keeps_rows(const Value& of, const std::vector<Value>& parts) {
   return is_dots(parts[0]) && static_cast<size_t>(used) < of.tensor().shape().size();
 }
 
+bool has_one_array(const std::vector<Value>& parts) {
+  return std::count_if(parts.begin(), parts.end(),
+                       [](const Value& v) { return is_array(v) || v.is_number(); }) == 1;
+}
+
 }  // namespace
 
 Value Evaluator::index(const Node& node) {
@@ -87,17 +92,22 @@ Value Evaluator::index(const Node& node) {
   if (of.list() != nullptr) return of_list(*of.list(), parts);
   if (!of.is_tensor()) throw core::error(Text::ExpressionIndexed, describe(of));
   Value result;
+  // A table is looked up row by row.
+  const bool looks_up = !of.by_rows() && parts[0].by_rows() && has_one_array(parts) &&
+                        parts[0].tensor().dtype() != DType::Bool;
+  if (any_rows(parts) && !looks_up)
+    refuse_rows("indices by rows look up the first axis of a whole tensor only");
   if (!of.by_rows() || keeps_rows(of, parts)) {
     result = of_tensor(of.tensor(), parts);
-    result.rows = of.rows;
-    result.level = of.level;
+    result.rows = looks_up ? parts[0].rows : of.rows;
+    result.level = std::max(of.level, level_of(parts));
     result.weak = of.weak;
     return result;
   }
   // Some rows of a file can be had without the others.
   if (of.whole.defined()) {
     const Tensor some = of_tensor(of.whole, parts);
-    if (small(some)) return some;
+    if (small(some)) return marked(some, -1, level_of(parts));
   }
   refuse_rows("the index takes the first axis apart");
 }

@@ -191,7 +191,7 @@ Value ByRows::across_rows(uint32_t node, const Call& call) {
   } else {
     reduction->reduce(call);
   }
-  result.level = call.values()[0].level + 1;
+  result.level = level_of(call.values()) + 1;
   return result;
 }
 

@@ -143,4 +143,30 @@ Tensor convert(const Value& value, DType dtype, const Executor& executor) {
   return Tensor::from(to_weak(value).tensor().to(dtype).array(), executor);
 }
 
+uint32_t level_of(const std::vector<Value>& values) {
+  uint32_t level = 0;
+  for (const Value& v : values) {
+    level = std::max(level, v.level);
+    if (v.list() != nullptr) level = std::max(level, level_of(*v.list()));
+  }
+  return level;
+}
+
+bool any_rows(const std::vector<Value>& values) {
+  return std::any_of(values.begin(), values.end(), [](const Value& v) {
+    return v.by_rows() || (v.list() != nullptr && any_rows(*v.list()));
+  });
+}
+
+Value marked(Value value, int64_t rows, uint32_t level) {
+  if (const std::vector<Value>* const list = value.list()) {
+    std::vector<Value> parts;
+    for (const Value& part : *list) parts.push_back(marked(part, rows, level));
+    value.is = std::move(parts);
+  }
+  value.rows = rows;
+  value.level = level;
+  return value;
+}
+
 }  // namespace hologram::expression

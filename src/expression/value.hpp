@@ -49,6 +49,14 @@ struct Value {
 // "a tensor f32[3]", "the number 2", "the dtype f16", "a list", …
 std::string describe(const Value& value);
 
+// Of values and of what lists among them hold: the highest level, and whether any goes by rows.
+uint32_t level_of(const std::vector<Value>& values);
+bool any_rows(const std::vector<Value>& values);
+
+// The value with these rows and this level, and so what is in it, if it is a list: any of that may
+// be used by itself.
+Value marked(Value value, int64_t rows, uint32_t level);
+
 // For numbers that are known: nobody has to wait for them there.
 const Executor& on_host();
 

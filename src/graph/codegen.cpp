@@ -69,11 +69,18 @@ Value Generator::outer_count() {
 
 // No access is tested again: require_inside does that for the whole kernel.
 void Generator::declare() {
+  std::vector<Access> of_loads(kernel_.loads.size(), Access::In);
+  for (const Output& output : kernel_.outputs)
+    if (output.in_place != Output::kNone) of_loads[output.in_place] = Access::InOut;
   for (size_t i = 0; i < kernel_.loads.size(); i++)
-    buffers_.push_back(b_.buffer(fmt::format("in{}", i), kernel_.loads[i]->dtype, Access::In));
-  for (size_t i = 0; i < kernel_.outputs.size(); i++)
-    outputs_.push_back(b_.buffer(fmt::format("out{}", i), kernel_.outputs[i].target->dtype,
-                                 kept_.contains(i) ? Access::InOut : Access::Out));
+    buffers_.push_back(b_.buffer(fmt::format("in{}", i), kernel_.loads[i]->dtype, of_loads[i]));
+  for (size_t i = 0; i < kernel_.outputs.size(); i++) {
+    const Output& output = kernel_.outputs[i];
+    outputs_.push_back(output.in_place != Output::kNone
+                           ? buffers_[output.in_place]
+                           : b_.buffer(fmt::format("out{}", i), output.target->dtype,
+                                       kept_.contains(i) ? Access::InOut : Access::Out));
+  }
   for (const ScalarArgument& a : scalar_arguments(kernel_, l_))
     scalars_.emplace(a.name, b_.scalar_with_bits(a.name, a.type, {}));
 }
@@ -162,6 +169,12 @@ Value Generator::applied(const Term& term, const std::vector<Value>& operands, c
 
 void Generator::write_elements(Known local) {
   per_row_.resize(kernel_.terms.size());
+  // What is overwritten has been read before.
+  const bool in_place =
+      std::any_of(kernel_.outputs.begin(), kernel_.outputs.end(),
+                  [](const Output& output) { return output.in_place != Output::kNone; });
+  if (in_place)
+    for (const Output& output : kernel_.outputs) value(output.term, local, nullptr);
   for (size_t i = 0; i < kernel_.outputs.size(); i++) {
     const Output& output = kernel_.outputs[i];
     b_.store(outputs_[i], index(output.view, nullptr), value(output.term, local, nullptr));

@@ -7,6 +7,7 @@
 #include "core/log.hpp"
 #include "core/messages.hpp"
 #include "graph/codegen.hpp"
+#include "graph/context_lock.hpp"
 #include "graph/work.hpp"
 #include "hal/doubts.hpp"
 
@@ -68,24 +69,6 @@ void let_go(const PlannedStep& step, const std::vector<Node*>& nodes, const Node
 
 }  // namespace
 
-// The lock of a context as long as works may run.
-class Context::Locked {
- public:
-  explicit Locked(Context& context) : context_(context), lock_(context.mutex()) {}
-  ~Locked() {
-    if (context_.said_.empty()) return;
-    const auto said = std::exchange(context_.said_, {});
-    lock_.unlock();
-    for (const auto& [level, message] : said) core::log(level, message);
-  }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  Context& context_;
-  std::unique_lock<std::mutex> lock_;
-};
-
 Context::Context(Executor::State& state) : state_(state) {
   alone_.steps.emplace_back().opaque = true;
   alone_.steps.front().made.push_back({0, true});
@@ -116,6 +99,7 @@ ScheduleOptions Context::options() const {
   return {.fusion = state_.config.fusion,
           .max_bindings = device().max_bindings,
           .gather = hints_of(device()).many_threads,
+          .costs = device().backend == BackendType::Cpu ? kCostsOfProcessors : kCostsOfGpus,
           .library = has_programs_alone() ? nullptr : state_.device->library()};
 }
 
@@ -253,9 +237,14 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
   for (const PlannedStep::Made& made : step.made) {
     Node& node = *nodes[made.place];
     if (node.result.owner != nullptr) continue;
+    if (auto there = step.opaque ? node.work->lies_in(node) : std::nullopt) {
+      node.result = *std::move(there);
+      continue;
+    }
     require_room(node);
     node.result = allocate(bytes_of(node));
   }
+  if (step.done) return;
   if (step.opaque) {
     Node& node = *nodes[step.made.front().place];
     if (element_count(node.shape) > 0) node.work->run(*this, node, node.result);
@@ -288,7 +277,7 @@ void Context::compute(PlannedStep& step, const std::vector<Node*>& nodes, const 
   }
   for (const uint32_t place : step.loads) bindings_.push_back(nodes[place]->result.where);
   for (const PlannedStep::Made& made : step.made)
-    bindings_.push_back(nodes[made.place]->result.where);
+    if (!made.in_place) bindings_.push_back(nodes[made.place]->result.where);
   for (const PlannedStep::Number& number : step.numbers)
     step.scalars[number.scalar] = nodes[number.place]->attributes[number.attribute].bits;
   launch(step.executable,
@@ -336,113 +325,15 @@ void Context::prepare(PlannedStep& step, const Kernel& kernel) {
     }
     step.executable = state_.executable(program, step.scalars);
     step.program = program;
-    if (const auto known = library_kernel_of(kernel, how)) {
+    const bool in_place = std::any_of(step.made.begin(), step.made.end(),
+                                      [](const auto& made) { return made.in_place; });
+    if (const auto known = in_place ? std::nullopt : library_kernel_of(kernel, how)) {
       step.by_library = library_of(*known);
       step.parts = known->operands;
       step.to = known->to;
     }
   }
   step.ready = true;
-}
-
-Context::Recording Context::record(const std::vector<NodeRef>& given,
-                                   const std::vector<NodeRef>& roots) {
-  std::vector<Node*> lazy;
-  for (const NodeRef& root : roots)
-    if (root->state.load(std::memory_order_acquire) == NodeState::Lazy) lazy.push_back(root.get());
-  const Locked lock(*this);
-  ScheduleOptions how = options();
-  how.tracing = true;
-  structure_.walk(lazy, true);
-  Recording made{structure_.nodes(), schedule(structure_.roots(), how), {}, {}};
-  {
-    const Structure::Places places(made.nodes);
-    made.plan = plan_of(made.schedule);
-  }
-  made.taped = tape(made, given, roots);
-  return made;
-}
-
-namespace {
-
-// Whatever happens, the graph holds nothing of a launch afterwards.
-struct Clean {
-  const Context::Recording& recording;
-  const std::vector<NodeRef>& given;
-  ~Clean() {
-    for (const PlannedStep& step : recording.plan.steps)
-      for (const PlannedStep::Made& made : step.made) recording.nodes[made.place]->result = {};
-    for (const NodeRef& node : given) node->result = {};
-  }
-};
-
-}  // namespace
-
-// Goes through the steps once without running them: each launch is taken down, with slots for what
-// is given and what is asked for.
-Taped Context::tape(Recording& recording, const std::vector<NodeRef>& given,
-                    const std::vector<NodeRef>& roots) {
-  if (!state_.device->lists()) return {};
-  if (config().timeout_ms > 0) return Taped{"each launch has a time limit"};
-  if (state_.profiler != nullptr) return Taped{"each launch is timed"};
-  const Clean clean{recording, given};
-  Tape tape;
-  for (const NodeRef& node : given) node->result = tape.slot(bytes_of(*node));
-  for (const NodeRef& root : roots)
-    if (root->state.load(std::memory_order_acquire) == NodeState::Lazy)
-      root->result = tape.slot(bytes_of(*root));
-  const LastUses last(recording.plan, recording.nodes);
-  try {
-    tape_ = &tape;
-    const struct On {
-      Tape*& place;
-      ~On() { place = nullptr; }
-    } on{tape_};
-    for (size_t i = 0; i < recording.plan.steps.size(); i++) {
-      compute(recording.plan.steps[i], recording.nodes, &recording.schedule.steps[i]);
-      for (Node* node : last.of(i)) node->result = {};
-    }
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::OutOfMemory) throw;
-    return Taped{error.what()};
-  } catch (const Tape::Refused& refused) {
-    return Taped{refused.reason};
-  }
-  return tape.finish(stream());
-}
-
-std::vector<Storage> Context::replay(Recording& recording, const std::vector<NodeRef>& given,
-                                     const std::vector<Storage>& inputs,
-                                     const std::vector<NodeRef>& roots) {
-  const Locked lock(*this);
-  std::vector<Storage> results;
-  results.reserve(roots.size());
-  if (recording.taped.list != nullptr) {
-    bindings_.clear();
-    // What libraries may count on in memory of the pool, somebody else's need not have.
-    std::vector<Storage> moved;
-    for (const Storage& input : inputs) {
-      const bool moves = recording.taped.calls > 0 && hal::alignment_of(input.where) < 256;
-      if (moves) copy(moved.emplace_back(allocate(input.where.size)), input);
-      bindings_.push_back(moves ? moved.back().where : input.where);
-    }
-    for (const NodeRef& root : roots) {
-      const bool ready = root->state.load(std::memory_order_acquire) == NodeState::Ready;
-      results.push_back(ready ? root->result : allocate(bytes_of(*root)));
-      if (!ready) bindings_.push_back(results.back().where);
-    }
-    state_.launches += recording.taped.launches;
-    state_.library_calls += recording.taped.calls;
-    state_.with_memory([&] { stream().replay(*recording.taped.list, bindings_); });
-    for (const Taped::Check& each : recording.taped.checks) check(each.word, each.error);
-    return results;
-  }
-  const Clean clean{recording, given};
-  for (size_t i = 0; i < given.size(); i++) given[i]->result = inputs[i];
-  for (size_t i = 0; i < recording.plan.steps.size(); i++)
-    compute(recording.plan.steps[i], recording.nodes, &recording.schedule.steps[i]);
-  for (const NodeRef& root : roots) results.push_back(root->result);
-  return results;
 }
 
 const Program& Context::program_of(const Kernel& kernel, const Layout& layout) {
@@ -469,15 +360,26 @@ void Context::fall_back(std::string_view work, const std::string& reason) {
   told_ = reason;
 }
 
-void Context::seed(uint64_t key) {
-  const std::lock_guard lock(mutex());
-  seed_ = key;
-  ordinal_ = 0;
+void Context::copy_donated(size_t input, const std::string& reason) {
+  if (config().strict) throw core::error(core::Text::DonationRefused, input, reason);
+  state_.fallbacks++;
+  say(LogLevel::Warning, fmt::format("the donated input {} is copied: {}", input, reason));
 }
 
-std::pair<uint64_t, uint64_t> Context::next_random() {
+std::pair<uint64_t, uint64_t> Context::random_state() {
   const std::lock_guard lock(mutex());
-  return {seed_, ordinal_++};
+  return {seed_, ordinal_};
+}
+
+void Context::set_random_state(uint64_t key, uint64_t ordinal) {
+  const std::lock_guard lock(mutex());
+  seed_ = key;
+  ordinal_ = ordinal;
+}
+
+std::pair<uint64_t, uint64_t> Context::next_random(uint64_t operations) {
+  const std::lock_guard lock(mutex());
+  return {seed_, std::exchange(ordinal_, ordinal_ + operations)};
 }
 
 }  // namespace hologram::graph

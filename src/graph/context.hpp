@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/donation.hpp"
 #include "graph/library_kernels.hpp"
 #include "graph/node.hpp"
 #include "graph/plan.hpp"
@@ -19,6 +20,9 @@
 #include "runtime/executor_state.hpp"
 #include "runtime/profiler.hpp"
 
+namespace hologram {
+struct DeviceMemory;
+}
 namespace hologram::graph {
 
 class Context {
@@ -46,8 +50,11 @@ class Context {
     Schedule schedule;
     Plan plan;
     Taped taped;  // what the device does at once; where it has no list, the plan is gone through
+    std::vector<Donated> donated{};
   };
-  Recording record(const std::vector<NodeRef>& given, const std::vector<NodeRef>& roots);
+  // `donated` says which roots are to lie in the memory of which given nodes.
+  Recording record(const std::vector<NodeRef>& given, const std::vector<NodeRef>& roots,
+                   std::vector<Donated> donated);
   // Computes the roots of a recording from `inputs`, one for each of the given nodes, and leaves
   // the graph as it was. One result a root.
   std::vector<Storage> replay(Recording& recording, const std::vector<NodeRef>& given,
@@ -63,15 +70,19 @@ class Context {
   // A ready node's result in host memory.
   Array read(const Node& node);
   void read(const Node& node, std::byte* to);  // all of it, to there
+  // A ready node's result where it lies, for work of others.
+  DeviceMemory lend(const Node& node);
 
   // Random numbers: the key, and the number of the next operation that draws some.
-  void seed(uint64_t key);
-  std::pair<uint64_t, uint64_t> next_random();
+  std::pair<uint64_t, uint64_t> random_state();
+  void set_random_state(uint64_t key, uint64_t ordinal);
+  // Counts on, by as many operations as draw together, and gives the first.
+  std::pair<uint64_t, uint64_t> next_random(uint64_t operations = 1);
 
   // For works; the context is locked.
   Storage allocate(uint64_t bytes);
   void launch(const Program& program, const Grid& grid, std::span<const hal::Binding> buffers,
-              std::span<const uint64_t> scalars, runtime::Work work = {});
+              std::span<const uint64_t> scalars, runtime::Work work = {}, uint64_t budget = 0);
   void call(const std::shared_ptr<const hal::LibraryPlan>& plan,
             std::span<const hal::Binding> operands, hal::Binding workspace,
             runtime::Work work = {});
@@ -92,12 +103,15 @@ class Context {
   std::shared_ptr<const hal::LibraryPlan> library_of(const LibraryKernel& kernel) {
     return std::visit([this](const auto& desc) { return library_of(desc); }, kernel.desc);
   }
+  hal::Refusal no_library() const {
+    return {config().reproducible ? "reproducible forbids libraries" : "the device has no library"};
+  }
   // What a work says of such a plan.
   static std::string doer(const hal::Expected<std::shared_ptr<hal::LibraryPlan>>& planned);
   template <class Desc>
   std::string done_by(const Desc& desc) {
     hal::LibraryOps* const library = state_.device->library();
-    if (library == nullptr) return doer(hal::Refusal{"the device has no library"});
+    if (library == nullptr) return doer(no_library());
     if (has_programs_alone())
       return doer(hal::Refusal{"a library knows no checks and no limit of time"});
     return doer(library->plan(desc));
@@ -132,6 +146,8 @@ class Context {
   // Work that a library was expected to do goes by a general program: that is counted, told in the
   // log, and an error where the configuration is strict.
   void fall_back(std::string_view work, const std::string& reason);
+  // The same of an input that is donated, but cannot be taken over; the context is locked.
+  void copy_donated(size_t input, const std::string& reason);
   // The program of that kind for this key, made when it is first asked for. A key has no padding,
   // or is made of zeros before it is filled.
   template <class Key, class Make>

@@ -5,9 +5,12 @@
 #include <cstring>
 
 #include "core/log.hpp"
+#include "core/messages.hpp"
 #include "core/spare_memory.hpp"
 #include "graph/context.hpp"
 #include "hal/doubts.hpp"
+#include "hologram/tensor.hpp"
+#include "program/dump.hpp"
 
 namespace hologram::graph {
 
@@ -33,7 +36,7 @@ Storage Context::allocate(uint64_t bytes) {
 
 void Context::launch(const Program& program, const Grid& grid,
                      std::span<const hal::Binding> buffers, std::span<const uint64_t> scalars,
-                     runtime::Work work) {
+                     runtime::Work work, uint64_t budget) {
   const std::shared_ptr<hal::Executable> ready = state_.executable(program, scalars);
   launch(ready,
          {.executable = ready.get(),
@@ -41,7 +44,7 @@ void Context::launch(const Program& program, const Grid& grid,
           .bindings = buffers,
           .scalars = scalars,
           .deadline = deadline(),
-          .budget = 0,
+          .budget = budget,
           .progress = nullptr},
          program, work);
 }
@@ -53,6 +56,7 @@ hal::Deadline Context::deadline() const {
 
 void Context::launch(const std::shared_ptr<const hal::Executable>& executable,
                      const hal::Launch& launch, const Program& program, runtime::Work work) {
+  program::dump_launch(program, device().name, launch.grid, launch.scalars);
   if (tape_ != nullptr) return tape_->launch(executable, launch);
   state_.launches++;
   const auto start_it = [&] { stream().launch(launch); };
@@ -86,6 +90,7 @@ void Context::check(const Storage& word, std::function<Error()> error) {
 }
 
 void Context::copy(const Storage& to, const Storage& from) {
+  if (to.where.buffer == from.where.buffer && to.where.offset == from.where.offset) return;
   if (tape_ != nullptr) return tape_->copy(to.where, from.where);
   stream().copy(to.where, from.where);
 }
@@ -111,8 +116,9 @@ Storage Context::adopt(const Array& array) {
   auto* memory = const_cast<std::byte*>(array.data());
   if (std::shared_ptr<hal::Buffer> buffer = state_.device->adopt(memory, array.bytes())) {
     const hal::Binding where{buffer.get(), 0, array.bytes()};
+    // The buffer goes first: a device may still be at work on what is the array's.
     auto both =
-        std::make_shared<std::pair<std::shared_ptr<hal::Buffer>, Array>>(std::move(buffer), array);
+        std::make_shared<std::pair<Array, std::shared_ptr<hal::Buffer>>>(array, std::move(buffer));
     return {std::move(both), where};
   }
   Storage storage = allocate(array.bytes());
@@ -153,6 +159,23 @@ Array Context::read(const Node& node) {
   Array array(node.dtype, node.shape);
   read(node, array.mutable_data());
   return array;
+}
+
+DeviceMemory Context::lend(const Node& node) {
+  hal::Buffer& buffer = *node.result.where.buffer;
+  if (buffer.native() == nullptr)
+    throw core::error(core::Text::NoDeviceAddress, device().name, name_of(device().backend));
+  {
+    const std::lock_guard lock(mutex());
+    wait();
+  }
+  buffer.wait_for_everybody();
+  const auto owner = std::make_shared<const std::shared_ptr<const void>>(node.result.owner);
+  // The device is waited for before the memory is anybody's again.
+  std::shared_ptr<const void> until_idle(
+      owner.get(), [owner, &buffer](const void*) { buffer.wait_for_everybody(); });
+  return {static_cast<std::byte*>(buffer.native()) + node.result.where.offset,
+          std::move(until_idle)};
 }
 
 void Context::read(const Node& node, std::byte* to) {

@@ -24,7 +24,7 @@ class ConvolutionWork : public Work {
 
   std::string done_by(Context& context, const Node& node) const override {
     hal::LibraryOps* const library = context.executor().device->library();
-    if (library == nullptr) return Context::doer(hal::Refusal{"the device has no library"});
+    if (library == nullptr) return Context::doer(context.no_library());
     return Context::doer(library->plan(asked(*library, desc_of(node), kPooled, kPooled)));
   }
 

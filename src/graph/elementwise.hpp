@@ -118,8 +118,25 @@ program::Value wrapped(program::Value value, DType to);
 constexpr ElementwiseOp internal_row(std::string_view name, std::string_view parameters,
                                      Expression expression, bool indexed = false,
                                      bool draws = false) {
-  return {name, Group::Internal, parameters, Accepts::Any, Rule::Given, expression, 0,     0,
-          0,    Nan::None,       {},         {},           {},          indexed,    false, draws};
+  // Without the defaults of the last two, which GCC 13 fails to evaluate here.
+  return {name,
+          Group::Internal,
+          parameters,
+          Accepts::Any,
+          Rule::Given,
+          expression,
+          0,
+          0,
+          0,
+          Nan::None,
+          {},
+          {},
+          {},
+          indexed,
+          false,
+          draws,
+          names_in(parameters),
+          0};
 }
 
 // Rows that make tensors from nothing or change their dtype.
@@ -131,6 +148,8 @@ extern const ElementwiseOp
     kUniform;  // Philox: attributes 0 … 3: the key and the operation's number
 extern const ElementwiseOp kNormal;
 extern const ElementwiseOp kIntegers;  // the same; attributes 4, 5: the lowest and the range
+// The same of key and number as operands, words u32; attribute 0 is added to the number.
+extern const ElementwiseOp kUniformOf, kNormalOf, kIntegersOf;
 extern const ElementwiseOp kCast;
 extern const ElementwiseOp kCopy;
 }  // namespace source

@@ -266,6 +266,7 @@ class IndexWork : public Work {
   IndexWork(std::string_view operation, bool scatter, bool add)
       : operation_(operation), scatter_(scatter), add_(add) {}
   std::string_view name() const override { return operation_; }
+  bool updates() const override { return scatter_; }
   std::string done_by(Context& context, const Node& node) const override {
     return context.done_by(desc_of(node));
   }
@@ -276,7 +277,9 @@ class IndexWork : public Work {
     const Storage wrong = context.allocate(sizeof(uint32_t));
     context.fill(wrong, 0);
     if (scatter_) context.copy(result, x.node->result);
-    const hal::Binding first = scatter_ ? node.inputs[2].node->result.where : x.node->result.where;
+    hal::Binding first = node.inputs[scatter_ ? 2 : 0].where();
+    if (!scatter_)
+      first.size = static_cast<uint64_t>(element_count(of_x.shape)) * size_of(x.node->dtype);
     if (of_positions.shape[1] > 0 &&
         !context.by_library(desc_of(node),
                             {first, positions.node->result.where, wrong.where, result.where}))

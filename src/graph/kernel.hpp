@@ -19,6 +19,7 @@ struct Term {
   uint8_t level = 0;  // how many reductions must be done before it
   DType dtype = DType::None;
   const ElementwiseOp* op = nullptr;
+  const Node* node = nullptr;  // of an Apply: which it is
   program::Combine combine = program::Combine::Add;
   uint32_t view = 0;               // of a Load, or of an Apply that is `indexed`
   uint32_t buffer = 0;             // of a Load
@@ -30,9 +31,11 @@ struct Term {
 };
 
 struct Output {
+  static constexpr uint32_t kNone = UINT32_MAX;
   uint32_t term;
   uint32_t view;  // of the target
   Node* target;
+  uint32_t in_place = kNone;  // the load whose memory it overwrites, each element after it is read
 };
 
 // Whose attribute an argument of the kernel is.

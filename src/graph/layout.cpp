@@ -453,6 +453,7 @@ std::string key_of(const Kernel& kernel, const Layout& l) {
     append(key, output.term);
     append(key, output.view);
     append(key, output.target->dtype);
+    append(key, output.in_place);
   }
   return key;
 }

@@ -17,7 +17,8 @@ namespace hologram::graph {
 struct PlannedStep {
   struct Made {
     uint32_t place;
-    bool complete;  // no later step writes a part of it
+    bool complete;          // no later step writes a part of it
+    bool in_place = false;  // in memory that the kernel is given as one of its loads
   };
   // A number of a node that is an argument of the kernel.
   struct Number {
@@ -26,6 +27,7 @@ struct PlannedStep {
 
   static constexpr uint32_t kNone = UINT32_MAX;
 
+  bool done = false;         // what it would write is there: it copies a donated input onto itself
   bool opaque = false;       // the only one that is made does its own work
   uint32_t product = kNone;  // what is made is the ending of this one
   std::vector<uint32_t> loads;
@@ -56,5 +58,16 @@ struct Plan {
 
 // The slots of all nodes must be their places.
 Plan plan_of(const Schedule& schedule);
+
+// Calls `read` with each node that the step reads.
+template <class F>
+void for_each_read(const PlannedStep& step, const std::vector<Node*>& nodes, const F& read) {
+  for (const PlannedStep::Made& made : step.made) {
+    if (!step.opaque && step.product == PlannedStep::kNone) break;
+    for (const Input& input : nodes[step.opaque ? made.place : step.product]->inputs)
+      read(input.node.get());
+  }
+  for (const uint32_t place : step.loads) read(nodes[place]);
+}
 
 }  // namespace hologram::graph

@@ -147,7 +147,8 @@ class ProductWork : public Work {
   static hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(
       Context& context, const std::optional<hal::GemmDesc>& desc) {
     hal::LibraryOps* library = context.executor().device->library();
-    if (library == nullptr || !desc) return Refusal{"no library reads matrices that lie so"};
+    if (library == nullptr) return context.no_library();
+    if (!desc) return Refusal{"no library reads matrices that lie so"};
     return library->plan(*desc);
   }
 
@@ -205,7 +206,9 @@ class ProductWork : public Work {
       const std::shared_ptr<const hal::LibraryPlan>& plan, std::span<const hal::Binding> operands,
       bool apart) {
     const auto alternatives = plan->alternatives();
-    if (context.tuner() == nullptr || alternatives.empty()) return plan;
+    // What is the fastest may be another one the next time, and with it the bits.
+    if (context.config().deterministic || context.tuner() == nullptr || alternatives.empty())
+      return plan;
     const auto by = [&](size_t way) { return way == 0 ? plan : alternatives[way - 1]; };
     const std::string work = fmt::format(
         "{}{} {}{} {}x{}x{}, batch {}, rows {} {} {}, matrices {} {} {}, at {} {} {}", plan->name(),

@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/messages.hpp"
 #include "graph/columns.hpp"
 #include "graph/elementwise.hpp"
+#include "graph/joining.hpp"
 #include "graph/terms.hpp"
 #include "graph/work.hpp"
 
@@ -23,7 +25,9 @@ constexpr size_t kMostWays = 4;  // in which one kernel looks at the same value
 
 class Scheduler {
  public:
-  explicit Scheduler(const ScheduleOptions& options) : options_(options) {}
+  // `kept` are written to memory and read, though they might be fused.
+  Scheduler(const ScheduleOptions& options, const std::set<const Node*>& kept)
+      : options_(options), kept_(kept) {}
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
   // Also where it ended early.
@@ -32,7 +36,12 @@ class Scheduler {
   }
 
   Schedule run(const std::vector<Node*>& roots) {
-    for (Node* root : roots) collect(root);
+    // Small results last of all that could be placed then: there are kernels of their size already.
+    std::vector<Node*> by_size = roots;
+    std::stable_sort(by_size.begin(), by_size.end(), [](const Node* a, const Node* b) {
+      return element_count(a->shape) < element_count(b->shape);
+    });
+    for (Node* root : by_size) collect(root);
     for (Node* root : roots)
       if (root->slot != UINT32_MAX) uses_[root->slot].root = true;
     for (size_t i = order_.size(); i-- > 0;) place(order_[i]);
@@ -216,17 +225,28 @@ class Scheduler {
     return false;
   }
 
-  static bool are_siblings(const Node& a, const Node& b) {
-    return b.kind == Kind::Reduce && a.makes_pieces() == b.makes_pieces() && a.chunk == b.chunk &&
-           a.gathers == b.gathers && a.reduced == b.reduced && a.shape == b.shape &&
-           a.inputs[0].view().shape == b.inputs[0].view().shape &&
-           a.inputs.size() == b.inputs.size() &&
-           (!a.is_guarded() || a.inputs[1].node == b.inputs[1].node);
+  // A result that nothing else needs can be made by any kernel that has begun: what it is made of
+  // will be made before that.
+  bool is_made_beside(Node* node) {
+    if (!uses_[node->slot].root || !uses_[node->slot].list.empty() || !options_.fusion)
+      return false;
+    for (size_t i = drafts_.size(); i-- > 0;) {
+      const auto way = way_beside(drafts_[i], *node);
+      if (!way) continue;
+      Draft draft = drafts_[i];
+      std::vector<View> ways = {*way};
+      std::string reason;
+      if (!can_join(node, draft, ways, true, reason)) continue;
+      drafts_[i] = std::move(draft);
+      add_member(i, node, ways);
+      return true;
+    }
+    return false;
   }
 
   // A kernel of its own for the node, or a step of its kind.
   void begin(Node* node) {
-    if (joins_siblings(node)) return;
+    if (joins_siblings(node) || is_made_beside(node)) return;
     if (node->kind == Kind::Opaque) {
       Draft& draft = drafts_.emplace_back();
       draft.opaque = node;
@@ -293,6 +313,10 @@ class Scheduler {
 
   // What is little beside what another kernel needs is computed again.
   bool joins(Node* node, const Uses& uses, std::string& reason) {
+    if (kept_.count(node) > 0) {
+      reason = "each walk over a row would compute it again";
+      return false;
+    }
     std::map<size_t, std::vector<View>> views;
     for (const Use& use : uses.list) views[use.draft].push_back(use.view);
     size_t unguarded = 0, stores = views.begin()->first;
@@ -302,6 +326,7 @@ class Scheduler {
       stores = index;
     }
     if (unguarded > 1 || (views.size() > 1 && node->kind == Kind::Reduce)) {
+      if (is_stored_by_first(node, views, reason)) return true;
       reason = options_.fusion ? "two kernels use it" : "fusion is off";
       return false;
     }
@@ -323,6 +348,19 @@ class Scheduler {
     return true;
   }
 
+  // Of the kernels that use it, the one that runs first may store what is one of its rows.
+  bool is_stored_by_first(Node* node, std::map<size_t, std::vector<View>>& views,
+                          std::string& reason) {
+    auto& [index, ways] = *views.rbegin();
+    Draft draft = drafts_[index];
+    if (!options_.fusion || ways.size() != 1 || !stores_rows(draft, ways.front()) ||
+        !can_join(node, draft, ways, true, reason))
+      return false;
+    drafts_[index] = std::move(draft);
+    add_member(index, node, ways);
+    return true;
+  }
+
   // Makes the draft, and the ways in which it looks at the node, what they are with it.
   bool can_join(Node* node, Draft& draft, std::vector<View>& ways, bool is_result,
                 std::string& reason) const {
@@ -330,9 +368,7 @@ class Scheduler {
       reason = std::move(why);
       return false;
     };
-    // But for numbers, which keep the width that they are computed in beside 16-bit floats.
-    const bool is_number = node->op == &source::kFull && node->shape.empty();
-    if (!options_.fusion && !is_number) return refuse("fusion is off");
+    if (!options_.fusion && !is_number(*node)) return refuse("fusion is off");
     if (draft.opaque != nullptr)
       return refuse(fmt::format("{} reads it from memory", describe(*draft.opaque)));
     if (node->kind != Kind::Elementwise && node->kind != Kind::Reduce)
@@ -379,70 +415,6 @@ class Scheduler {
     return true;
   }
 
-  // A value that is the same along the last axes and comes out of a reduction over them is computed
-  // once a row: makes the kernel one over rows before the reduction itself is met.
-  static void foresee_row(Draft& draft, const Node& node, const std::vector<View>& ways) {
-    std::vector<const Node*> above = {&node};
-    for (size_t i = 0; i < above.size() && i < kFarthest; i++) {
-      const Node& at = *above[i];
-      if (at.kind == Kind::Reduce && !at.makes_pieces()) {
-        const Shape row = reduced_shape(at);
-        if (ends_with(draft.domain, row) && element_count(row) > 1 &&
-            std::all_of(ways.begin(), ways.end(),
-                        [&](const View& way) { return is_constant_along(way, row.size()); })) {
-          draft.row_axes = row.size();
-          if (draft.outer_count() <= element_count(node.shape)) return;
-          draft.row_axes = 0;
-        }
-      } else if (at.kind == Kind::Elementwise) {
-        for (const Input& input : at.inputs)
-          if (input.node->slot != UINT32_MAX) above.push_back(input.node.get());
-      }
-    }
-  }
-
-  static bool ends_with(const Shape& shape, const Shape& end) {
-    return shape.size() >= end.size() && std::equal(end.rbegin(), end.rend(), shape.rbegin());
-  }
-
-  static bool is_costly(const Node& node) {
-    if (node.kind == Kind::Reduce) return true;
-    switch (node.op->group) {
-      case Group::Power:
-      case Group::Function:
-      case Group::Activation: return true;
-      case Group::Internal:
-        return node.op == &source::kUniform || node.op == &source::kNormal ||
-               node.op == &source::kIntegers;
-      default: return false;
-    }
-  }
-
-  // Whether each element of the node is met once when the kernel walks its domain.
-  static bool covers(const Draft& draft, const Node& node, const View& way) {
-    size_t axes = draft.domain.size();
-    if (node.kind == Kind::Reduce || is_constant_along(way, draft.row_axes)) axes -= draft.row_axes;
-    int64_t count = 1;
-    for (size_t k = 0; k < axes; k++) {
-      if (draft.domain[k] > 1 && way.strides[k] == 0) return false;
-      count *= draft.domain[k];
-    }
-    return count == element_count(node.shape);
-  }
-
-  // By pieces or without, as the other rows of the kernel.
-  static bool has_way_of(const Draft& draft, const Node& node) {
-    return std::all_of(draft.members.begin(), draft.members.end(), [&](const Node* n) {
-      return n->kind != Kind::Reduce || (n->gathers == node.gathers && n->chunk == node.chunk);
-    });
-  }
-
-  // Pieces that are nodes of their own are gathered for one reduction, and nothing else.
-  static bool gathers_alone(const Draft& draft) {
-    return draft.gathers && std::any_of(draft.members.begin(), draft.members.end(),
-                                        [](const Node* n) { return n->makes_pieces(); });
-  }
-
   // Makes the kernel one over rows that this reduction walks, if it is not yet.
   bool takes_row(Draft& draft, const Node& node, const std::vector<View>& ways,
                  std::string& reason) const {
@@ -484,6 +456,7 @@ class Scheduler {
   }
 
   const ScheduleOptions& options_;
+  const std::set<const Node*>& kept_;
   std::vector<Node*> order_;
   std::vector<Uses> uses_;  // by slot
   std::vector<Draft> drafts_;
@@ -493,7 +466,15 @@ class Scheduler {
 }  // namespace
 
 Schedule schedule(const std::vector<Node*>& roots, const ScheduleOptions& options) {
-  return Scheduler(options).run(roots);
+  std::set<const Node*> kept;
+  while (true) {
+    Schedule made = Scheduler(options, kept).run(roots);
+    bool again = false;
+    for (const Step& step : made.steps)
+      if (const Node* node = worth_keeping(step.kernel, options.costs))
+        again = kept.insert(node).second || again;
+    if (!again) return made;
+  }
 }
 
 }  // namespace hologram::graph

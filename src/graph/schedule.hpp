@@ -7,6 +7,7 @@
 
 #include "graph/ending.hpp"
 #include "graph/kernel.hpp"
+#include "graph/recompute.hpp"
 
 namespace hologram::graph {
 
@@ -26,8 +27,9 @@ struct Cut {
 struct ScheduleOptions {
   bool fusion = true;
   size_t max_bindings = 16;
-  bool gather = false;                 // groups of many lanes may gather the pieces of their rows
-  bool tracing = false;                // what a capture was given counts as ready
+  bool gather = false;   // groups of many lanes may gather the pieces of their rows
+  bool tracing = false;  // what a capture was given counts as ready
+  Costs costs = kCostsOfProcessors;
   hal::LibraryOps* library = nullptr;  // of the device, where it has one and may use it
 };
 

@@ -47,8 +47,16 @@ Words philox(X x, Value block) {
   // Words alone, where there are no more elements than these number: 64 bits take twice as long.
   const bool narrow = size_of(block.type()) == 4;
   const Value high = narrow ? word(0) : b.cast(block >> 32, DType::U32);
-  Value key0 = x.attribute(0), key1 = x.attribute(1);
-  Words c = {x.attribute(2), x.attribute(3), b.cast(block, DType::U32), high};
+  Value key0, key1, number0, number1;
+  if (x.values.empty()) {
+    key0 = x.attribute(0), key1 = x.attribute(1);
+    number0 = x.attribute(2), number1 = x.attribute(3);
+  } else {
+    key0 = x[0], key1 = x[1];
+    number0 = x[2] + x.attribute(0);
+    number1 = x[3] + b.cast(number0 < x[2], DType::U32);
+  }
+  Words c = {number0, number1, b.cast(block, DType::U32), high};
   const Value multiplier0 = word(0xD2511F53), multiplier1 = word(0xCD9E8D57);
   for (int round = 0; round < 10; round++) {
     const Value high0 = apply(Op::MulHi, {multiplier0, c[0]}), low0 = multiplier0 * c[0];
@@ -171,6 +179,9 @@ const ElementwiseOp kLinspace = internal_row("linspace", "", linspace_of, true);
 const ElementwiseOp kUniform = internal_row("uniform", "", uniform_of, true, true);
 const ElementwiseOp kNormal = internal_row("normal", "", normal_of, true, true);
 const ElementwiseOp kIntegers = internal_row("integers", "", integers_of, true, true);
+const ElementwiseOp kUniformOf = internal_row("uniform", "a, b, c, d", uniform_of, true, true);
+const ElementwiseOp kNormalOf = internal_row("normal", "a, b, c, d", normal_of, true, true);
+const ElementwiseOp kIntegersOf = internal_row("integers", "a, b, c, d", integers_of, true, true);
 const ElementwiseOp kCast = internal_row("cast", "x", cast_of);
 const ElementwiseOp kCopy = internal_row("copy", "x", [](X x) { return x[0]; });
 

@@ -76,13 +76,8 @@ LastUses::LastUses(const Plan& plan, const std::vector<Node*>& nodes) : ends_(pl
   std::unordered_map<Node*, size_t> last;
   for (size_t i = 0; i < plan.steps.size(); i++) {
     const PlannedStep& step = plan.steps[i];
-    for (const PlannedStep::Made& made : step.made) {
-      last[nodes[made.place]] = i;
-      if (!step.opaque && step.product == PlannedStep::kNone) continue;
-      const uint32_t works = step.opaque ? made.place : step.product;
-      for (const Input& input : nodes[works]->inputs) last[input.node.get()] = i;
-    }
-    for (const uint32_t place : step.loads) last[nodes[place]] = i;
+    for (const PlannedStep::Made& made : step.made) last[nodes[made.place]] = i;
+    for_each_read(step, nodes, [&](Node* node) { last[node] = i; });
   }
   // What was given, or is there already, is not the plan's to end.
   for (const PlannedStep& step : plan.steps)

@@ -37,7 +37,7 @@ class Tape {
 
   // Memory that each replay gives, in the order of these calls.
   Storage slot(uint64_t bytes);
-  // Memory that the list keeps: again what was let go of, as its launches run in order.
+  // Memory that the list keeps: again what was released, as its launches run in order.
   Storage allocate(runtime::Pool& pool, uint64_t bytes);
   void hold(std::shared_ptr<const void> memory) { held_.push_back(std::move(memory)); }
   void launch(std::shared_ptr<const hal::Executable> executable, const hal::Launch& launch);

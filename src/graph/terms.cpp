@@ -171,6 +171,7 @@ class TermBuilder {
     }
     t.kind = TermKind::Apply;
     t.op = node.op;
+    t.node = &node;
     if (node.op->indexed) {
       t.view = view_index(way);
       t.per_row = t.per_row && is_per_row(way);

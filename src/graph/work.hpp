@@ -22,6 +22,11 @@ class Work {
   // Who will compute it, as far as that is known before its inputs are ready: "by oneDNN sgemm", or
   // "by programs: " and why.
   virtual std::string done_by(Context& context, const Node& node) const = 0;
+  // Whether the result is the first input, all of it, with some elements replaced: run() leaves the
+  // others alone where both are the same memory.
+  virtual bool updates() const { return false; }
+  // Where the result lies, if that is in the memory of an input, which is ready.
+  virtual std::optional<Storage> lies_in(const Node&) const { return std::nullopt; }
   // Whether a library may be asked to compute the node's ending with it.
   virtual bool may_end(const Ending&) const { return false; }
   // The same for what the ending leaves; or nothing, and why.

@@ -37,6 +37,11 @@ class Buffer {
   virtual std::byte* host() = 0;      // null unless the host can reach it
   // Bytes that the address of its beginning is a multiple of, up to 256.
   virtual uint32_t alignment() const { return 256; }
+  // Where it begins, for work of others: an address of the device, or of the host. Null where the
+  // device's memory has none.
+  virtual void* native() { return host(); }
+  // Until all that was put on the device is done, work of others with it. Does not throw.
+  virtual void wait_for_everybody() {}
 };
 
 // Memory of the host as an end of a copy.

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 
+#include "core/wait.hpp"
 #include "interp/checker.hpp"
 #include "interp/machine.hpp"
 
@@ -69,7 +70,7 @@ class Crew {
       return hire();
     } catch (const std::bad_alloc&) {
       std::unique_lock lock(mutex_);
-      given_back_.wait(lock, [&] { return !free_.empty(); });
+      core::wait(given_back_, lock, [&] { return !free_.empty(); });
       return pop();
     }
   }

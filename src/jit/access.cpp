@@ -155,9 +155,33 @@ void Compiler::load_backward(const Inst& i) {
   }
 }
 
+// Numbers that all lanes need stand in a vector at once. Whoever is trusted with an index has not
+// wrapped it: what is added to it may as well be added to the address.
+bool Compiler::broadcast_from_memory(const Inst& i, uint32_t element) {
+  if (!i.trusted || module_.buffers[i.slot].type != i.type || i.type != DType::F32) return false;
+  constexpr uint64_t kSmall = 1 << 16;
+  uint32_t index = i.args[0];
+  int32_t bytes = 0;
+  const Inst& sum = inst(analysis_.definition[index]);
+  if (sum.op == Op::Add && form(sum.args[0]) == Form::Uniform) {
+    const Inst& added = inst(analysis_.definition[sum.args[1]]);
+    if (added.op == Op::Const && added.imm < kSmall) {
+      index = sum.args[0];
+      bytes = static_cast<int32_t>(added.imm * element);
+    }
+  }
+  const BaseReg lanes = target_.vector(i.type);
+  if (!target_.broadcast_load(
+          lanes, {data_[i.slot], extended(index), bytes, static_cast<uint8_t>(element)}))
+    return false;
+  values_[i.id].vectors[0] = lanes;
+  return true;
+}
+
 void Compiler::load_uniform(const Inst& i) {
   const DType stored = module_.buffers[i.slot].type;
   const auto element = static_cast<uint32_t>(size_of(stored));
+  if (broadcast_from_memory(i, element)) return;
   const BaseReg index = extended(i.args[0]), r = target_.scalar();
   const Label outside = label();
   target_.set(r, 0);

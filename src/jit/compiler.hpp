@@ -225,6 +225,7 @@ class Compiler {
   // access.cpp
   void load(uint32_t at);
   void load_uniform(const Inst& i);
+  bool broadcast_from_memory(const Inst& i, uint32_t element);
   void load_neighbours(uint32_t at);
   bool is_backward(const Inst& i) const;
   void load_backward(const Inst& i);

@@ -1,4 +1,4 @@
-// Extremes: by one number, and of all that a loop comes by.
+// Extremes: by one number, and of all elements of a loop.
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +25,9 @@ bool is_extreme(const Inst& i) { return (i.op == Op::Min || i.op == Op::Max) && 
 //
 //   max(limit, x + mending), where mending is 0 for the limit 0, which -0 becomes, NaN for NaN, and
 //     else -0, which changes nothing;
-//   min(limit, x) | mending, where mending is the sign for -0, all bits for NaN, and else nothing.
+//   -0 - (mending - min(limit, x)), where mending is 0 for the limit -0, and else as before.
+//
+// All of that keeps the sign of a NaN.
 
 Operand Compiler::mending(Op op, DType type, const Operand& limit) {
   const DType bits = bits_of(type);
@@ -34,11 +36,8 @@ Operand Compiler::mending(Op op, DType type, const Operand& limit) {
   const Operand zero[] = {limit, target_.constant(bits, op == Op::Max ? 0 : sign)};
   const BaseReg is_nan = *target_.pure(Op::Ne, DType::Bool, type, same, 0);
   const BaseReg is_zero = *target_.pure(Op::Eq, DType::Bool, bits, zero, 0);
-  const Operand none = target_.constant(bits, 0), signs = target_.constant(bits, sign);
-  const Operand all = op == Op::Max ? limit : target_.constant(bits, sign | (sign - 1));
-  const BaseReg number =
-      target_.blend(type, is_zero, op == Op::Max ? none : signs, op == Op::Max ? signs : none);
-  return target_.blend(type, is_nan, all, number);
+  const Operand none = target_.constant(bits, sign), plus = target_.constant(bits, 0);
+  return target_.blend(type, is_nan, limit, target_.blend(type, is_zero, plus, none));
 }
 
 void Compiler::prepare_limits(uint32_t value) {
@@ -56,16 +55,15 @@ void Compiler::prepare_limits(uint32_t value) {
 
 Operand Compiler::extreme_by(Op op, DType type, const Operand& limit, const Operand& x,
                              const std::optional<Operand>& mend) {
-  if (op == Op::Max) {
-    if (!mend) return target_.strict_extreme(op, type, limit, x);
-    const Operand sum[] = {x, *mend};
-    return target_.strict_extreme(op, type, limit, *target_.pure(Op::Add, type, type, sum, 0));
-  }
-  const BaseReg least = target_.strict_extreme(op, type, limit, x);
-  if (!mend) return least;
-  const Operand either[] = {least, *mend};
-  const DType bits = bits_of(type);
-  return *target_.pure(Op::Or, bits, bits, either, 1);
+  if (!mend) return target_.strict_extreme(op, type, limit, x);
+  const auto combined = [&](Op with, const Operand& a, const Operand& b) -> Operand {
+    const Operand in[] = {a, b};
+    return *target_.pure(with, type, type, in, 0);
+  };
+  if (op == Op::Max) return target_.strict_extreme(op, type, limit, combined(Op::Add, x, *mend));
+  const Operand least = target_.strict_extreme(op, type, limit, x);
+  const Operand minus_zero = target_.constant(bits_of(type), sign_of(type));
+  return combined(Op::Sub, minus_zero, combined(Op::Sub, *mend, least));
 }
 
 // An extreme by one number: a vector of it, if this is one.
@@ -82,7 +80,7 @@ std::optional<BaseReg> Compiler::limited(const Inst& i, uint32_t k) {
       const uint64_t number = definition(value).imm, sign = sign_of(i.type);
       const uint64_t infinite = bits == DType::U64 ? 0x7ff0000000000000 : 0x7f800000;
       if ((number & (sign - 1)) > infinite) continue;
-      if (number == (i.op == Op::Max ? 0 : sign)) mend = target_.constant(bits, number);
+      if (number == (i.op == Op::Max ? 0 : sign)) mend = target_.constant(bits, 0);
     } else {
       continue;
     }
@@ -92,7 +90,7 @@ std::optional<BaseReg> Compiler::limited(const Inst& i, uint32_t k) {
   return {};
 }
 
-// ---- Of all that a loop comes by ----------------------------------------------------------------
+// ---- Of all elements of a loop ------------------------------------------------------------------
 
 // Which Get the extremes begin with that `value` is made of and the Set `set` waits for, and what
 // else they are made of.

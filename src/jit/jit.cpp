@@ -121,7 +121,7 @@ Analysed side_by_side(const program::Module& module) {
   }
 }
 
-// Of lanes that part: one by itself reads and writes memory as fast as each of many side by side,
+// Of divergent lanes: one by itself reads and writes memory as fast as each of many side by side,
 // which are worth it where loops calculate.
 bool calculates(const Analysed& a) {
   constexpr uint32_t kStepsOfAccess = 8;

@@ -41,6 +41,7 @@ class Compiled {
   ~Compiled();
   interp::Outcome run(const interp::Launch& launch, core::Threads& threads) const;
   size_t bytes() const;
+  std::span<const std::byte> code() const;  // machine code
   Lanes lanes() const { return lanes_; }
 
  private:
@@ -52,7 +53,7 @@ class Compiled {
   uint32_t columns_;
   std::array<uint32_t, 3> workgroup_;
   uint64_t lanes_worth_a_thread_;
-  // Of lanes that part: nanoseconds that one took in the last calls, as nobody knows how long loops
+  // Of divergent lanes: nanoseconds that one took in the last calls, as nobody knows how long loops
   // are; 0: not known.
   mutable std::atomic<float> time_of_lane_ = 0;
 };

@@ -96,6 +96,9 @@ uint64_t Compiled::worth_a_thread() const {
 }
 
 size_t Compiled::bytes() const { return code_->bytes(); }
+std::span<const std::byte> Compiled::code() const {
+  return {static_cast<const std::byte*>(code_->entry()), code_->bytes()};
+}
 
 Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
   const Grid& grid = launch.grid;

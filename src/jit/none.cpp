@@ -15,6 +15,7 @@ interp::Outcome Compiled::run(const interp::Launch& /*launch*/, core::Threads& /
 }
 
 size_t Compiled::bytes() const { return 0; }
+std::span<const std::byte> Compiled::code() const { return {}; }
 
 std::variant<std::shared_ptr<const Compiled>, std::string> compile(
     const program::Module& /*module*/, const interp::KernelTable& /*kernels*/, Isa /*isa*/,

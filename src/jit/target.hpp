@@ -108,6 +108,8 @@ class Target {
   virtual BaseReg in_register(DType type, const Operand& v) = 0;
   virtual void copy_vector(DType type, BaseReg to, const Operand& from) = 0;
   virtual void broadcast(DType type, BaseReg to, BaseReg scalar) = 0;
+  // An f32 of memory in all lanes; false where that takes a scalar on the way.
+  virtual bool broadcast_load(BaseReg /*to*/, const Address& /*from*/) { return false; }
   // The bits of an f16 as lanes of f32; false where load_run() does it.
   virtual bool broadcast_f16(BaseReg /*to*/, BaseReg /*scalar*/) { return false; }
   virtual void first_lane(DType type, BaseReg scalar, const Operand& from) = 0;

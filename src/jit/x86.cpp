@@ -341,6 +341,11 @@ void X86::broadcast(DType type, BaseReg to, BaseReg scalar) {
   }
 }
 
+bool X86::broadcast_load(BaseReg to, const Address& from) {
+  cc_.vbroadcastss(to.as<Vec>(), memory(from, sizeof(float)));
+  return true;
+}
+
 void X86::first_lane(DType type, BaseReg scalar, const Operand& from) {
   if (type == DType::Bool) {
     const BaseReg bits = mask_bits(from.as<BaseReg>());

@@ -70,6 +70,7 @@ class X86 final : public Target {
   BaseReg in_register(DType type, const Operand& v) override;
   void copy_vector(DType type, BaseReg to, const Operand& from) override;
   void broadcast(DType type, BaseReg to, BaseReg scalar) override;
+  bool broadcast_load(BaseReg to, const Address& from) override;
   bool broadcast_f16(BaseReg to, BaseReg scalar) override;
   void first_lane(DType type, BaseReg scalar, const Operand& from) override;
   void broadcast_first(DType type, BaseReg to, BaseReg from) override;

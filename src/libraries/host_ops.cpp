@@ -120,6 +120,7 @@ std::span<const HostLibrary* const> host_libraries() {
 }
 
 std::span<const HostLibrary* const> HostOps::libraries() const {
+  if (reproducible_) return {};
   return libraries_.empty() ? host_libraries() : std::span<const HostLibrary* const>(libraries_);
 }
 
@@ -127,6 +128,11 @@ void HostOps::add_reason(std::string& reasons, const HostLibrary& library,
                          const hal::Refusal& refusal) {
   reasons +=
       fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", library.info().name, refusal.reason);
+}
+
+hal::Refusal HostOps::refused(std::string reasons) const {
+  if (reproducible_) return {"reproducible forbids libraries"};
+  return {std::move(reasons)};
 }
 
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& desc) {
@@ -138,7 +144,10 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
     if (packed::takes_narrow_b(few))
       return std::make_shared<WidenedPlan>(packed::plan(few, threads_), folded, few);
   }
-  const auto is_narrow = [&](narrow::Pays pays) { return own && !narrow::refuses(desc, pays); };
+  // Integers have the same sums in any order.
+  const auto is_narrow = [&](narrow::Pays pays) {
+    return own && (!reproducible_ || !is_float(desc.accumulate)) && !narrow::refuses(desc, pays);
+  };
   if (is_narrow(narrow::Pays::Always)) return narrow::plan(desc, threads_);
   if (own && widens) {
     const GemmDesc sums = widen(desc, false, false);
@@ -161,7 +170,7 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& d
     add_reason(reasons, *library, *refusal);
   }
   if (is_narrow(narrow::Pays::WithoutLibrary)) return narrow::plan(desc, threads_);
-  return hal::Refusal{reasons};
+  return refused(std::move(reasons));
 }
 
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDesc& desc) {
@@ -175,7 +184,7 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDe
     else return std::get<std::shared_ptr<HostPlan>>(std::move(agreed));
   }
   if (own) return packed::plan(desc);
-  return hal::Refusal{reasons};
+  return refused(std::move(reasons));
 }
 
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::RowsDesc& desc) {

@@ -36,8 +36,10 @@ std::span<const HostLibrary* const> host_libraries();
 class HostOps : public hal::LibraryOps {
  public:
   // hologram's own kernels, and for what they refuse host_libraries(), opened by the first plan.
-  // Its plans are run by so many threads at most.
-  explicit HostOps(int threads) : threads_(threads) {}
+  // Its plans are run by so many threads at most. With `reproducible`, no library is opened, and
+  // sums are only made by kernels that have the bits of the Atlas programs.
+  explicit HostOps(int threads, bool reproducible = false)
+      : threads_(threads), reproducible_(reproducible) {}
   explicit HostOps(std::vector<const HostLibrary*> libraries) : libraries_(std::move(libraries)) {}
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override;
@@ -53,10 +55,12 @@ class HostOps : public hal::LibraryOps {
 
  private:
   std::span<const HostLibrary* const> libraries() const;
+  hal::Refusal refused(std::string reasons) const;
   static void add_reason(std::string& reasons, const HostLibrary& library,
                          const hal::Refusal& refusal);
 
   const int threads_ = 1;
+  const bool reproducible_ = false;
   std::vector<const HostLibrary*> libraries_;
 };
 

@@ -7,6 +7,7 @@
 #include "core/messages.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/access.hpp"
+#include "tensor/precision.hpp"
 
 namespace hologram::nn {
 
@@ -15,6 +16,10 @@ using core::Text;
 // The dtype of a result that is no integer, and the one that it is computed in.
 inline DType float_dtype(DType t) { return is_float(t) ? t : DType::F32; }
 inline DType wide_dtype(DType t) { return compute_type(float_dtype(t)); }
+// The dtype of losses: f32 of f16 and bf16 under mixed precision, as they are scaled then.
+inline DType loss_dtype(DType t) {
+  return tensor::products() != nullptr ? wide_dtype(t) : float_dtype(t);
+}
 inline Tensor widened(const Tensor& x) { return x.to(wide_dtype(x.dtype())); }
 
 // f(x) computed in the wide dtype and rounded once.

@@ -74,7 +74,7 @@ Tensor of_probabilities(const Tensor& logits, const Tensor& target,
   const Tensor each = -ops::sum(ops::log_softmax(wide, axis) * share, axis);
   const Tensor samples =
       ops::full({}, static_cast<double>(each.size()), wide.dtype(), wide.executor());
-  return reduced(each, samples, options.reduction).to(float_dtype(logits.dtype()));
+  return reduced(each, samples, options.reduction).to(loss_dtype(logits.dtype()));
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
     each =
         each * (1 - smoothing) + all * (smoothing / static_cast<double>(logits.size(classes.axis)));
   }
-  return reduced(each, ops::sum(classes.weight), options.reduction).to(float_dtype(logits.dtype()));
+  return reduced(each, ops::sum(classes.weight), options.reduction).to(loss_dtype(logits.dtype()));
 }
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
@@ -112,7 +112,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
   const Tensor each =
       ops::where(classes.counts, -classes.of(widened(log_probabilities)) * classes.weight, 0);
   return reduced(each, ops::sum(classes.weight), options.reduction)
-      .to(float_dtype(log_probabilities.dtype()));
+      .to(loss_dtype(log_probabilities.dtype()));
 }
 
 }  // namespace hologram::nn

@@ -5,11 +5,12 @@
 #include <utility>
 
 #include "nn/common.hpp"
+#include "tensor/precision.hpp"
 
 namespace hologram::nn {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
-              Activation activation) {
+              Activation activation, std::optional<DType> out) {
   if (weight.rank() != 1 && weight.rank() != 2)
     throw core::error(Text::NnRank, "linear: the weight", to_string(weight.shape()),
                       "outputs, inputs");
@@ -21,9 +22,13 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   need_shape("linear", "a bias", bias, per_output);
   // One product of two matrices, whatever axes stand before the last.
   const Tensor rows = x.rank() > 2 && inputs > 0 ? x.reshape({x.size() / inputs, inputs}) : x;
-  Tensor y = ops::matmul(rows, weight.rank() == 2 ? weight.transpose() : weight);
+  const Tensor matrix = weight.rank() == 2 ? weight.transpose() : weight;
+  Tensor y = out ? ops::matmul(rows, matrix, *out) : ops::matmul(rows, matrix);
+  const DType made = y.dtype();
   if (bias) y = y + *bias;
   y = activate(y, activation);
+  // Under mixed precision a bias may be wider than the product.
+  if (out || tensor::products() != nullptr) y = y.to(made);
   if (x.rank() <= 2 || inputs == 0) return y;
   Shape shape = x.shape();
   shape.pop_back();

@@ -16,7 +16,7 @@ struct Pair {
   Tensor x, t;
   DType to;
 
-  Pair(const Tensor& a, const Tensor& b) : to(float_dtype(promote(a.dtype(), b.dtype()))) {
+  Pair(const Tensor& a, const Tensor& b) : to(loss_dtype(promote(a.dtype(), b.dtype()))) {
     x = a.to(compute_type(to));
     t = b.to(compute_type(to));
   }

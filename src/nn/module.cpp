@@ -3,6 +3,7 @@
 #include "hologram/files.hpp"
 #include "hologram/nn/modules.hpp"
 #include "nn/common.hpp"
+#include "nn/state_file.hpp"
 
 namespace hologram::nn {
 
@@ -44,6 +45,22 @@ void Module::collect(const std::string& prefix, List Module::*list, Names& into)
   for (const auto& [name, tensor] : this->*list)
     if (tensor->defined()) into.emplace_back(prefix + name, tensor);
   for (const auto& [name, module] : modules_) module->collect(prefix + name + ".", list, into);
+}
+
+void save_state(const std::string& path, const std::map<std::string, Tensor>& state) {
+  need_safetensors(path);
+  std::map<std::string, Array> arrays;
+  const std::string file = path + ":";
+  for (const auto& [name, tensor] : state) arrays.emplace(file + name, tensor.array());
+  files::write_all(arrays);
+}
+
+std::map<std::string, Tensor> load_state(const std::string& path) {
+  need_safetensors(path);
+  std::map<std::string, Tensor> state;
+  for (const files::Member& member : files::inspect(path).members)
+    state.emplace(member.name, Tensor::from(files::read(path, {.member = member.name})));
+  return state;
 }
 
 Module::Names Module::named_parameters() {
@@ -93,20 +110,10 @@ void Module::load_state_dict(const std::map<std::string, Tensor>& state, bool st
   for (size_t i = 0; i < all.size(); i++) *all[i].second = values[i];
 }
 
-void Module::save(const std::string& path) {
-  need_safetensors(path);
-  std::map<std::string, Array> arrays;
-  const std::string file = path + ":";
-  for (const auto& [name, tensor] : state_dict()) arrays.emplace(file + name, tensor.array());
-  files::write_all(arrays);
-}
+void Module::save(const std::string& path) { save_state(path, state_dict()); }
 
 void Module::load(const std::string& path, bool strict) {
-  need_safetensors(path);
-  std::map<std::string, Tensor> state;
-  for (const files::Member& member : files::inspect(path).members)
-    state.emplace(member.name, Tensor::from(files::read(path, {.member = member.name})));
-  load_state_dict(state, strict);
+  load_state_dict(load_state(path), strict);
 }
 
 void Module::train(bool on) {

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <sstream>
 #include <string_view>
 
+#include "core/log.hpp"
 #include "core/mapped_file.hpp"
 #include "core/messages.hpp"
 #include "core/nearest.hpp"
+#include "core/system/system.hpp"
 #include "runtime/settings.hpp"
 
 namespace hologram {
@@ -94,6 +98,32 @@ void read_file(BackendConfig& config, const std::string& path) {
   }
 }
 
+// Variables of the process that are no settings of an executor.
+constexpr std::string_view kOthers[] = {"HOLOGRAM_CONFIG",         "HOLOGRAM_DUMP",
+                                        "HOLOGRAM_ONEDNN_LIBRARY", "HOLOGRAM_OPENBLAS_LIBRARY",
+                                        "HOLOGRAM_LAPACK_LIBRARY", "HOLOGRAM_CUDA_LIBRARY",
+                                        "HOLOGRAM_NVRTC_LIBRARY",  "HOLOGRAM_CUBLASLT_LIBRARY",
+                                        "HOLOGRAM_CUDNN_LIBRARY",  "HOLOGRAM_HIP_LIBRARY",
+                                        "HOLOGRAM_HIPRTC_LIBRARY", "HOLOGRAM_METAL_LIBRARY",
+                                        "HOLOGRAM_OBJC_LIBRARY",   "HOLOGRAM_WEBGPU_LIBRARY",
+                                        "HOLOGRAM_MODELS"};
+
+// A variable of our name that nobody reads is most likely misspelt. HOLOGRAM_TEST_ are the tests'.
+void warn_of_unknown_variables() {
+  std::vector<std::string_view> known(std::begin(kOthers), std::end(kOthers));
+  for (const Setting& setting : runtime::all_settings()) known.push_back(setting.variable);
+  for (const char* const* each = core::system::environment(); *each != nullptr; each++) {
+    const std::string_view text = *each, name = text.substr(0, text.find('='));
+    if (!name.starts_with("HOLOGRAM_") || name.starts_with("HOLOGRAM_TEST_") ||
+        std::find(known.begin(), known.end(), name) != known.end())
+      continue;
+    const std::string_view near = core::nearest(name, known);
+    core::log(LogLevel::Warning,
+              fmt::format("the environment sets {}, which hologram does not know{}", name,
+                          near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  }
+}
+
 }  // namespace
 
 BackendConfig BackendConfig::from_file(const std::string& path) {
@@ -103,6 +133,8 @@ BackendConfig BackendConfig::from_file(const std::string& path) {
 }
 
 BackendConfig BackendConfig::from_environment() {
+  static std::once_flag warned;
+  std::call_once(warned, warn_of_unknown_variables);
   BackendConfig config;
   if (const std::string_view path = variable("HOLOGRAM_CONFIG"); !path.empty())
     read_file(config, std::string(path));

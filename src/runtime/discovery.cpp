@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <mutex>
 #include <ostream>
+#include <utility>
 
 #include "core/messages.hpp"
 #include "runtime/selection.hpp"
@@ -77,8 +79,15 @@ std::string_view display_name(BackendType type) {
 }
 
 std::optional<BackendType> parse_backend(std::string_view name) {
+  // What others call them.
+  static constexpr std::pair<std::string_view, BackendType> kOthers[] = {
+      {"wgpu", BackendType::WebGpu}, {"hip", BackendType::Rocm}, {"mps", BackendType::Metal}};
+  std::string lower(name);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const Name& row : kNames)
-    if (row.name == name) return row.type;
+    if (row.name == lower) return row.type;
+  for (const auto& [other, type] : kOthers)
+    if (other == lower) return type;
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/messages.hpp"
 #include "hal/hal.hpp"
+#include "program/dump.hpp"
 #include "runtime/binding.hpp"
 #include "runtime/executor_state.hpp"
 #include "runtime/selection.hpp"
@@ -147,6 +148,7 @@ std::shared_ptr<hal::Executable> Executor::State::compiled(const Program& progra
   std::shared_ptr<hal::Executable> made =
       with_memory([&] { return device->compile(program, options); });
   programs++;
+  if (program::is_dumped()) program::dump(program, "atlas", program.optimized_text());
   const std::lock_guard lock(mutex_);
   if (executables_.size() >= kMostExecutables) executables_.clear();
   return executables_.emplace(key, std::move(made)).first->second;
@@ -213,6 +215,7 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
                            .flops = cost.flops * lanes,
                            .least = cost.has_unknown_loops};
   const bool own_clock = profiler != nullptr && device->keeps_time();
+  program::dump_launch(program, device->info().name, grid, scalars);
   if (own_clock) launch_timed(program, launch, work);
   else with_memory([&] { stream->launch(launch); });
   stream->wait(stream->submit(), launch.deadline);

@@ -95,6 +95,16 @@ ExecutorBuilder& ExecutorBuilder::tf32(bool on) {
   return *this;
 }
 
+ExecutorBuilder& ExecutorBuilder::deterministic(bool on) {
+  config_.deterministic = on;
+  return *this;
+}
+
+ExecutorBuilder& ExecutorBuilder::reproducible(bool on) {
+  config_.reproducible = on;
+  return *this;
+}
+
 ExecutorBuilder& ExecutorBuilder::cudnn(bool on) {
   config_.enable_cudnn = on;
   return *this;

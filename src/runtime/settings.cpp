@@ -61,7 +61,8 @@ constexpr auto kSettings = std::to_array<Setting>({
      "Makes every fallback an error: a backend that is not the first of the preference, a general "
      "kernel where a tuned one was expected."},
     {"allow_transfers", "HOLOGRAM_ALLOW_TRANSFERS", &BackendConfig::allow_transfers,
-     "Moves operands that are on different devices instead of refusing them."},
+     "Brings operands of several devices to one, unless strict is set: counted, and a warning "
+     "once."},
     {"fusion", "HOLOGRAM_FUSION", &BackendConfig::fusion,
      "Fuses tensor operations into fewer kernels. Off, every operation is a kernel of its own."},
     {"check", "HOLOGRAM_CHECK", &BackendConfig::check,
@@ -86,6 +87,13 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"allow_tf32", "HOLOGRAM_ALLOW_TF32", &BackendConfig::allow_tf32,
      "Lets tensor cores round the operands of f32 products to 11 bits (TF32); else they are true "
      "f32."},
+    {"deterministic", "HOLOGRAM_DETERMINISTIC", &BackendConfig::deterministic,
+     "Forbids what may give other bits from run to run on the same device: algorithms of libraries "
+     "that are chosen by time."},
+    {"reproducible", "HOLOGRAM_REPRODUCIBLE", &BackendConfig::reproducible,
+     "Shapes alone give the order of all additions, and no vendor library computes anything: f32 "
+     "results have the same bits on all exact devices. Products and convolutions take longer; "
+     "implies deterministic."},
     {"enable_cudnn", "HOLOGRAM_ENABLE_CUDNN", &BackendConfig::enable_cudnn,
      "Lets the CUDA backend use cuDNN where it is there."},
     {"autotuning_ms", "HOLOGRAM_AUTOTUNING_MS", &BackendConfig::autotuning_ms,
@@ -179,10 +187,16 @@ Names backend_name_list(bool with_auto) {
   return names;
 }
 
+// Any GPU: the first that is there.
+std::string_view expanded(std::string_view text) {
+  return text == "gpu" || text == "GPU" ? "cuda,rocm,metal,opencl,webgpu" : text;
+}
+
 template <>
 struct Kind<BackendType> {
   // A list is the business of the setting `preference`.
-  static Value value(std::string_view text) {
+  static Value value(std::string_view given) {
+    const std::string_view text = expanded(given);
     return std::string(text.find(',') == std::string_view::npos ? text : "auto");
   }
   static std::optional<BackendType> from(const Value& value) {
@@ -203,7 +217,8 @@ struct Kind<BackendType> {
 
 template <>
 struct Kind<std::vector<BackendType>> {
-  static Value value(std::string_view text) {
+  static Value value(std::string_view given) {
+    const std::string_view text = expanded(given);
     Texts list;
     if (text.find(',') == std::string_view::npos) return list;
     for (size_t at = 0; at <= text.size();) {

@@ -5,13 +5,13 @@
 #include <bit>
 #include <cmath>
 
-#include "core/log.hpp"
 #include "core/messages.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/kernel.hpp"
 #include "graph/work.hpp"
 #include "program/typing.hpp"
 #include "tensor/elementwise_gradients.hpp"
+#include "tensor/parts.hpp"
 
 namespace hologram::tensor {
 
@@ -28,13 +28,6 @@ using graph::Rule;
 using graph::View;
 
 namespace {
-
-// The device's name, with its number where the other one has the same name.
-std::string place_of(const Executor& executor, const Executor& other) {
-  const DeviceInfo &info = executor.device(), &beside = other.device();
-  if (info.name != beside.name) return info.name;
-  return fmt::format("{} ({}:{})", info.name, name_of(info.backend), info.index);
-}
 
 // Longer chains are computed on the way, so that the graph stays small.
 constexpr uint32_t kDeepest = 256;
@@ -228,16 +221,42 @@ Tensor cast_to(Tensor&& tensor, DType dtype) {
   return cast_to(std::as_const(tensor), dtype);
 }
 
-Tensor dense(const Tensor& tensor) {
-  const View view = Access::view(tensor);
-  const NodeRef node = Access::node(tensor);
-  if (graph::is_dense(view) && tensor.size() == graph::element_count(node->shape)) return tensor;
-  auto copy = std::make_unique<Node>(Kind::Elementwise, *node->context, node->dtype, view.shape);
+namespace {
+
+Tensor copied(const Tensor& tensor) {
+  const Node& node = Access::look(tensor);
+  auto copy = std::make_unique<Node>(Kind::Elementwise, *node.context, node.dtype, tensor.shape());
   copy->op = &graph::source::kCopy;
   copy->inputs.push_back(input_of(tensor));
   Tensor made = finish(std::move(copy));
   if (is_recording()) record_same(tensor, made);
   return made;
+}
+
+// Dense from some element of its node on, from which the device can be given it.
+bool is_part(const Tensor& tensor) {
+  View view = Access::view(tensor);
+  const uint64_t start = static_cast<uint64_t>(view.offset) * size_of(tensor.dtype());
+  if (view.offset < 0 || start % context_of(tensor).device().binding_alignment != 0) return false;
+  view.offset = 0;
+  return graph::is_dense(view);
+}
+
+}  // namespace
+
+bool is_whole(const Tensor& tensor) {
+  return graph::is_dense(Access::view(tensor)) &&
+         tensor.size() == graph::element_count(Access::look(tensor).shape);
+}
+
+// An input that stands for another is replaced by that, which has to be dense, too.
+Tensor dense(const Tensor& tensor) {
+  if (is_whole(tensor) && is_whole(without_alias(tensor))) return tensor;
+  return copied(tensor);
+}
+
+Tensor dense_part(const Tensor& tensor) {
+  return is_part(without_alias(tensor)) ? tensor : dense(tensor);
 }
 
 Shape broadcast_shape(std::string_view operation, const Shape& a, const Shape& b) {
@@ -249,38 +268,6 @@ Shape broadcast_shape(std::string_view operation, const Shape& a, const Shape& b
     out[out.size() - k] = x == 1 ? y : x;
   }
   return out;
-}
-
-std::vector<Tensor> together(std::string_view operation, std::vector<Tensor> tensors) {
-  size_t home = 0;
-  bool apart = false;
-  for (size_t i = 1; i < tensors.size(); i++) {
-    if (&context_of(tensors[i]) == &context_of(tensors[home])) continue;
-    apart = true;
-    // A single number follows the others; else the backend that comes later in the order of
-    // automatic choice does the work, the CPU being the last.
-    const bool number = tensors[home].rank() == 0 && tensors[i].rank() != 0;
-    const bool later =
-        context_of(tensors[i]).device().backend == BackendType::Cpu && tensors[i].rank() != 0;
-    if (number || later) home = i;
-  }
-  if (!apart) return tensors;
-  const Executor to = tensors[home].executor();
-  for (Tensor& t : tensors) {
-    if (&context_of(t) == &context_of(tensors[home])) continue;
-    if (t.rank() != 0) {
-      if (!to.config().allow_transfers || to.config().strict)
-        throw core::error(Text::OperandsApart, operation, place_of(t.executor(), to),
-                          place_of(to, t.executor()));
-      context_of(tensors[home]).executor().fallbacks++;
-      core::log(LogLevel::Info,
-                fmt::format("{}: a tensor of shape {} goes from {} to {}", operation,
-                            to_string(t.shape()), place_of(t.executor(), to),
-                            place_of(to, t.executor())));
-    }
-    t = t.to(to);
-  }
-  return tensors;
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include "libraries/product.hpp"
 #include "tensor/access.hpp"
 #include "tensor/images.hpp"
+#include "tensor/precision.hpp"
 #include "tensor/rules.hpp"
 
 namespace hologram::ops {
@@ -48,11 +49,15 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
 
   DType dtype = promote(input.dtype(), weight.dtype());
   if (options.bias) dtype = promote(dtype, options.bias->dtype());
+  const tensor::ProductPolicy* policy = tensor::products();
+  if (policy != nullptr && !policy->takes(dtype)) policy = nullptr;
+  const DType out = policy != nullptr ? policy->result : dtype;
+  if (policy != nullptr) dtype = policy->compute;
   std::vector<Tensor> all;
   all.reserve(3);
   all.push_back(input.to(dtype));
   all.push_back(weight.to(dtype));
-  if (options.bias) all.push_back(options.bias->to(dtype));
+  if (options.bias) all.push_back(options.bias->to(policy != nullptr ? DType::F32 : dtype));
   all = tensor::together(kName, std::move(all));
   Tensor x = for_libraries(planes ? all[0].permute({0, 2, 3, 1}) : std::move(all[0])),
          w = planes ? all[1].permute({2, 3, 1, 0}) : std::move(all[1]);
@@ -75,7 +80,7 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
       kName, x, {kernel[0], kernel[1]}, options.stride, options.dilation, options.padding);
   desc.accumulate = libraries::product_accumulator(dtype);
   // A bias is added to what has not been rounded yet.
-  desc.d = options.bias ? desc.accumulate : dtype;
+  desc.d = options.bias ? desc.accumulate : out;
   if (options.bias && options.bias->shape() != Shape{outputs})
     throw core::error(Text::ConvBias, kName, to_string(options.bias->shape()), outputs);
 
@@ -85,13 +90,15 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
   };
   Tensor result =
       !tensor::is_recording() ? make() : tensor::with_gradient({x, w}, make, [&](const Tensor&) {
-        return [x, w, desc](const Tensor& g, const tensor::Wanted& wanted) {
-          return tensor::rules::of_conv2d(x, w, desc.rows, desc.columns, desc.groups, g, wanted);
+        return [x, w, desc, dtype = policy != nullptr ? dtype : desc.d](
+                   const Tensor& g, const tensor::Wanted& wanted) {
+          return tensor::rules::of_conv2d(x, w, desc.rows, desc.columns, desc.groups, g.to(dtype),
+                                          wanted);
         };
       });
   if (options.bias) {
     const Tensor bias = all[2].to(desc.d);
-    result = (dtype == DType::Bool ? result | bias : result + bias).to(dtype);
+    result = (dtype == DType::Bool ? result | bias : result + bias).to(out);
   }
   return planes ? result.permute({0, 3, 1, 2}) : result;
 }

@@ -9,6 +9,7 @@
 #include "graph/elementwise.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/access.hpp"
+#include "tensor/whole_numbers.hpp"
 
 namespace hologram::ops {
 
@@ -16,8 +17,12 @@ using core::Text;
 using graph::Attribute;
 using graph::Context;
 using tensor::attribute_of;
+using tensor::is_whole;
 using tensor::make_source;
+using tensor::need_number;
+using tensor::text_of;
 using tensor::Whole;
+using tensor::whole_in;
 using tensor::whole_of;
 
 namespace source = graph::source;
@@ -26,28 +31,6 @@ namespace {
 
 DType default_of(const Operand& number) {
   return number.kind() == DType::F64 ? DType::F32 : number.kind();
-}
-
-void need_number(const char* name, const Operand& operand) {
-  if (!operand.is_number()) throw core::error(Text::NeedsNumber, name);
-}
-
-bool is_whole(const Operand& number) { return number.kind() != DType::F64; }
-
-// The number for elements of an integer dtype, which may not hold it itself.
-Whole whole_in(DType dtype, const Operand& number) {
-  if (is_whole(number)) return whole_of(number);
-  const double real = number.real();
-  if (real != std::trunc(real) || std::fabs(real) > 0x1p64)
-    throw core::error(Text::NumberRange, real, name_of(dtype));
-  return static_cast<Whole>(real);
-}
-
-std::string text_of(Whole number) {
-  std::string digits;
-  for (Whole rest = number; rest != 0 || digits.empty(); rest /= 10)
-    digits.insert(digits.begin(), static_cast<char>('0' + (rest < 0 ? -(rest % 10) : rest % 10)));
-  return number < 0 ? '-' + digits : digits;
 }
 
 int64_t steps_between(const Operand& start, const Operand& stop, const Operand& step) {
@@ -96,20 +79,6 @@ Tensor where_diagonals(const graph::ElementwiseOp& compare, int64_t rows, int64_
   const Operand place = column - row.reshape({rows, 1}),
                 limit = std::clamp(diagonal, -rows, columns);
   return tensor::apply(compare, std::array{&place, &limit}).to(dtype);
-}
-
-std::vector<Attribute> draw(Context& context) {
-  const auto [key, number] = context.next_random();
-  std::vector<Attribute> words;
-  for (const uint64_t word : {key, key >> 32, number, number >> 32})
-    words.push_back({DType::U32, word & 0xffffffffu});
-  return words;
-}
-
-Tensor random(const graph::ElementwiseOp& op, Shape shape, DType dtype, const Executor& executor) {
-  if (!is_float(dtype)) throw core::error(Text::OperandDType, op.name, name_of(dtype), "floats");
-  const auto context = Context::of(executor);
-  return make_source(op, dtype, shape, draw(*context), *context);
 }
 
 }  // namespace
@@ -175,31 +144,5 @@ Tensor full_like(const Tensor& tensor, const Operand& value) {
 Tensor zeros_like(const Tensor& tensor) { return full_like(tensor, 0); }
 Tensor ones_like(const Tensor& tensor) { return full_like(tensor, 1); }
 Tensor empty_like(const Tensor& tensor) { return full_like(tensor, 0); }
-
-void seed(uint64_t key, const Executor& executor) { Context::of(executor)->seed(key); }
-
-Tensor rand(Shape shape, DType dtype, const Executor& executor) {
-  return random(source::kUniform, std::move(shape), dtype, executor);
-}
-Tensor randn(Shape shape, DType dtype, const Executor& executor) {
-  return random(source::kNormal, std::move(shape), dtype, executor);
-}
-Tensor randint(const Operand& low, const Operand& high, Shape shape, DType dtype,
-               const Executor& executor) {
-  for (const Operand* o : {&low, &high}) need_number("randint", *o);
-  if (!is_integer(dtype))
-    throw core::error(Text::OperandDType, "randint", name_of(dtype), "integers");
-  const Whole first = whole_in(dtype, low), end = whole_in(dtype, high);
-  if (first >= end) throw core::error(Text::EmptyRange, text_of(first), text_of(end));
-  // All of 64 bits are one number more than 64 bits count.
-  for (const Whole number : {first, end - 1, end - first > UINT64_MAX ? end : first})
-    if (!tensor::fits(dtype, number))
-      throw core::error(Text::NumberRange, text_of(number), name_of(dtype));
-  const auto context = Context::of(executor);
-  std::vector<Attribute> attributes = draw(*context);
-  attributes.push_back({DType::I64, static_cast<uint64_t>(first)});
-  attributes.push_back({DType::U64, static_cast<uint64_t>(end - first)});
-  return make_source(source::kIntegers, dtype, shape, attributes, *context);
-}
 
 }  // namespace hologram::ops

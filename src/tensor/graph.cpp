@@ -4,7 +4,10 @@
 
 #include "core/messages.hpp"
 #include "core/out_of_memory.hpp"
+#include "graph/joining.hpp"
 #include "hologram/movement.hpp"
+#include "tensor/draws.hpp"
+#include "tensor/parts.hpp"
 #include "tensor/tape.hpp"
 
 namespace hologram {
@@ -18,11 +21,37 @@ using tensor::Access;
 struct Graph::State {
   std::shared_ptr<graph::Context> context;
   std::vector<NodeRef> given, roots;
+  size_t inputs = 0;                            // of the given nodes; the last one may be of draws
+  uint32_t draws = 0;                           // operations that draw random numbers
   std::vector<Shape> shapes;                    // of the results, as which the roots are read
   mutable graph::Context::Recording recording;  // changes under the lock of the context
+
+  // What the next launch draws: what calling the function would.
+  Tensor next_draws() const {
+    const auto [key, number] = context->next_random(draws);
+    std::vector<uint32_t> words;
+    for (const uint64_t word : {key, key >> 32, number, number >> 32})
+      words.push_back(static_cast<uint32_t>(word));
+    return Tensor::from_vector(std::move(words), {4}, context->handle());
+  }
 };
 
+// Of the innermost capture: one of another executor draws there as if it were not captured.
+tensor::CapturedDraws* tensor::CapturedDraws::of(const graph::Context& context) {
+  return current_ != nullptr && &context_of(current_->words_) == &context ? current_ : nullptr;
+}
+
 namespace {
+
+// The same number, as the capture's own: in memory it would be rounded.
+NodeRef own(const Node& number) {
+  auto node = std::make_unique<Node>(number.kind, *number.context, number.dtype, number.shape);
+  node->op = number.op;
+  node->attributes = number.attributes;
+  node->traced = true;
+  node->keep_context();
+  return NodeRef::adopt(node.release());
+}
 
 // Everything lazy below the roots that is not made of stand-ins: constants, computed now.
 std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
@@ -47,20 +76,55 @@ std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
     if (node->slot != UINT32_MAX) continue;
     seen.nodes.push_back(node);
     node->slot = 0;  // met
-    for (const graph::Input& input : node->inputs) path.push_back(input.node.get());
+    const bool fuses = node->kind == graph::Kind::Elementwise || node->kind == graph::Kind::Reduce;
+    for (graph::Input& input : node->inputs) {
+      const Node& node_in = *input.node;
+      const bool lazy = node_in.state.load(std::memory_order_acquire) == NodeState::Lazy;
+      if (fuses && lazy && !node_in.traced && graph::is_number(node_in)) input.node = own(node_in);
+      path.push_back(input.node.get());
+    }
   }
   return found;
 }
 
-// All of a node, in its order, whatever its shape.
-bool is_whole(const Tensor& tensor) {
-  return graph::is_dense(Access::view(tensor)) &&
-         tensor.size() == graph::element_count(Access::look(tensor).shape);
+template <class State>
+std::vector<graph::Donated> checked(const std::vector<Donation>& donated, const State& state) {
+  std::vector<graph::Donated> list;
+  for (const Donation& each : donated) {
+    const auto text = [&](const std::vector<NodeRef>& nodes, size_t at) {
+      return at < nodes.size()
+                 ? std::string(name_of(nodes[at]->dtype)) + to_string(nodes[at]->shape)
+                 : std::string("not there");
+    };
+    const std::string input = text(state.given, each.input),
+                      result = each.result < state.shapes.size() &&
+                                       state.roots[each.result]->shape != state.shapes[each.result]
+                                   ? std::string(name_of(state.roots[each.result]->dtype)) +
+                                         to_string(state.shapes[each.result])
+                                   : text(state.roots, each.result);
+    const auto is_other = [&](const graph::Donated& other) {
+      return other.input == each.input || other.root == state.roots[each.result].get();
+    };
+    if (input != result || input == "not there")
+      throw core::error(Text::DonationAlike, each.input, each.result, input, result);
+    if (std::any_of(list.begin(), list.end(), is_other))
+      throw core::error(Text::DonationAlike, each.input, each.result, "donated", "already");
+    list.push_back({state.given[each.input].get(), state.roots[each.result].get(), each.input});
+  }
+  return list;
+}
+
+// Held by this handle alone, and so its memory.
+bool is_nobody_elses(const Tensor& tensor) {
+  const Node& node = Access::look(tensor);
+  return node.references.load(std::memory_order_acquire) == 1 && node.result.pooled &&
+         node.result.owner.use_count() == 1;
 }
 
 }  // namespace
 
-Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
+Graph::Graph(const Function& function, const std::vector<Tensor>& examples,
+             const std::vector<Donation>& donated) {
   if (examples.empty()) throw core::error(Text::CaptureInputs);
   auto state = std::make_shared<State>();
   state->context = tensor::context_of(examples.front()).shared();
@@ -73,44 +137,66 @@ Graph::Graph(const Function& function, const std::vector<Tensor>& examples) {
     state->given.push_back(stand_in);
     stand_ins.push_back(Access::make(stand_in));
   }
-  for (const Tensor& result : function(stand_ins)) {
+  state->inputs = state->given.size();
+  auto words = std::make_unique<Node>(graph::Kind::Data, *state->context, DType::U32, Shape{4});
+  words->traced = true;
+  const NodeRef of_draws = NodeRef::adopt(words.release());
+  tensor::CapturedDraws draws(Access::make(of_draws));
+  const std::vector<Tensor> results = function(stand_ins);
+  state->draws = draws.count();
+  if (state->draws > 0) state->given.push_back(of_draws);
+  for (const Tensor& result : results) {
     if (&tensor::context_of(result) != state->context.get()) throw core::error(Text::CaptureApart);
     const NodeRef node = Access::node(result);
     const bool is_own =
-        node->traced && node->kind != graph::Kind::Data && is_whole(result) &&
+        node->traced && node->kind != graph::Kind::Data && tensor::is_whole(result) &&
         std::find(state->roots.begin(), state->roots.end(), node) == state->roots.end();
     state->roots.push_back(is_own ? node : Access::node(ops::copy(result)));
     state->shapes.push_back(result.shape());
   }
   core::or_out_of_memory([&] {
     eval(constants_below(state->roots));
-    state->recording = state->context->record(state->given, state->roots);
+    state->recording = state->context->record(state->given, state->roots, checked(donated, *state));
   });
   state_ = std::move(state);
 }
 
-std::vector<Tensor> Graph::launch(const std::vector<Tensor>& inputs) const {
+void Graph::check(const std::vector<Tensor>& inputs) const {
   // What happens inside is not recorded: better none than a wrong gradient.
   if (tensor::is_recording())
     for (const Tensor& t : inputs)
       if (tensor::is_tracked(t)) throw core::error(Text::LaunchGradient);
-  if (inputs.size() != state_->given.size())
-    throw core::error(Text::LaunchCount, inputs.size(), state_->given.size());
+  if (inputs.size() != state_->inputs)
+    throw core::error(Text::LaunchCount, inputs.size(), state_->inputs);
+  for (size_t i = 0; i < inputs.size(); i++) {
+    const Node& expected = *state_->given[i];
+    if (inputs[i].shape() != expected.shape)
+      throw core::error(Text::LaunchShape, i, to_string(inputs[i].shape()),
+                        to_string(expected.shape));
+    if (inputs[i].dtype() != expected.dtype)
+      throw core::error(Text::LaunchDType, i, name_of(inputs[i].dtype()), name_of(expected.dtype));
+    if (&tensor::context_of(inputs[i]) != state_->context.get())
+      throw core::error(Text::CaptureApart);
+  }
+}
+
+std::vector<Tensor> Graph::launch(std::vector<Tensor> inputs) const {
+  check(inputs);
   return core::or_out_of_memory([&] {
     std::vector<Tensor> dense;
-    for (size_t i = 0; i < inputs.size(); i++) {
-      const Node& expected = *state_->given[i];
-      if (inputs[i].shape() != expected.shape)
-        throw core::error(Text::LaunchShape, i, to_string(inputs[i].shape()),
-                          to_string(expected.shape));
-      if (inputs[i].dtype() != expected.dtype)
-        throw core::error(Text::LaunchDType, i, name_of(inputs[i].dtype()),
-                          name_of(expected.dtype));
-      if (&tensor::context_of(inputs[i]) != state_->context.get())
-        throw core::error(Text::CaptureApart);
-      dense.push_back(tensor::dense(inputs[i]));
-    }
+    dense.reserve(inputs.size() + 1);
+    for (const Tensor& t : inputs) dense.push_back(tensor::dense(t));
+    if (state_->draws > 0) dense.push_back(state_->next_draws());
+    inputs.clear();
     eval(dense);
+    for (const graph::Donated& each : state_->recording.donated) {
+      if (is_nobody_elses(dense[each.input])) continue;
+      {
+        const std::lock_guard lock(state_->context->mutex());
+        state_->context->copy_donated(each.input, "somebody else holds it");
+      }
+      dense[each.input] = ops::copy(dense[each.input]).eval();
+    }
     std::vector<graph::Storage> storages;
     storages.reserve(dense.size());
     for (const Tensor& t : dense) storages.push_back(Access::node(t)->result);

@@ -1,14 +1,86 @@
-#include "tensor/launch.hpp"
+#include "hologram/launch.hpp"
 
-#include <mutex>
-
+#include "core/messages.hpp"
 #include "core/out_of_memory.hpp"
-#include "hologram/creation.hpp"
+#include "graph/work.hpp"
 #include "runtime/binding.hpp"
 #include "tensor/access.hpp"
+#include "tensor/tape.hpp"
 
-namespace hologram::tensor {
+namespace hologram {
 namespace {
+
+using graph::Context;
+using graph::Node;
+using graph::Storage;
+
+constexpr uint64_t kAlignment = 256;
+
+// Where the results of a program lie: in the only one, or in one block of memory.
+struct Place {
+  size_t buffer;
+  uint64_t offset, bytes;
+};
+
+// One launch. Inputs are what was given, in the order of `given`; the node is the only result, or
+// the block of all.
+class ProgramWork : public graph::Work {
+ public:
+  ProgramWork(Program program, runtime::BoundProgram bound, std::vector<size_t> given,
+              std::vector<Place> written, uint64_t budget)
+      : program_(std::move(program)),
+        bound_(std::move(bound)),
+        given_(std::move(given)),
+        written_(std::move(written)),
+        budget_(budget) {}
+
+  std::string_view name() const override { return program_.name(); }
+  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
+    return "by the program " + program_.name();
+  }
+  void run(Context& context, const Node& node, const Storage& result) const override {
+    std::vector<hal::Binding> bindings(program_.buffers().size());
+    for (size_t i = 0; i < given_.size(); i++)
+      bindings[given_[i]] = node.inputs[i].node->result.where;
+    for (const Place& place : written_) {
+      const hal::Binding& all = result.where;
+      const Storage here{result.owner, {all.buffer, all.offset + place.offset, place.bytes}};
+      hal::Binding& binding = bindings[place.buffer];
+      if (place.bytes > 0 && binding.buffer != nullptr) context.copy(here, {nullptr, binding});
+      else if (place.bytes > 0) context.fill(here, 0);
+      binding = here.where;
+    }
+    context.launch(program_, bound_.grid, bindings, bound_.scalars, {}, budget_);
+  }
+
+ private:
+  const Program program_;
+  const runtime::BoundProgram bound_;
+  const std::vector<size_t> given_;
+  const std::vector<Place> written_;
+  const uint64_t budget_;
+};
+
+// One of several results, in the block of all.
+class PartWork : public graph::Work {
+ public:
+  PartWork(std::string name, Place place) : name_(std::move(name)), place_(place) {}
+  std::string_view name() const override { return name_; }
+  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
+    return "what the program has written";
+  }
+  std::optional<Storage> lies_in(const Node& node) const override {
+    const Storage& all = node.inputs[0].node->result;
+    return Storage{all.owner, {all.where.buffer, all.where.offset + place_.offset, place_.bytes}};
+  }
+  void run(Context& context, const Node& node, const Storage& result) const override {
+    context.copy(result, *lies_in(node));
+  }
+
+ private:
+  const std::string name_;
+  const Place place_;
+};
 
 // What binding looks at: a shape and a dtype. Nobody touches the memory.
 Array shape_alone(const Tensor& t) {
@@ -16,69 +88,91 @@ Array shape_alone(const Tensor& t) {
   return Array::borrow(t.dtype(), t.shape(), static_cast<void*>(nothing));
 }
 
-// The context is locked.
-Tensor copy_of(const Tensor& t, graph::Context& context) {
-  auto node = std::make_unique<graph::Node>(graph::Kind::Data, context, t.dtype(), t.shape());
-  node->result = context.allocate(graph::bytes_of(*node));
-  if (t.size() > 0) context.copy(node->result, tensor::Access::look(t).result);
-  node->state = graph::NodeState::Ready;
-  return tensor::Access::make(graph::NodeRef::adopt(node.release()));
+Number number_of(const Operand& operand) {
+  switch (operand.kind()) {
+    case DType::Bool: return Number(operand.integer() != 0);
+    case DType::I64: return Number(operand.integer());
+    case DType::U64: return Number(static_cast<uint64_t>(operand.integer()));
+    default: return Number(operand.real());
+  }
+}
+
+Executor executor_of(const std::vector<TensorArgument>& arguments, const LaunchOptions& options) {
+  if (options.executor) return *options.executor;
+  for (const TensorArgument& argument : arguments)
+    if (!argument.value.is_number()) return argument.value.tensor().executor();
+  return default_executor();
 }
 
 }  // namespace
 
 std::map<std::string, Tensor> launch(const Program& program,
-                                     const std::vector<LaunchArgument>& arguments,
-                                     const RunOptions& options, const Executor& executor) {
+                                     const std::vector<TensorArgument>& arguments,
+                                     const LaunchOptions& options) {
   return core::or_out_of_memory([&] {
-    std::map<std::string, Tensor> given;
+    const Executor executor = executor_of(arguments, options);
+    // Programs have no gradient of their own: better none than a wrong one.
+    for (const TensorArgument& argument : arguments)
+      if (tensor::is_recording() && !argument.value.is_number() &&
+          tensor::is_tracked(argument.value.tensor()))
+        throw core::error(core::Text::ProgramGradient, program.name());
+    std::map<std::string, Tensor> tensors;
     std::vector<Argument> shapes;
-    for (const LaunchArgument& argument : arguments) {
-      if (const auto* number = std::get_if<Number>(&argument.value)) {
-        shapes.push_back({argument.name, *number});
+    for (const TensorArgument& argument : arguments) {
+      if (argument.value.is_number()) {
+        shapes.push_back({argument.name, number_of(argument.value)});
         continue;
       }
-      const Tensor t = dense(std::get<Tensor>(argument.value).to(executor));
+      const Tensor t = tensor::dense(argument.value.tensor().to(executor));
       shapes.push_back({argument.name, shape_alone(t)});
-      given.insert_or_assign(argument.name, t.eval());
+      tensors.insert_or_assign(argument.name, t);
     }
-    const runtime::BoundProgram bound = runtime::bind(program, shapes, options);
+    RunOptions how;
+    how.grid = options.grid;
+    how.shapes = options.shapes;
+    runtime::BoundProgram bound = runtime::bind(program, shapes, how);
+    bound.arrays.clear();
+    if (options.report != nullptr) options.report->grid = bound.grid;
+
     const auto params = program.buffers();
-    std::map<std::string, Tensor> written;
-    for (size_t i = 0; i < params.size(); i++)
-      if (params[i].access != program::Access::In && bound.missing[i])
-        written[params[i].name] = ops::zeros(bound.shapes[i], params[i].type, executor).eval();
-    const std::shared_ptr<graph::Context> context = graph::Context::of(executor);
-    const std::lock_guard lock(context->mutex());
-    std::vector<hal::Binding> bindings;
+    std::vector<Tensor> inputs;
+    std::vector<size_t> given;
+    std::vector<Place> written;
+    uint64_t all = 0;
     for (size_t i = 0; i < params.size(); i++) {
-      const std::string& name = params[i].name;
-      if (params[i].access != program::Access::In && !bound.missing[i])
-        written[name] = copy_of(given.at(name), *context);
-      const auto output = written.find(name);
-      const Tensor& t = output != written.end() ? output->second : given.at(name);
-      bindings.push_back(tensor::Access::look(t).result.where);
+      if (!bound.missing[i]) {
+        given.push_back(i);
+        inputs.push_back(tensors.at(params[i].name));
+      }
+      if (params[i].access == program::Access::In) continue;
+      const uint64_t bytes =
+          static_cast<uint64_t>(graph::element_count(bound.shapes[i])) * size_of(params[i].type);
+      written.push_back({i, all, bytes});
+      all += (bytes + kAlignment - 1) / kAlignment * kAlignment;
     }
-    Executor::State& state = context->executor();
-    const std::shared_ptr<hal::Executable> ready = state.executable(program);
-    hal::Launch launch{.executable = ready.get(),
-                       .grid = bound.grid,
-                       .bindings = bindings,
-                       .scalars = bound.scalars,
-                       .deadline = {},
-                       .budget = options.budget,
-                       .progress = options.progress};
-    if (const uint64_t limit = context->config().timeout_ms; limit > 0)
-      launch.deadline = hal::Clock::now() + std::chrono::milliseconds(limit);
-    state.launches++;
-    state.with_memory([&] { state.stream->launch(launch); });
-    context->settle();
-    if (options.report != nullptr) {
-      options.report->grid = bound.grid;
-      options.report->launches++;
+    const bool one = written.size() == 1;
+    const std::vector<Shape> results = bound.shapes;
+    const DType dtype = one ? params[written[0].buffer].type : DType::U8;
+    const Shape shape = one ? results[written[0].buffer] : Shape{static_cast<int64_t>(all)};
+    auto node = std::make_unique<Node>(graph::Kind::Opaque, *Context::of(executor), dtype, shape);
+    node->work = std::make_unique<ProgramWork>(program, std::move(bound), std::move(given), written,
+                                               options.budget);
+    for (Tensor& t : inputs) node->inputs.push_back(tensor::input_of(std::move(t)));
+    if (inputs.empty()) node->keep_context();
+    const Tensor made = tensor::finish(std::move(node));
+
+    std::map<std::string, Tensor> named;
+    if (one) named[params[written[0].buffer].name] = made;
+    for (const Place& place : written) {
+      if (one) break;
+      const program::BufferParam& param = params[place.buffer];
+      Tensor block[] = {made};
+      named[param.name] =
+          tensor::make_opaque(std::make_unique<PartWork>(program.name() + "." + param.name, place),
+                              param.type, results[place.buffer], std::span<Tensor>(block));
     }
-    return written;
+    return named;
   });
 }
 
-}  // namespace hologram::tensor
+}  // namespace hologram

@@ -54,6 +54,7 @@ void refuse_infinite(std::string_view name, const Tensor& a) {
 // would be asked here, before anything is copied.
 void leave_device(std::string_view name, const Tensor& a) {
   const Executor executor = a.executor();
+  if (executor.config().reproducible) throw core::error(Text::LinalgReproducible, name);
   if (executor.device().backend == BackendType::Cpu) return;
   if (executor.config().strict) throw core::error(Text::LinalgApart, name, executor.device().name);
   tensor::context_of(a).executor().fallbacks++;

@@ -1,5 +1,7 @@
 #include "hologram/linear.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -9,6 +11,7 @@
 #include "graph/layout.hpp"
 #include "graph/product_work.hpp"
 #include "hologram/ops.hpp"
+#include "tensor/precision.hpp"
 #include "tensor/rules.hpp"
 
 namespace hologram::ops {
@@ -67,8 +70,8 @@ bool are_sums_of_rows(const Tensor& matrix, int axis) {
   return part != nullptr ? part->strides.end()[axis] == 1 : axis == -1 || columns_of(matrix) == 1;
 }
 // The last two axes of either may change places first.
-Tensor sums_of_rows(const Tensor& matrix, bool turn_matrix, const Tensor& vector,
-                    bool turn_vector) {
+Tensor sums_of_rows(const Tensor& matrix, bool turn_matrix, const Tensor& vector, bool turn_vector,
+                    DType out) {
   static const graph::ElementwiseOp& mul = graph::elementwise("mul");
   const DType dtype = matrix.dtype(), wide = compute_type(dtype);
   const tensor::Converted wide_matrix(matrix, wide), wide_vector(vector, wide);
@@ -91,14 +94,14 @@ Tensor sums_of_rows(const Tensor& matrix, bool turn_matrix, const Tensor& vector
   add_input(*wide_vector, same);
   const int last[] = {static_cast<int>(shape.size()) - 1};
   return tensor::cast_to(
-      tensor::reduce(tensor::finish(std::move(product)), program::Combine::Add, last), dtype);
+      tensor::reduce(tensor::finish(std::move(product)), program::Combine::Add, last), out);
 }
 
 // Libraries give a small result to few processors of a GPU, each of which goes through sums of any
 // length alone, unless they may add up parts in an order of their own. Parts of the sums are
 // products beside each other, or, if they are very few, one reduction. Null where that gains
 // nothing.
-std::optional<Tensor> by_parts(const Tensor& x, const Tensor& y) {
+std::optional<Tensor> by_parts(const Tensor& x, const Tensor& y, DType out) {
   constexpr int64_t kLong = 1024, kOfAPart = 128, kParts = 512, kStep = 64;
   constexpr int64_t kSide = 64, kFewTiles = 64, kFewElements = 16;
   const int64_t rows = rows_of(x), columns = columns_of(y), terms = columns_of(x);
@@ -108,7 +111,7 @@ std::optional<Tensor> by_parts(const Tensor& x, const Tensor& y) {
   if (tiles > kFewTiles || !is_by_library(tensor::context_of(x), dtype)) return {};
   if (rows * columns <= kFewElements) {
     const Tensor products = x.to(wide).transpose().unsqueeze(-1) * y.to(wide).unsqueeze(1);
-    return sum(products, 0).to(dtype);
+    return sum(products, 0).to(out);
   }
   if (wide != dtype) return {};
   const int64_t parts = std::min(terms / kOfAPart, kParts / tiles);
@@ -116,26 +119,25 @@ std::optional<Tensor> by_parts(const Tensor& x, const Tensor& y) {
   const int64_t whole = terms / length * length, count = whole / length;
   const Tensor left = x.slice(1, {0, whole}).reshape({rows, count, length}).permute({1, 0, 2}),
                right = y.slice(0, {0, whole}).reshape({count, length, columns});
-  const Tensor most = sum(matmul(left, right), 0);
+  const Tensor most = sum(matmul(left, right, dtype), 0);
   if (whole == terms) return most;
-  return most + matmul(x.slice(1, {whole, {}}), y.slice(0, {whole, {}}));
+  return most + matmul(x.slice(1, {whole, {}}), y.slice(0, {whole, {}}), dtype);
 }
 
 // Of factors of one dtype, on one executor, of at least two axes each.
-Tensor product_of(const Tensor& x, const Tensor& y) {
+Tensor product_of(const Tensor& x, const Tensor& y, DType out) {
   if (columns_of(y) == 1 && are_sums_of_rows(x, -1))
-    return sums_of_rows(x, false, y, true).unsqueeze(-1);
+    return sums_of_rows(x, false, y, true, out).unsqueeze(-1);
   if (rows_of(x) == 1 && are_sums_of_rows(y, -2))
-    return sums_of_rows(y, true, x, false).unsqueeze(-2);
-  if (auto parts = by_parts(x, y)) return *std::move(parts);
+    return sums_of_rows(y, true, x, false, out).unsqueeze(-2);
+  if (auto parts = by_parts(x, y, out)) return *std::move(parts);
   Shape shape;
   if (x.rank() > 2 || y.rank() > 2)
     shape = tensor::broadcast_shape("matmul", Shape(x.shape().begin(), x.shape().end() - 2),
                                     Shape(y.shape().begin(), y.shape().end() - 2));
   const int64_t rows = rows_of(x), columns = columns_of(y);
-  auto product =
-      std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(x), x.dtype(),
-                                    Shape{graph::element_count(shape), rows, columns});
+  auto product = std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(x), out,
+                                               Shape{graph::element_count(shape), rows, columns});
   product->work = graph::product_work();
   product->inputs.push_back(for_libraries(as_three_axes(x, shape)));
   product->inputs.push_back(for_libraries(as_three_axes(y, shape)));
@@ -148,23 +150,35 @@ Tensor product_of(const Tensor& x, const Tensor& y) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
+  const DType dtype = promote(a.dtype(), b.dtype());
+  if (const auto* policy = tensor::products(); policy != nullptr && policy->takes(dtype))
+    return matmul(a.to(policy->compute), b.to(policy->compute), policy->result);
+  return matmul(a, b, dtype);
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b, DType out) {
   if (a.rank() == 0 || b.rank() == 0)
     throw core::error(Text::ProductRank, to_string(a.shape()), to_string(b.shape()));
-  if (a.rank() == 1) return matmul(a.unsqueeze(0), b).squeeze(b.rank() == 1 ? 0 : -2);
-  if (b.rank() == 1) return matmul(a, b.unsqueeze(1)).squeeze(-1);
+  if (a.rank() == 1) return matmul(a.unsqueeze(0), b, out).squeeze(b.rank() == 1 ? 0 : -2);
+  if (b.rank() == 1) return matmul(a, b.unsqueeze(1), out).squeeze(-1);
   if (columns_of(a) != rows_of(b))
     throw core::error(Text::ProductLengths, to_string(a.shape()), to_string(b.shape()));
   const DType dtype = promote(a.dtype(), b.dtype());
+  if (out != dtype && !(is_float(dtype) && out == compute_type(dtype)))
+    throw core::error(Text::ProductDType, name_of(dtype), name_of(out),
+                      is_float(dtype) && compute_type(dtype) != dtype
+                          ? fmt::format("{} or {}", name_of(dtype), name_of(compute_type(dtype)))
+                          : std::string(name_of(dtype)));
   const tensor::Converted of_a(a, dtype), of_b(b, dtype);
   std::vector<Tensor> moved;  // to one executor
   if (&tensor::context_of(a) != &tensor::context_of(b))
     moved = tensor::together("matmul", {*of_a, *of_b});
   const Tensor &x = moved.empty() ? *of_a : moved[0], &y = moved.empty() ? *of_b : moved[1];
-  const auto make = [&] { return product_of(x, y); };
+  const auto make = [&] { return product_of(x, y, out); };
   if (!tensor::is_recording()) return make();
   return tensor::with_gradient({x, y}, make, [&](const Tensor&) {
     return [x, y](const Tensor& g, const tensor::Wanted& wanted) {
-      return tensor::rules::of_matmul(x, y, g, wanted);
+      return tensor::rules::of_matmul(x, y, g.to(x.dtype()), wanted);
     };
   });
 }

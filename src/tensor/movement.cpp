@@ -6,7 +6,9 @@
 #include "core/messages.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/index_works.hpp"
+#include "graph/part_work.hpp"
 #include "hologram/ops.hpp"
+#include "tensor/parts.hpp"
 #include "tensor/rules.hpp"
 
 namespace hologram::ops {
@@ -218,13 +220,74 @@ Tensor put(const Tensor& x, const std::vector<Slice>& part, const Operand& value
   });
 }
 
+namespace {
+
+// The start as a tensor i32 or i64 beside x.
+Tensor start_of(std::string_view operation, const Operand& start, const Tensor& x) {
+  if (start.is_number()) {
+    if (!is_integer(start.kind()))
+      throw core::error(Text::StartInteger, operation, name_of(start.kind()));
+    return tensor::full_like_number(start, DType::I64, tensor::context_of(x));
+  }
+  const Tensor& t = start.tensor();
+  if (t.size() != 1 || t.rank() != 0 || !is_integer(t.dtype()))
+    throw core::error(Text::StartInteger, operation,
+                      std::string(name_of(t.dtype())) + to_string(t.shape()));
+  return integers(operation, t);
+}
+
+void require_part(std::string_view operation, const Tensor& x, size_t axis, int64_t length) {
+  if (length < 0 || length > x.shape()[axis])
+    throw core::error(Text::PartLength, operation, length, axis, x.shape()[axis]);
+}
+
+}  // namespace
+
+Tensor slice_at(const Tensor& x, int axis, const Operand& start, int64_t length) {
+  const int k = checked_axis("slice_at", axis, x.rank());
+  require_part("slice_at", x, static_cast<size_t>(k), length);
+  const Tensor first = start_of("slice_at", start, x).to(DType::I64);
+  // Counted from the beginning before anything is added: -1 is followed by none.
+  const Tensor from = where(first < 0, first + x.size(k), first);
+  const Tensor inside = where(from < 0, x.size(k), from);
+  return take(x, inside + arange(0, length, 1, DType::I64, first.executor()), k);
+}
+
+Tensor put_at(const Tensor& x, int axis, const Operand& start, const Tensor& values) {
+  const auto k = static_cast<size_t>(checked_axis("put_at", axis, x.rank()));
+  Shape part = x.shape();
+  if (values.rank() == x.rank()) part[k] = values.shape()[k];
+  else part[k] = 1;
+  require_part("put_at", x, k, part[k]);
+  const Tensor given = values.to(x.dtype()).broadcast_to(part);
+  const auto all = tensor::together(
+      "put_at",
+      {tensor::dense(x), tensor::dense(start_of("put_at", start, x)), tensor::dense(given)});
+  const auto make = [&] {
+    return tensor::make_opaque(graph::put_at_work("put_at"), x.dtype(), around(x.shape(), k),
+                               all[0].reshape(around(x.shape(), k)), all[1],
+                               all[2].reshape(around(part, k)))
+        .reshape(x.shape());
+  };
+  if (!tensor::is_recording()) return make();
+  return with_gradient({all[0], all[2]}, make, [&](const Tensor&) {
+    return [at = all[1], part, axis = static_cast<int>(k)](const Tensor& g,
+                                                           const tensor::Wanted& wanted) {
+      tensor::Tensors back(2);
+      if (wanted[0]) back[0] = put_at(g, axis, at, zeros(part, g.dtype(), g.executor()));
+      if (wanted[1]) back[1] = slice_at(g, axis, at, part[static_cast<size_t>(axis)]);
+      return back;
+    };
+  });
+}
+
 Tensor take(const Tensor& x, const Tensor& indices, std::optional<int> axis) {
   if (!axis) return take(x.flatten(), indices, 0);
   const auto k = static_cast<size_t>(checked_axis("take", *axis, x.rank()));
   Shape shape(x.shape().begin(), x.shape().begin() + static_cast<int64_t>(k));
   shape.insert(shape.end(), indices.shape().begin(), indices.shape().end());
   shape.insert(shape.end(), x.shape().begin() + static_cast<int64_t>(k) + 1, x.shape().end());
-  const auto both = tensor::together("take", {tensor::dense(x), integers("take", indices)});
+  const auto both = tensor::together("take", {tensor::dense_part(x), integers("take", indices)});
   const Shape box = around(x.shape(), k);
   const Shape result = {box[0], indices.size(), box[2]};
   const Tensor where = tensor::dense(both[1]).reshape({1, indices.size(), 1}).broadcast_to(result);
@@ -248,7 +311,8 @@ Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
   if (!fits)
     throw core::error(Text::PositionShape, "gather", to_string(indices.shape()),
                       to_string(x.shape()), k);
-  const auto both = tensor::together("gather", {tensor::dense(x), integers("gather", indices)});
+  const auto both =
+      tensor::together("gather", {tensor::dense_part(x), integers("gather", indices)});
   const Tensor where = tensor::dense(both[1].broadcast_to(shape)).reshape(around(shape, k));
   return with_gradient(
       both[0],

@@ -159,6 +159,14 @@ Array Tensor::array() const {
   });
 }
 
+DeviceMemory Tensor::device_memory() const {
+  return core::or_out_of_memory([&] {
+    const Tensor flat = tensor::dense(*this);
+    flat.eval();
+    return Access::node(flat)->context->lend(*Access::node(flat));
+  });
+}
+
 Array Tensor::one_as(DType dtype) const {
   if (size() != 1) throw core::error(Text::NotOneElement, to_string(shape()));
   return core::or_out_of_memory([&] { return reshape({}).to(dtype).array(); });

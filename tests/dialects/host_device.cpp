@@ -1,15 +1,11 @@
 #include "dialects/host_device.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
-#include <optional>
 #include <sstream>
 
 #include "emulated/executor.hpp"
@@ -20,18 +16,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How a language is compiled; %: the folder that the text stands in, where it is not C++.
+// How a language is compiled.
 struct Row {
   Language language;
   const char* compiler;
   const char* command;
+  emulated::KernelLibrary::Text text;
 };
 constexpr Row kRows[] = {
-    {Language::Cuda, "g++", "g++ -std=c++17 -O1 -w -ffp-contract=off"},
-    {Language::Hip, "clang++-14", "clang++-14 -std=c++17 -O1 -w -ffp-contract=off"},
-    {Language::Metal, "clang++-14",
-     "clang++-14 -O1 -mf16c -w -fPIC -shared -ffp-contract=off -cl-no-stdinc -I " HOLOGRAM_SHIMS
-     " -x clcpp %/text.cl -x c++ %/call.cpp -o %/text.so -lm"},
+    {Language::Cuda, "g++", "g++ -std=c++17 -O1 -w -ffp-contract=off",
+     emulated::KernelLibrary::Text::Cpp},
+    {Language::Hip, "clang++-14", "clang++-14 -std=c++17 -O1 -w -ffp-contract=off",
+     emulated::KernelLibrary::Text::Cpp},
+    {Language::Metal, "clang++-14", "clang++-14 -O1 -mf16c -w -ffp-contract=off",
+     emulated::KernelLibrary::Text::Metal},
 };
 
 const Row& row_of(Language language) {
@@ -74,72 +72,19 @@ class Folder {
   fs::path path_;
 };
 
-bool is_pointer(const Argument& a) {
-  return a.kind == Argument::Kind::Buffer || a.kind == Argument::Kind::Stop;
-}
-
-// What the executor knows of a kernel of Metal, whose text is no C++: pointers, the last of them to
-// all values, then the numbers of thread and block.
-std::string metal_entry(const Printed& printed) {
-  std::string types, values, sizes;
-  const auto pointers =
-      std::count_if(printed.arguments.begin(), printed.arguments.end(), is_pointer);
-  for (ptrdiff_t i = 0; i <= pointers; i++) {
-    types += "void*, ";
-    values += "*(void**)a[" + std::to_string(i) + "], ";
-    sizes += "sizeof(void*), ";
-  }
-  const bool waits = printed.text.find("threadgroup_barrier(") != std::string::npos;
-  return "#include \"" HOLOGRAM_SHIMS
-         "/../../emulated/kernel_abi.hpp\"\n"
-         "extern \"C\" {\nhologram::emulated::Runtime emulated_runtime;\n"
-         "void metal_barrier() { emulated_runtime.wait_for_block(0); }\n"
-         "void " +
-         printed.entry + "(" + types +
-         "unsigned, unsigned, unsigned);\n"
-         "static void call(void** a) {\n  const auto& r = emulated_runtime;\n  " +
-         printed.entry + "(" + values +
-         "r.thread.x, r.block.x, r.blocks.x);\n}\n"
-         "static const unsigned sizes[] = {" +
-         sizes +
-         "};\n"
-         "extern const hologram::emulated::KernelEntry kernel;\n"
-         "const hologram::emulated::KernelEntry kernel = {\"" +
-         printed.entry + "\", call, " + std::to_string(pointers + 1) + ", sizes, 0, 0, " +
-         (waits ? "true" : "false") + "};\n}\n";
-}
-
 // The kernel of a text, compiled. What it was made of lives as long.
 class Compiled {
  public:
   // `log`: what the compiler says where it fails.
-  Compiled(const Printed& printed, const Row& row, std::string& log) {
-    if (row.language != Language::Metal) {
-      library_.emplace(folder_.path(), row.command);
-      if (const emulated::Kernel* found = library_->find(printed.text, log)) kernel_ = *found;
-      return;
-    }
-    std::ofstream(folder_ / "text.cl") << printed.text;
-    std::ofstream(folder_ / "call.cpp") << metal_entry(printed);
-    log = folder_.execute(row.command);
-    if (!log.empty()) return;
-    metal_.reset(dlopen((folder_ / "text.so").c_str(), RTLD_NOW | RTLD_LOCAL));
-    if (metal_ == nullptr) {
-      log = dlerror();
-      return;
-    }
-    kernel_ = {static_cast<const emulated::KernelEntry*>(dlsym(metal_.get(), "kernel")),
-               static_cast<emulated::Runtime*>(dlsym(metal_.get(), "emulated_runtime"))};
+  Compiled(const Printed& printed, const Row& row, std::string& log)
+      : library_(folder_.path(), row.command, row.text) {
+    if (const emulated::Kernel* found = library_.find(printed.text, log)) kernel_ = *found;
   }
   const emulated::Kernel& kernel() const { return kernel_; }
 
  private:
-  struct Close {
-    void operator()(void* library) const { dlclose(library); }
-  };
   Folder folder_;
-  std::optional<emulated::KernelLibrary> library_;
-  std::unique_ptr<void, Close> metal_;
+  emulated::KernelLibrary library_;
   emulated::Kernel kernel_;
 };
 

@@ -1,5 +1,6 @@
-// emulated_kernels TEXTS FOLDER: compiles all kernels in the folder TEXTS (*.cu) that FOLDER has
-// not yet, many at a time, for the emulated driver to find. Exit code 1 if some do not compile.
+// emulated_kernels TEXTS FOLDER: compiles all kernels in the folder TEXTS (*.cu, *.metal) that
+// FOLDER has not yet, many at a time, for the emulated drivers to find. Exit code 1 if some do not
+// compile.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -20,10 +21,11 @@ using hologram::emulated::KernelLibrary;
 
 constexpr size_t kBatch = 60;
 
-std::vector<std::string> new_texts(const char* folder, const KernelLibrary& library) {
+std::vector<std::string> new_texts(const char* folder, const char* extension,
+                                   const KernelLibrary& library) {
   std::vector<std::string> texts;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ".cu") continue;
+    if (entry.path().extension() != extension) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!library.has(text)) texts.push_back(std::move(text));
@@ -46,20 +48,9 @@ int compile(const KernelLibrary& library, const std::vector<std::string>& batch)
   return failed;
 }
 
-}  // namespace
-
-int main(int count, char** arguments) {
-  if (count != 3) {
-    std::fprintf(stderr, "usage: emulated_kernels TEXTS FOLDER\n");
-    return 2;
-  }
-  const auto start = std::chrono::steady_clock::now();
-  const KernelLibrary library(arguments[2]);
-  if (!library.reason().empty()) {
-    std::printf("%s\n", library.reason().c_str());
-    return 1;
-  }
-  const std::vector<std::string> texts = new_texts(arguments[1], library);
+// How many there were, and how many of them do not compile.
+std::pair<size_t, int> compile_all(const KernelLibrary& library,
+                                   const std::vector<std::string>& texts) {
   std::atomic<size_t> next = 0;
   std::atomic<int> failed = 0;
   const auto work = [&] {
@@ -73,8 +64,35 @@ int main(int count, char** arguments) {
   for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); i++)
     threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
-  std::printf("%zu kernels compiled in %.0f s, %d failed\n", texts.size(),
+  return {texts.size(), failed};
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 3) {
+    std::fprintf(stderr, "usage: emulated_kernels TEXTS FOLDER\n");
+    return 2;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  constexpr std::pair<const char*, KernelLibrary::Text> kKinds[] = {
+      {".cu", KernelLibrary::Text::Cpp}, {".metal", KernelLibrary::Text::Metal}};
+  size_t compiled = 0;
+  int failed = 0;
+  for (const auto& [extension, text] : kKinds) {
+    const KernelLibrary library(arguments[2], {}, text);
+    const std::vector<std::string> texts = new_texts(arguments[1], extension, library);
+    if (texts.empty()) continue;
+    if (!library.reason().empty()) {
+      std::printf("%s\n", library.reason().c_str());
+      return 1;
+    }
+    const auto [tried, wrong] = compile_all(library, texts);
+    compiled += tried;
+    failed += wrong;
+  }
+  std::printf("%zu kernels compiled in %.0f s, %d failed\n", compiled,
               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-              failed.load());
+              failed);
   return failed == 0 ? 0 : 1;
 }

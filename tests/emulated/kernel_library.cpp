@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <span>
 #include <sstream>
 #include <string_view>
+
+#include "metal_text.hpp"
 
 namespace hologram::emulated {
 namespace {
@@ -22,10 +24,13 @@ constexpr const char* kAbi = EMULATED_TESTS "/emulated/kernel_abi.hpp";
 
 // The first that is installed; EMULATED_COMPILER names another.
 constexpr const char* kCompilers[] = {"clang++-19", "clang++-14", "g++"};
+// Those that take Metal as C++ for OpenCL, in which conversions of halves are instructions.
+constexpr const char* kMetalCompilers[] = {"clang++-14", "clang++-19"};
+constexpr const char* kMetalShim = EMULATED_TESTS "/dialects/shim";
 // Unoptimised code is compiled three times as fast, and runs fast enough. Variables that nobody has
 // written hold a pattern.
 constexpr const char* kOptions =
-    " -std=c++17 -O0 -w -ffp-contract=off -fno-math-errno -ftrivial-auto-var-init=pattern";
+    " -O0 -w -ffp-contract=off -fno-math-errno -ftrivial-auto-var-init=pattern";
 
 // With instructions for what kernels ask of libm otherwise.
 const char* architecture() {
@@ -39,12 +44,16 @@ bool installed(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-std::string default_command() {
+std::string default_command(KernelLibrary::Text text) {
+  const bool metal = text == KernelLibrary::Text::Metal;
   std::string compiler;
-  if (const char* named = std::getenv("EMULATED_COMPILER")) compiler = named;
-  for (const char* candidate : kCompilers)
+  if (const char* named = std::getenv("EMULATED_COMPILER"); named != nullptr && !metal)
+    compiler = named;
+  for (const char* candidate : metal ? std::span<const char* const>(kMetalCompilers)
+                                     : std::span<const char* const>(kCompilers))
     if (compiler.empty() && installed(candidate)) compiler = candidate;
-  return compiler.empty() ? "" : compiler + kOptions + architecture();
+  if (compiler.empty()) return {};
+  return compiler + (metal ? "" : " -std=c++17") + kOptions + architecture();
 }
 
 std::string contents(const fs::path& path) {
@@ -87,13 +96,16 @@ std::string in_its_namespace(const std::string& text, const std::string& key) {
 
 }  // namespace
 
-KernelLibrary::KernelLibrary(std::string folder, std::string command)
-    : folder_(std::move(folder)), command_(std::move(command)) {
+KernelLibrary::KernelLibrary(std::string folder, std::string command, Text text)
+    : folder_(std::move(folder)), text_(text), command_(std::move(command)) {
   std::error_code ignored;
   fs::create_directories(folder_, ignored);
-  if (command_.empty()) command_ = default_command();
-  if (command_.empty()) reason_ = "neither clang nor g++ is installed";
-  version_ = std::hash<std::string>()(command_ + contents(kHeader) + contents(kAbi));
+  const bool metal = text_ == Text::Metal;
+  if (command_.empty()) command_ = default_command(text_);
+  if (command_.empty())
+    reason_ = metal ? "clang++-14 is not installed" : "neither clang nor g++ is installed";
+  const std::string shim = std::string(kMetalShim) + "/metal_stdlib";
+  version_ = std::hash<std::string>()(command_ + contents(metal ? shim : kHeader) + contents(kAbi));
 }
 
 KernelLibrary::~KernelLibrary() {
@@ -106,30 +118,52 @@ std::string KernelLibrary::key_of(const std::string& text) const {
 
 bool KernelLibrary::has(const std::string& text) const { return fs::exists(path_of(key_of(text))); }
 
+std::string KernelLibrary::name_of(const std::string& text) const {
+  return text_ == Text::Metal ? metal::name_of_kernel(text) : name_of_kernel(text);
+}
+
+std::string KernelLibrary::write(const std::map<std::string, std::string>& texts,
+                                 const std::string& scratch) const {
+  if (text_ == Text::Cpp) {
+    std::ofstream file(scratch + ".cpp");
+    file << "#include \"" << kHeader << "\"\n";
+    for (const auto& [key, text] : texts) file << in_its_namespace(text, key);
+    return scratch + ".cpp";
+  }
+  std::ofstream metal(scratch + ".cl"), cpp(scratch + ".cpp");
+  metal << "#include <metal_stdlib>\n";
+  cpp << "#include \"" << kAbi << "\"\n" << metal::kPrelude;
+  for (const auto& [key, text] : texts) {
+    const metal::Units units = metal::units_of(text, key);
+    metal << units.metal;
+    cpp << units.cpp;
+  }
+  return std::string("-cl-no-stdinc -I ") + kMetalShim + " -x clcpp " + scratch + ".cl -x c++ " +
+         scratch + ".cpp";
+}
+
 std::string KernelLibrary::compile(const std::vector<std::string>& texts) const {
-  std::set<std::string> keys;
-  std::string code = "#include \"" + std::string(kHeader) + "\"\n", all;
+  std::map<std::string, std::string> keys;
+  std::string all;
   for (const std::string& text : texts) {
-    if (name_of_kernel(text).empty()) return "there is no kernel in\n" + text;
+    if (name_of(text).empty()) return "there is no kernel in\n" + text;
     const std::string key = key_of(text);
-    if (fs::exists(path_of(key)) || !keys.insert(key).second) continue;
-    code += in_its_namespace(text, key);
+    if (fs::exists(path_of(key)) || !keys.emplace(key, text).second) continue;
     all += key;
   }
   if (keys.empty()) return {};
   const std::string batch = "batch-" + hexadecimal(std::hash<std::string>()(all));
   const std::string scratch =
-      folder_ + '/' + batch + '.' + std::to_string(getpid()) + '.' + *keys.begin();
-  std::ofstream(scratch + ".cpp") << code;
+      folder_ + '/' + batch + '.' + std::to_string(getpid()) + '.' + keys.begin()->first;
   const std::string command =
-      command_ + " -fPIC -shared " + scratch + ".cpp -o " + scratch + ".so -lm";
+      command_ + " -fPIC -shared " + write(keys, scratch) + " -o " + scratch + ".so -lm";
   const bool good = std::system((command + " >" + scratch + ".log 2>&1").c_str()) == 0;
   std::string log;
   std::error_code error;
   if (good) {
     // Each is there under its own name, and whole, or not at all.
     fs::rename(scratch + ".so", folder_ + '/' + batch + ".so", error);
-    for (const std::string& key : keys) {
+    for (const auto& [key, text] : keys) {
       fs::create_symlink(batch + ".so", scratch + ".link", error);
       fs::rename(scratch + ".link", path_of(key), error);
       if (error) log = folder_ + ": " + error.message();
@@ -137,7 +171,7 @@ std::string KernelLibrary::compile(const std::vector<std::string>& texts) const 
   } else {
     log = command + '\n' + contents(scratch + ".log");
   }
-  for (const char* extension : {".cpp", ".log"}) fs::remove(scratch + extension, error);
+  for (const char* extension : {".cpp", ".cl", ".log"}) fs::remove(scratch + extension, error);
   return log;
 }
 

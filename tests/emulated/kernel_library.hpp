@@ -1,4 +1,4 @@
-// Kernels of printed CUDA or HIP, compiled as C++ for the processor and kept in a folder.
+// Kernels of printed CUDA, HIP or Metal, compiled for the processor and kept in a folder.
 #pragma once
 
 #include <map>
@@ -13,8 +13,9 @@ namespace hologram::emulated {
 // Thread-safe. Any number of processes may share a folder.
 class KernelLibrary {
  public:
+  enum class Text { Cpp, Metal };  // that kernels are: CUDA and HIP as C++, or Metal
   // By the first compiler that is installed of clang and g++, or by the command.
-  explicit KernelLibrary(std::string folder, std::string command = {});
+  explicit KernelLibrary(std::string folder, std::string command = {}, Text text = Text::Cpp);
   ~KernelLibrary();  // its kernels go, too
   KernelLibrary(const KernelLibrary&) = delete;
   KernelLibrary& operator=(const KernelLibrary&) = delete;
@@ -31,10 +32,15 @@ class KernelLibrary {
   bool has(const std::string& text) const;
 
  private:
+  std::string name_of(const std::string& text) const;
+  // Writes what is compiled of these kernels to files of that name. The arguments of the compiler.
+  std::string write(const std::map<std::string, std::string>& texts,
+                    const std::string& scratch) const;
   std::string key_of(const std::string& text) const;
   std::string path_of(const std::string& key) const { return folder_ + '/' + key + ".so"; }
 
   std::string folder_, reason_;
+  const Text text_;
   std::string command_;  // with its options
   size_t version_ = 0;   // of all that a kernel is compiled with
   std::mutex mutex_;

@@ -38,11 +38,12 @@ enum class Profile : uint8_t {
   Positive,  // from 0 to 1; of integers from 0
   Scaled,    // of one magnitude, far from 1
   Twos,      // mostly 2, with 0, 1 and -1
+  Waves,     // runs of 2 and of 0.5: products leave the range of f32 for long, and come back
   Equal,     // the same value everywhere
   Offset,    // close together, far from 0
   Ascending  // sorted
 };
-inline constexpr uint8_t kProfiles = 8;
+inline constexpr uint8_t kProfiles = 9;
 
 // One operation. Which of the parameters it has, its row in the table of operations says.
 struct Step {

@@ -383,6 +383,9 @@ void running_sums(const Field& x, const std::vector<size_t>& places, Field& out)
   }
 }
 
+// Of the exponents of Wide, with room for one more factor of f64.
+const Wide kFar = std::ldexp(1.0L, 14000);
+
 void running_products(const Field& x, const std::vector<size_t>& places, Field& out) {
   Wide all = 1, n = 0;
   const DType wide = accumulator_of(out.dtype);
@@ -397,10 +400,11 @@ void running_products(const Field& x, const std::vector<size_t>& places, Field& 
     out.elements[i] =
         result(out.dtype, all, all,
                !finite ? 0 : slack + (magnitude(all) < 2 * least && all != 0 ? least * 1e-3 : 0));
-    if (finite && all != 0 && (magnitude(all) > most / 2 || magnitude(all) < least * 2)) {
+    // Near the ends of the range rounding decides; what comes back from behind them is known again.
+    if (finite && all != 0 && (magnitude(all) > most / 2 || magnitude(all) < least * 2))
       out.elements[i] = unknown();
-      return;
-    }
+    // Exponents that the oracle itself has no room for.
+    if (finite && all != 0 && (magnitude(all) > kFar || magnitude(all) < 1 / kFar)) return;
   }
 }
 

@@ -23,9 +23,11 @@ double any_real(DType dtype, Random& random) {
   const double small = smallest_of(dtype), large = largest_of(dtype);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  const double specials[] = {0.0,    -0.0,   1,       -1,     kInfinity, -kInfinity, kNan,
-                             small,  -small, large,   -large, small / 4, 0.5,        -2.5,
-                             0x1p31, 0x1p63, -0x1p31, 300,    65541,     -129};
+  const double specials[] = {0.0, -0.0, 1, -1, kInfinity, -kInfinity, kNan, small, -small, large,
+                             -large, small / 4, 0.5, -2.5, 0x1p31, 0x1p63, -0x1p31, 300, 65541,
+                             -129,
+                             // Numbers that stand beside tensors, here as those of the dtype.
+                             0.1, 1e4, -7.25, 3, 0x1p-20};
   if (random() % 4 == 0) return specials[random() % std::size(specials)];
   const double from = std::log2(small) - 3, to = std::log2(large);
   const double size = random() % 3 == 0 ? std::exp2(from + (to - from) * uniform(random))
@@ -43,7 +45,7 @@ Integer any_whole(DType dtype, Random& random) {
   return static_cast<Integer>(static_cast<int64_t>(random())) >> random() % 64;
 }
 
-double real_value(Profile profile, DType dtype, double fixed, Random& random) {
+double real_value(Profile profile, DType dtype, double fixed, size_t place, Random& random) {
   switch (profile) {
     case Profile::Moderate: return (static_cast<double>(random() % 4001) - 2000) / 512;
     case Profile::Positive: return random() % 16 == 0 ? 0 : uniform(random);
@@ -54,6 +56,7 @@ double real_value(Profile profile, DType dtype, double fixed, Random& random) {
       const double rare[] = {0, 1, -1, 0.5, 1, 1, 2, 1};
       return random() % 64 == 0 ? rare[random() % 8] : 2;
     }
+    case Profile::Waves: return place / static_cast<size_t>(260 + 2 * fixed) % 2 == 1 ? 0.5 : 2;
     case Profile::Equal: return fixed / 10;
     case Profile::Offset:
       return std::ldexp(1.0, conformance::digits_of(dtype) - 2) * 1.25 +
@@ -69,7 +72,8 @@ Integer whole_value(Profile profile, DType dtype, double fixed, Random& random) 
       return static_cast<Integer>(random() % 97) - (is_signed_integer(dtype) ? 48 : 0);
     case Profile::Positive: return static_cast<Integer>(random() % 100);
     case Profile::Scaled: return Integer{1} << static_cast<int>(std::fabs(fixed)) % bits;
-    case Profile::Twos: return random() % 32 == 0 ? static_cast<Integer>(random() % 3) : 2;
+    case Profile::Twos:
+    case Profile::Waves: return random() % 32 == 0 ? static_cast<Integer>(random() % 3) : 2;
     case Profile::Equal: return static_cast<Integer>(fixed);
     case Profile::Offset: return (Integer{13} << (bits - 5)) + static_cast<Integer>(random() % 10);
     default: return any_whole(dtype, random);
@@ -94,7 +98,7 @@ Array values_of(const Step& input) {
   for (size_t i = 0; i < array.size(); i++) {
     if (input.dtype == DType::Bool) put_whole(input.dtype, data, i, random() % 3 == 0 ? 1 : 0);
     else if (is_float(input.dtype))
-      put_real(input.dtype, data, i, real_value(input.profile, input.dtype, fixed, random));
+      put_real(input.dtype, data, i, real_value(input.profile, input.dtype, fixed, i, random));
     else put_whole(input.dtype, data, i, whole_value(input.profile, input.dtype, fixed, random));
   }
   if (input.profile != Profile::Ascending) return array;

@@ -246,7 +246,9 @@ std::optional<Difference> Checker::first_difference(const Description& descripti
         const uint32_t root = description.roots[k];
         const std::optional<Array>& have = results.back()[k];
         if (!have) continue;
-        const Array* const like = way.like ? &*results[*way.like][k] : nullptr;
+        // The other way has not run where one is asked for alone.
+        const bool compares = way.like && k < results[*way.like].size();
+        const Array* const like = compares ? &*results[*way.like][k] : nullptr;
         const std::optional<Field>& field = rows ? loose->fields[root] : e.fields[root];
         const std::string what = difference(like != nullptr ? *like : e.arrays[root], *have,
                                             like == nullptr && field ? &*field : nullptr,

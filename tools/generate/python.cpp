@@ -39,7 +39,7 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {
 };
 
 // Where the array API wants something else: python/src/array_api.cpp has it.
-constexpr std::string_view kOwn[] = {"sign", "shift_left", "shift_right"};
+constexpr std::string_view kOwn[] = {"sign", "floor_div", "shift_left", "shift_right"};
 
 std::string_view python_name(std::string_view name) {
   const auto* row = std::find_if(std::begin(kNames), std::end(kNames),

@@ -233,4 +233,24 @@ std::vector<Argument> parse_arguments(const Program& program, const std::vector<
   return arguments;
 }
 
+BackendConfig parse_device(const std::string& text) {
+  BackendConfig config = BackendConfig::from_environment();
+  const size_t colon = text.find(':');
+  const std::optional<BackendType> type = parse_backend(text.substr(0, colon));
+  int index = 0;
+  bool good = type.has_value() && *type != BackendType::Auto;
+  if (colon != std::string::npos) {
+    const char *begin = text.data() + colon + 1, *end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(begin, end, index);
+    good = good && error == std::errc() && rest == end && index >= 0;
+  }
+  if (!good)
+    throw UsageError(fmt::format("'{}' is no device", text),
+                     "Write a backend and, after a colon, the device's number, as in cpu or "
+                     "cuda:1; `hologram devices` lists them.");
+  config.backend_type = *type;
+  config.device_id = index;
+  return config;
+}
+
 }  // namespace hologram::tool

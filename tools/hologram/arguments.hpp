@@ -30,6 +30,9 @@ Shape parse_shape(std::string_view option, std::string_view text);
 // "x,y,z" with y and z 1 where left out.
 Grid parse_grid(std::string_view text);
 
+// "cuda", or "cuda:1", as what the environment says but for the device. UsageError if it is none.
+BackendConfig parse_device(const std::string& text);
+
 // --shape name=480,640,3 for buffers that are only written.
 std::map<std::string, Shape> parse_shapes(const program::Program& program,
                                           const std::vector<std::string>& texts);

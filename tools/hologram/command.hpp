@@ -8,6 +8,12 @@
 #include <string_view>
 #include <vector>
 
+namespace hologram::llm {
+struct GenerateOptions;
+struct Generation;
+struct ModelOptions;
+}  // namespace hologram::llm
+
 namespace hologram::tool {
 
 // In `show --dialect`: as all GPUs' languages have it.
@@ -27,11 +33,27 @@ struct BenchArguments {
   std::string svg;     // a path, or empty
 };
 
+struct BisectArguments {
+  std::string what;  // a program's file, an expression's, or an expression
+  std::vector<std::string> arguments, shapes;
+  std::string device, grid, prefix = "bisect";
+  bool no_nan = false, json = false;
+};
+
 struct ConformanceArguments {
   std::vector<std::string> devices;
   std::string filter;
   uint64_t sample = 1;
   bool json = false;
+};
+
+struct ReportArguments {
+  std::vector<std::string> devices, works;
+  std::vector<int64_t> sizes = {1'000, 1'000'000};
+  std::string output = "hologram-report.json";
+  uint64_t sample = 100;
+  int rounds = 3;
+  int limit_s = 600;  // of each part
 };
 
 struct EstimateArguments {
@@ -63,13 +85,59 @@ struct ShowArguments {
   bool source = false, optimized = false, json = false;
 };
 
+// Of generate and chat.
+struct LanguageArguments {
+  std::string model, prompt, system;
+  int64_t max_tokens = 128, context = 0, top_k = 40;
+  double temperature = 0.8, top_p = 0.95, min_p = 0.05, repetition_penalty = 1;
+  uint64_t seed = 0;
+  std::vector<std::string> stop, adapters;
+  std::string receipt;
+  bool greedy = false, raw = false, json = false, full_cache = false;
+};
+struct ServeArguments {
+  std::string model, host = "127.0.0.1", name;
+  int port = 8080;
+  int64_t context = 0, parallel = 8, cache_tokens = 0, max_tokens = 1024, queue = 64;
+  int64_t max_body = 4 << 20, clients = 64, timeout = 600;
+  bool full_cache = false, reproducible = false;
+};
+llm::GenerateOptions generate_options(const LanguageArguments& options);
+llm::ModelOptions model_options(const LanguageArguments& options);
+std::string speed_line(const llm::Generation& generation);
+
+struct EmbedArguments {
+  std::string model, pooling, lines;
+  std::vector<std::string> texts;
+  bool unscaled = false, truncate = false, json = false;
+};
+
+struct QuantizeArguments {
+  std::string in, out, to = "q4_k";
+  std::vector<std::string> tensors;
+  bool json = false;
+};
+
+struct VerifyArguments {
+  std::string receipt, model, device;
+  bool json = false;
+};
+
 int bench(BenchArguments options);
+int bisect(const BisectArguments& options);
 int conformance(const ConformanceArguments& options);
+int report(const ReportArguments& options);
 int devices(bool json);
 int run(const RunArguments& options);
 int eval(const EvalArguments& options);
 int show(const ShowArguments& options);
 int estimate(const EstimateArguments& options);
+int generate(const LanguageArguments& options);
+int chat(const LanguageArguments& options);
+int embed(const EmbedArguments& options);
+int verify(const VerifyArguments& options);
+int quantize(const QuantizeArguments& options);
+int serve(const ServeArguments& options);
 // usage: the text of `hologram COMMAND --help`, empty where there is no such command.
 int help(const std::string& topic, const std::function<std::string(const std::string&)>& usage);
 

@@ -128,6 +128,130 @@ void add_estimate(CLI::App& app, Action& action) {
   sub->callback([options, &action] { action = [options] { return estimate(*options); }; });
 }
 
+// What generate and chat have in common.
+void add_language(CLI::App& sub, LanguageArguments& options) {
+  sub.add_option("model", options.model, "A GGUF file, or a folder with config.json")->required();
+  sub.add_option("--max-tokens", options.max_tokens, "New tokens at most; 128 unless given")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
+  sub.add_option("--context", options.context,
+                 "Tokens of the longest sequence; as the model has it, at most 4096, unless given")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
+  sub.add_flag("--greedy", options.greedy, "Always the likeliest token");
+  sub.add_option("--temperature", options.temperature, "0.8 unless given; 0 is --greedy");
+  sub.add_option("--top-k", options.top_k, "Draw from the likeliest K; 40 unless given, 0: all");
+  sub.add_option("--top-p", options.top_p,
+                 "Draw from the likeliest that have this probability together; 0.95 unless given");
+  sub.add_option("--min-p", options.min_p,
+                 "Only tokens with this share of the likeliest one's probability; 0.05 unless "
+                 "given");
+  sub.add_option("--repetition-penalty", options.repetition_penalty,
+                 "Divides the logits of the last 64 tokens; 1 unless given");
+  sub.add_option("--seed", options.seed, "Of what is drawn; 0 unless given");
+  sub.add_option("--lora", options.adapters,
+                 "A folder with an adapter, as PEFT saves LoRA, or FOLDER=SCALE; may be given "
+                 "several times")
+      ->allow_extra_args(false);
+  sub.add_flag("--full-cache", options.full_cache, "Keys and values in f32, not f16");
+}
+
+void add_generate(CLI::App& app, Action& action) {
+  auto options = std::make_shared<LanguageArguments>();
+  CLI::App* sub = app.add_subcommand("generate", "Let a language model go on with a text");
+  add_language(*sub, *options);
+  sub->add_option("prompt", options->prompt, "The text")->required();
+  sub->add_flag("--raw", options->raw,
+                "The text as it is; else it is a question in the model's chat template, if any");
+  sub->add_option("--stop", options->stop,
+                  "A text that ends the answer; may be given several times")
+      ->allow_extra_args(false);
+  sub->add_option("--receipt", options->receipt,
+                  "A file to write with what `hologram verify` needs to compute it again");
+  sub->add_flag("--json", options->json, "Print text, tokens and times as JSON");
+  sub->callback([options, &action] { action = [options] { return generate(*options); }; });
+}
+
+void add_chat(CLI::App& app, Action& action) {
+  auto options = std::make_shared<LanguageArguments>();
+  CLI::App* sub = app.add_subcommand("chat", "Talk to a language model, line by line");
+  add_language(*sub, *options);
+  sub->add_option("--system", options->system, "What the model is told at the beginning");
+  sub->callback([options, &action] { action = [options] { return chat(*options); }; });
+}
+
+void add_embed(CLI::App& app, Action& action) {
+  auto options = std::make_shared<EmbedArguments>();
+  CLI::App* sub =
+      app.add_subcommand("embed", "Texts as vectors, by an encoder or a language model");
+  sub->add_option("model", options->model, "A GGUF file, or a folder with config.json")->required();
+  sub->add_option("texts", options->texts, "The texts");
+  sub->add_option("--lines", options->lines, "A file with a text a line; - is standard input");
+  sub->add_option("--pooling", options->pooling,
+                  "How the vectors of tokens become one; as the model says, unless given")
+      ->check(CLI::IsMember({"mean", "first", "last"}));
+  sub->add_flag("--unscaled", options->unscaled, "Vectors of the length that they have, not of 1");
+  sub->add_flag("--truncate", options->truncate,
+                "Leave out the ends of texts that are too long; else they are an error");
+  sub->add_flag("--json", options->json, "Print as JSON");
+  sub->callback([options, &action] { action = [options] { return embed(*options); }; });
+}
+
+void add_quantize(CLI::App& app, Action& action) {
+  auto options = std::make_shared<QuantizeArguments>();
+  CLI::App* sub = app.add_subcommand("quantize", "A model in fewer bits, as a GGUF file");
+  sub->add_option("in", options->in, "A GGUF file, or a folder with config.json")->required();
+  sub->add_option("out", options->out, "The GGUF file to write")->required();
+  sub->add_option("--to", options->to,
+                  "f32 f16 bf16 q4_0 q4_1 q5_0 q5_1 q8_0 q2_k q3_k q4_k q5_k q6_k iq4_nl iq4_xs or "
+                  "mxfp4; q4_k unless given");
+  sub->add_option("--tensor", options->tensors,
+                  "PART=TYPE: tensors with PART in their names; may be given several times")
+      ->allow_extra_args(false);
+  sub->add_flag("--json", options->json, "Print as JSON");
+  sub->callback([options, &action] { action = [options] { return quantize(*options); }; });
+}
+
+void add_verify(CLI::App& app, Action& action) {
+  auto options = std::make_shared<VerifyArguments>();
+  CLI::App* sub =
+      app.add_subcommand("verify", "Compute the answer of a receipt again, and compare");
+  sub->add_option("receipt", options->receipt, "What `generate --receipt` wrote")->required();
+  sub->add_option("model", options->model, "A GGUF file, or a folder with config.json")->required();
+  sub->add_option("--device", options->device, "As in cpu or cuda:1; else as usual");
+  sub->add_flag("--json", options->json, "Print as JSON");
+  sub->callback([options, &action] { action = [options] { return verify(*options); }; });
+}
+
+void add_serve(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ServeArguments>();
+  CLI::App* sub = app.add_subcommand("serve", "Answer requests over HTTP as OpenAI's servers do");
+  sub->add_option("model", options->model, "A GGUF file, or a folder with config.json")->required();
+  sub->add_option(
+      "--host", options->host,
+      "The address to listen at; 127.0.0.1, which only this machine reaches, unless given");
+  sub->add_option("--port", options->port, "8080 unless given; 0: any that is free")
+      ->check(CLI::Range(0, 65535));
+  sub->add_option("--name", options->name,
+                  "Of the model, for clients; that of its file unless given");
+  const auto count = [&](const char* name, int64_t& field, int64_t least, const char* meaning) {
+    sub->add_option(name, field, meaning)->check(CLI::Range(least, int64_t{1} << 40));
+  };
+  count("--context", options->context, 1,
+        "Tokens of the longest sequence; as the model has it, at most 4096, unless given");
+  count("--parallel", options->parallel, 1, "Answers at a time, 16 at most; 8 unless given");
+  count("--cache-tokens", options->cache_tokens, 1,
+        "Tokens of all sequences together; two contexts unless given");
+  count("--max-tokens", options->max_tokens, 1,
+        "New tokens of an answer at most; 1024 unless given");
+  count("--queue", options->queue, 0, "Requests that may wait; 64 unless given");
+  count("--clients", options->clients, 1, "Connections at a time; 64 unless given");
+  count("--max-body", options->max_body, 1, "Bytes of a request at most; 4194304 unless given");
+  count("--timeout", options->timeout, 1, "Seconds that an answer may take; 600 unless given");
+  sub->add_flag("--full-cache", options->full_cache, "Keys and values in f32, not f16");
+  sub->add_flag("--reproducible", options->reproducible,
+                "The same answer, to the bit, alone and beside others; prompts take longer");
+  sub->callback([options, &action] { action = [options] { return serve(*options); }; });
+}
+
 void add_bench(CLI::App& app, Action& action) {
   auto options = std::make_shared<BenchArguments>();
   CLI::App* sub = app.add_subcommand(
@@ -160,6 +284,32 @@ void add_bench(CLI::App& app, Action& action) {
   sub->callback([options, &action] { action = [options] { return bench(*options); }; });
 }
 
+void add_bisect(CLI::App& app, Action& action) {
+  auto options = std::make_shared<BisectArguments>();
+  CLI::App* sub = app.add_subcommand(
+      "bisect", "Find the first operation that a device computes otherwise, or that makes a NaN");
+  sub->add_option("what", options->what,
+                  "The program, an .atlas file; or an expression, or the file of one")
+      ->type_name("FILE")
+      ->required();
+  sub->add_option("arguments", options->arguments, "name=value, as of run and eval")
+      ->type_name("NAME=VALUE");
+  sub->add_option("--device", options->device, "The device: cuda, opencl:1, cpu, …")
+      ->type_name("DEVICE")
+      ->required();
+  sub->add_option("--shape", options->shapes, "The shape of an output that cannot be derived")
+      ->type_name("NAME=LENGTHS")
+      ->allow_extra_args(false);
+  sub->add_option("--grid", options->grid, "Workgroups along x, y, z instead of the derived grid")
+      ->type_name("X,Y,Z");
+  sub->add_option("-o,--output", options->prefix,
+                  "How the files begin that show it again; bisect unless given")
+      ->type_name("PREFIX");
+  sub->add_flag("--no-nan", options->no_nan, "Pass over NaN that are made of none");
+  sub->add_flag("--json", options->json, "Print what was found, or the error, as JSON");
+  sub->callback([options, &action] { action = [options] { return bisect(*options); }; });
+}
+
 void add_conformance(CLI::App& app, Action& action) {
   auto options = std::make_shared<ConformanceArguments>();
   CLI::App* sub =
@@ -173,6 +323,34 @@ void add_conformance(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1000000));
   sub->add_flag("--json", options->json, "Print every case as JSON");
   sub->callback([options, &action] { action = [options] { return conformance(*options); }; });
+}
+
+void add_report(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ReportArguments>();
+  CLI::App* sub = app.add_subcommand(
+      "report", "Try, check and time every device, and write what was seen into one file");
+  sub->add_option("-o,--output", options->output, "The file; hologram-report.json unless given")
+      ->type_name("FILE");
+  sub->add_option("--device", options->devices,
+                  "As cpu or cuda:1; may be given several times; every one unless given");
+  sub->add_option("--sample", options->sample,
+                  "One case of the conformance suite in so many; 100 unless given, 1: all")
+      ->check(CLI::Range(1, 1000000));
+  sub->add_option("--work", options->works,
+                  "What is timed, as in `hologram bench`; all unless given")
+      ->allow_extra_args(false);
+  sub->add_option(
+         "--size", options->sizes,
+         "Elements of an input that is timed; may be given several times; 1000 and 1000000 "
+         "unless given")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
+      ->allow_extra_args(false);
+  sub->add_option("--rounds", options->rounds, "Of each that is timed; 3 unless given")
+      ->check(CLI::Range(1, 1000));
+  sub->add_option("--limit", options->limit_s,
+                  "Seconds after which a part is stopped, and told so; 600 unless given")
+      ->check(CLI::Range(1, 1000000));
+  sub->callback([options, &action] { action = [options] { return report(*options); }; });
 }
 
 void add_help(CLI::App& app, Action& action) {
@@ -265,8 +443,9 @@ int run_command_line(int argc, char** argv) {
     fmt::print("{}", overview());
     return 0;
   };
-  for (const auto add : {add_devices, add_run, add_eval, add_show, add_estimate, add_bench,
-                         add_conformance, add_help})
+  for (const auto add : {add_devices, add_run, add_eval, add_show, add_generate, add_chat,
+                         add_serve, add_embed, add_quantize, add_verify, add_estimate, add_bench,
+                         add_bisect, add_conformance, add_report, add_help})
     add(app, action);
   for (CLI::App* sub : app.get_subcommands({})) {
     sub->allow_extras(false)->fallthrough(false);

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "arguments.hpp"
 #include "command.hpp"
 #include "errors.hpp"
 #include "spelling.hpp"
@@ -22,27 +22,6 @@ bool drawn(const std::string& name, uint64_t of) {
   uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
   for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
   return (hash ^ hash >> 31) % of == 0;
-}
-
-// "cuda", or "cuda:1".
-Executor executor_of(const std::string& text) {
-  BackendConfig config = BackendConfig::from_environment();
-  const size_t colon = text.find(':');
-  const std::optional<BackendType> type = parse_backend(text.substr(0, colon));
-  int index = 0;
-  bool good = type.has_value() && *type != BackendType::Auto;
-  if (colon != std::string::npos) {
-    const char *begin = text.data() + colon + 1, *end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(begin, end, index);
-    good = good && error == std::errc() && rest == end && index >= 0;
-  }
-  if (!good)
-    throw UsageError(fmt::format("'{}' is no device", text),
-                     "Write a backend and, after a colon, the device's number, as in cpu or "
-                     "cuda:1; `hologram devices` lists them.");
-  config.backend_type = *type;
-  config.device_id = index;
-  return Executor::from_config(config);
 }
 
 Json json_of(const ConformanceReport& report) {
@@ -92,7 +71,8 @@ void print(const ConformanceReport& report) {
 
 int conformance(const ConformanceArguments& options) {
   std::vector<Executor> executors;
-  for (const std::string& device : options.devices) executors.push_back(executor_of(device));
+  for (const std::string& device : options.devices)
+    executors.push_back(Executor::from_config(parse_device(device)));
   if (executors.empty()) executors.emplace_back();
   bool good = true;
   size_t cases = 0;

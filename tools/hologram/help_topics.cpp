@@ -20,9 +20,17 @@ constexpr const char* kOverview =
   hologram run FILE.atlas name=value … -o out.png
   hologram eval 'EXPR' name=file … -o out.npy
   hologram show FILE.atlas                what a program is, needs and costs
+  hologram generate MODEL.gguf 'PROMPT'   let a language model go on with a text
+  hologram chat MODEL.gguf                talk to a language model
+  hologram embed MODEL 'TEXT' …           texts as vectors
+  hologram quantize MODEL OUT.gguf        a model in fewer bits
+  hologram verify RECEIPT MODEL           compute an answer again, and compare
+  hologram serve MODEL.gguf               answer requests for it over HTTP
   hologram estimate --hidden 4096 …       memory that a language model takes
   hologram bench                          how fast tensors are here
   hologram conformance                    whether it computes everything as it should
+  hologram bisect FILE.atlas --device D   which operation a device computes otherwise
+  hologram report                         all of that for every device, in one file to send
   hologram help TOPIC                     one of: {topics}
 
 Try, in the folder of the sources:

@@ -24,6 +24,9 @@ struct AttentionOptions {
   // The position of the first query among the keys, for is_causal and window: with a cache of keys,
   // keys - queries.
   int64_t query_offset = 0;
+  // An integer, [] or [1], that is added to it when the result is computed: a captured step of a
+  // decoder counts there.
+  std::optional<Tensor> query_position = {};
   std::optional<Tensor> sinks = {};  // [heads]: one more score a head, which nothing is attached to
 };
 
@@ -31,8 +34,11 @@ struct AttentionOptions {
 // [..., key heads, keys, features] and value [..., key heads, keys, value features]; the heads may
 // be missing. The softmax is computed in f32 (f64 in f64). A query that may see no key gives zeros.
 //
-// Scores go through memory, so many queries at a time that they take at most 128 MiB, and only the
-// keys that is_causal and window let these see. ShapeMismatch, DTypeMismatch, InvalidArgument.
+// No scores are kept: a program goes along the keys, but for those that is_causal and window hide
+// from a block of queries, and gradients compute scores again. On the processor it is products of
+// matrices, 4 MiB of scores at a time; up to 32 MiB of them stay for gradients. All scores are in
+// memory with dropout_p, and for gradients of gradients and of a mask.
+// ShapeMismatch, DTypeMismatch, InvalidArgument.
 HOLOGRAM_API Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key,
                                                  const Tensor& value,
                                                  const AttentionOptions& options = {});

@@ -9,10 +9,11 @@
 namespace hologram::nn {
 
 // activation(x @ weight.T + bias) of x [..., in], weight [out, in] and bias [out]: [..., out]. A
-// weight [in] without a bias axis gives [...]. ShapeMismatch.
+// weight [in] without a bias axis gives [...]. `out`: the dtype of the product and of the result,
+// if not the operands' own: f32 of f16 and bf16, as of ops::matmul. ShapeMismatch, DTypeMismatch.
 HOLOGRAM_API Tensor linear(const Tensor& x, const Tensor& weight,
                            const std::optional<Tensor>& bias = {},
-                           Activation activation = Activation::None);
+                           Activation activation = Activation::None, std::optional<DType> out = {});
 // The same with relu unless told otherwise.
 HOLOGRAM_API Tensor fused_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                  Activation activation = Activation::Relu);

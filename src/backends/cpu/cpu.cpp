@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <fstream>
 #include <new>
 
 #include "backends/cpu/memory.hpp"
@@ -13,6 +12,7 @@
 #include "core/host_memory.hpp"
 #include "core/messages.hpp"
 #include "core/parallel.hpp"
+#include "core/system/system.hpp"
 #include "interp/targets.hpp"
 #include "libraries/host_ops.hpp"
 
@@ -117,12 +117,8 @@ class CpuStream : public hal::Stream {
 };
 
 std::string model_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.rfind("model name", 0) == 0)
-      if (const size_t colon = line.find(": "); colon != std::string::npos)
-        return line.substr(colon + 2);
-  return "CPU";
+  const std::string name = core::system::processor_name();
+  return name.empty() ? "CPU" : name;
 }
 
 DeviceInfo describe(int threads, std::string_view target, Jit jit) {
@@ -155,7 +151,7 @@ class CpuDevice : public hal::Device {
         jit_(config.jit),
         threads_(std::make_shared<core::Threads>(config.num_threads)),
         info_(describe(threads_->count(), target.name, config.jit)),
-        library_(threads_->count()) {}
+        library_(threads_->count(), config.reproducible) {}
 
   const DeviceInfo& info() const override { return info_; }
   std::optional<hal::Refusal> refuses(const program::Program&) const override { return {}; }

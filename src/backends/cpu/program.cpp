@@ -1,5 +1,7 @@
 #include "backends/cpu/program.hpp"
 
+#include "program/dump.hpp"
+
 #include <fmt/format.h>
 
 #include <bit>
@@ -45,6 +47,7 @@ void CpuProgram::compile() const {
   auto result = jit::compile(program_.optimized(), *code_.kernels, isa_);
   if (auto* compiled = std::get_if<std::shared_ptr<const jit::Compiled>>(&result)) {
     kept_ = std::move(*compiled);
+    program::dump(program_, "bin", kept_->code());
     compiled_.store(kept_.get(), std::memory_order_release);
   } else {
     refusal_ = std::get<std::string>(result);

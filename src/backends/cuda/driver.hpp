@@ -1,32 +1,54 @@
-// The driver of the machine.
+// CUDA's driver, and its GPUs with what libraries do on them.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "backends/cuda/api.hpp"
+#include "backends/cuda/epilogues.hpp"
+#include "backends/driver/gpu.hpp"
+#include "libraries/cublaslt/cublaslt.hpp"
+#include "libraries/cudnn/convolution.hpp"
 
 namespace hologram::backends::cuda {
 
-// Opened by the first call of `instance`, and open for the life of the process.
-class Driver {
+inline constexpr driver::Platform kPlatform = {.backend = BackendType::Cuda,
+                                               .name = "CUDA",
+                                               .no_device = "No CUDA-capable device found",
+                                               .language = dialects::Language::Cuda,
+                                               .cache = "cuda",
+                                               .most_threads = UINT64_MAX};
+
+class CudaDriver final : public driver::Driver {
  public:
-  static const Driver& instance();  // from where the system or HOLOGRAM_CUDA_LIBRARY says
+  // From where the system or HOLOGRAM_CUDA_LIBRARY says, by the first call.
+  static const CudaDriver& instance();
 
-  const std::string& reason() const { return reason_; }  // why there is no device; empty: there is
-  int version() const { return version_; }               // of CUDA that it supports: 12080 for 12.8
-  const DriverFunctions* operator->() const { return &functions_; }
-
-  // "an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)".
-  std::string text(Status status) const;
-  // Whether the process is on its way out, and the driver with it: nothing is given back any more.
-  static bool over();
+  int major() const { return version() / 1000; }  // of CUDA that it supports
+  std::string release() const override;
 
  private:
-  Driver();
+  CudaDriver();
+  std::unique_ptr<driver::Gpu> make(int index, driver::DeviceNumber device,
+                                    driver::Context context) const override;
+};
 
-  DriverFunctions functions_;
-  std::string reason_;
-  int version_ = 0;
+class CudaGpu final : public driver::Gpu {
+ public:
+  CudaGpu(const CudaDriver& driver, int index, driver::DeviceNumber device,
+          driver::Context context);
+
+  libraries::cublaslt::Products& products() { return products_; }
+  libraries::cudnn::Convolutions& convolutions() { return convolutions_; }
+  Epilogues& epilogues() { return epilogues_; }
+
+ private:
+  void describe(DeviceInfo& info) const override;
+  uint64_t free_memory_at(const std::string& pci) const override;
+
+  libraries::cublaslt::Products products_;
+  libraries::cudnn::Convolutions convolutions_;
+  Epilogues epilogues_;
 };
 
 }  // namespace hologram::backends::cuda

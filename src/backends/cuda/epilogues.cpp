@@ -12,12 +12,14 @@
 #include <variant>
 #include <vector>
 
-#include "backends/cuda/stream.hpp"
+#include "backends/driver/stream.hpp"
 #include "core/half.hpp"
 
 namespace hologram::backends::cuda {
 namespace {
 
+using driver::Gpu;
+using driver::Memory;
 using hal::Epilogue;
 using libraries::cublaslt::GemmPlan;
 using Plan = std::shared_ptr<const GemmPlan>;
@@ -169,7 +171,7 @@ std::string tried(Gpu& gpu, const GemmPlan& plain, const GemmPlan& ended,
   Memory a(gpu, operands.a.size()), b(gpu, operands.b.size()), d(gpu, count * size_of(desc.d)),
       bias(gpu, kBefore + operands.bias.size()),
       workspace(gpu, std::max<uint64_t>({plain.workspace(), ended.workspace(), 1}));
-  CudaStream stream(gpu, {});
+  driver::Stream stream(gpu, {});
   const auto host = [](std::vector<std::byte>& memory) {
     return hal::HostBuffer(memory.data(), memory.size());
   };

@@ -8,9 +8,11 @@
 
 #include "libraries/cublaslt/cublaslt.hpp"
 
-namespace hologram::backends::cuda {
-
+namespace hologram::backends::driver {
 class Gpu;
+}
+
+namespace hologram::backends::cuda {
 
 // Of one device. Thread-safe.
 class Epilogues {
@@ -19,7 +21,7 @@ class Epilogues {
   // algorithm is tried once with each epilogue, on a small product with NaN, infinities, zeros of
   // both signs and denormals in it: it has to leave what the formula makes of the product that it
   // leaves without. The device's context is current.
-  std::string refuses(Gpu& gpu, const libraries::cublaslt::GemmPlan& plan,
+  std::string refuses(driver::Gpu& gpu, const libraries::cublaslt::GemmPlan& plan,
                       const hal::Epilogue& epilogue);
 
  private:

@@ -6,6 +6,7 @@
 #include "backends/opencl/session.hpp"
 #include "core/messages.hpp"
 #include "core/signal_handlers.hpp"
+#include "program/dump.hpp"
 
 namespace hologram::backends::opencl {
 namespace {
@@ -73,6 +74,7 @@ ClProgram::ClProgram(std::shared_ptr<Session> session, const program::Program& p
       printed_(
           dialects::print(program, dialects::Language::OpenCl, options_for(*session_, program))),
       group_lanes_(program.needs().lanes) {
+  program::dump(program, "cl", printed_.text);
   for (const program::BufferParam& buffer : program.buffers()) {
     elements_.push_back(buffer.type);
     written_.push_back(buffer.access != program::Access::In);

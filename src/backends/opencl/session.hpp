@@ -32,7 +32,7 @@ class StopWord {
 };
 
 // All streams of a device share its queues, which keep the order that memory needs: what a stream
-// has let go of may be given to another at once.
+// has released may be given to another at once.
 class Session {
  public:
   explicit Session(const Found& found);

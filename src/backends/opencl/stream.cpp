@@ -6,22 +6,20 @@
 
 #include "backends/opencl/session.hpp"
 #include "core/messages.hpp"
+#include "hal/parts.hpp"
 
 namespace hologram::backends::opencl {
 namespace {
 
 using core::Text;
-using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr size_t kMostPending = 64;
-// Of a launch that is watched, parts of about this length are started at a time.
-constexpr milliseconds kPart{20};
 // How long to wait for a program that was told to stop.
 constexpr milliseconds kGrace{500};
 // No lane goes around a loop more often than this.
-constexpr uint64_t kRoundsPerNanosecond = 4;
+constexpr double kRoundsANanosecond = 4;
 
 Memory* memory_of(const hal::Binding& binding) {
   return static_cast<const ClBuffer*>(binding.buffer)->memory();
@@ -29,16 +27,6 @@ Memory* memory_of(const hal::Binding& binding) {
 
 Order::Use use_of(const hal::Binding& binding, bool written) {
   return {memory_of(binding), binding.offset, binding.offset + binding.size, written};
-}
-
-uint64_t group_count(const std::string& program, const Grid& grid) {
-  uint64_t total = 1;
-  for (const uint64_t groups : grid)
-    if (groups == 0) return 0;
-  for (const uint64_t groups : grid)
-    if (__builtin_mul_overflow(total, groups, &total))
-      throw core::error(Text::GridTooLarge, program, "more than 2^64 workgroups", "a launch");
-  return total;
 }
 
 }  // namespace
@@ -60,7 +48,7 @@ void ClStream::launch(const hal::Launch& launch) {
   value_++;
   if (failure_ || broken_) return;
   const auto& program = static_cast<const ClProgram&>(*launch.executable);
-  const uint64_t total = group_count(program.name(), launch.grid);
+  const uint64_t total = hal::group_count(program.name(), launch.grid, 64, "a launch");
   session_->refuse_if_busy();
   if (total == 0) return;
   if (launch.timed != 0 && !session_->keeps_times()) {
@@ -98,61 +86,39 @@ StopWord& ClStream::stop_word() {
 
 void ClStream::watch(const ClProgram& program, const hal::Launch& launch, uint64_t total) {
   const DeviceInfo& info = session_->info();
-  auto start = hal::Clock::now();
-  const auto limit = launch.deadline ? *launch.deadline - start : nanoseconds(0);
-  hal::Deadline deadline;
-  const auto timed_out = [&] {
-    return core::error(Text::ProgramTimeout, program.name(),
-                       duration_cast<milliseconds>(limit + std::chrono::microseconds(500)).count(),
-                       info.name);
-  };
-  const auto cancelled = [&] { return launch.progress != nullptr && launch.progress->cancel; };
+  hal::Parts parts(launch, {.program = program.name(),
+                            .device = info.name,
+                            .total = total,
+                            .group_lanes = program.group_lanes(),
+                            .least = program.groups(),
+                            .first = uint64_t{program.groups()} * info.compute_units * 16});
   Part part;
   if (program.may_go_on()) {
+    if (launch.budget > 0 && session_->sees_host())
+      throw core::error(Text::ProgramRefused, program.name(), info.name,
+                        "it does not count the rounds of loops");
     stop_word().clear(*session_);
     part.stop = stop_->memory();
-    if (launch.deadline)
-      part.budget =
-          static_cast<uint64_t>(std::max<int64_t>(1, duration_cast<nanoseconds>(limit).count())) *
-          kRoundsPerNanosecond;
-    if (launch.budget > 0) {
-      if (session_->sees_host())
-        throw core::error(Text::ProgramRefused, program.name(), info.name,
-                          "it does not count the rounds of loops");
-      part.budget = std::min(part.budget, launch.budget);
-    }
+    part.budget = parts.budget(kRoundsANanosecond);
   }
   program.prepare(launch, part);
-  start = hal::Clock::now();
-  if (launch.deadline) deadline = start + limit;
-  uint64_t step = uint64_t{program.groups()} * info.compute_units * 16;
   double seconds = 0;
-  for (; part.first < total; part.first = part.end) {
-    part.end = part.first + std::min(step, total - part.first);
-    const auto began = hal::Clock::now();
+  parts.run([&](uint64_t first, uint64_t end, const hal::Deadline& deadline) {
+    using End = hal::Parts::End;
+    part.first = first;
+    part.end = end;
     auto event = program.enqueue_watched(launch, part);
     session_->check(session_->api().clFlush(session_->queue()), "clFlush");
     if (!finish(event, deadline, launch.progress)) {
-      const bool was_cancelled = cancelled();
       if (stop_ != nullptr && session_->sees_host()) stop_->raise();
       if (!finish(event, hal::Clock::now() + kGrace, nullptr))
         session_->give_up(std::move(event), std::exchange(stop_, nullptr), program.name());
-      if (was_cancelled) throw core::error(Text::ProgramCancelled, program.name());
-      throw timed_out();
+      return End::Overdue;
     }
-    if (part.stop != nullptr && stop_->raised(*session_)) {
-      if (launch.budget > 0) throw core::error(Text::ProgramBudget, program.name(), launch.budget);
-      throw timed_out();
-    }
+    if (part.stop != nullptr && stop_->raised(*session_)) return End::RanOut;
     if (launch.timed != 0) seconds += session_->seconds_of(event.get()).value_or(0);
-    const auto took = hal::Clock::now() - began;
-    if (launch.progress != nullptr)
-      launch.progress->done += (part.end - part.first) * program.group_lanes();
-    if (took < kPart / 2 && step < total) step *= 2;
-    if (took > kPart * 2) step = std::max<uint64_t>(program.groups(), step / 2);
-    if (part.end < total && cancelled()) throw core::error(Text::ProgramCancelled, program.name());
-    if (part.end < total && deadline && hal::Clock::now() > *deadline) throw timed_out();
-  }
+    return End::Done;
+  });
   if (launch.timed != 0)
     timed_.push_back({launch.timed, session_->own<Event>(nullptr, nullptr), seconds});
 }

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dialects/numbers.hpp"
+#include "program/dump.hpp"
+
 namespace hologram::backends::webgpu {
 namespace {
 
@@ -34,20 +37,6 @@ dialects::Options options_for(const Session& session, bool several) {
   return options;
 }
 
-uint64_t value_of(const Argument& argument, const hal::Launch& launch, const Part& part,
-                  const std::vector<uint32_t>& element_bytes) {
-  const uint32_t slot = argument.slot;
-  switch (argument.kind) {
-    case Argument::Kind::Length: return launch.bindings[slot].size / element_bytes[slot];
-    case Argument::Kind::Scalar: return launch.scalars[slot];
-    case Argument::Kind::Groups: return launch.grid[slot];
-    case Argument::Kind::FirstGroup: return part.first;
-    case Argument::Kind::EndGroup: return part.end;
-    case Argument::Kind::Budget: return std::min<uint64_t>(part.budget, UINT32_MAX);
-    default: return 0;
-  }
-}
-
 }  // namespace
 
 WgProgram::WgProgram(std::shared_ptr<Session> session, const program::Program& program,
@@ -66,6 +55,8 @@ WgProgram::WgProgram(std::shared_ptr<Session> session, const program::Program& p
   }
   const bool one = several_.printed.multiples.empty();
   if (!one) single_.printed = print(false);
+  program::dump(program, "wgsl", several_.printed.text);
+  if (!one) program::dump(program, "single.wgsl", single_.printed.text);
   Kernel& first = options.later ? kernel_for(options.scalars) : one ? several_ : single_;
   if (options.later) started(first);
   else made(first);
@@ -115,7 +106,8 @@ void WgProgram::launch(const hal::Launch& launch, const Part& part) const {
     } else if (argument.kind == Argument::Kind::Stop) {
       bound[argument.place] = {part.stop, 0, StopWord::kBytes, true};
     } else {
-      const uint64_t value = value_of(argument, launch, part, element_bytes_);
+      const uint64_t value = dialects::number_of(
+          argument, launch, {part.first, part.end, part.budget}, element_bytes_);
       std::memcpy(parameters.data() + argument.place, &value, size_of(argument.type));
     }
   }

@@ -69,7 +69,7 @@ struct Traits {
 };
 
 // One for all executors of an adapter. Its streams share a queue, which runs in order: memory that
-// a stream has let go of may be given to another at once. WebGPU's objects are used by one thread
+// a stream has released may be given to another at once. WebGPU's objects are used by one thread
 // at a time, that which has the session's lock.
 class Session : public std::enable_shared_from_this<Session> {
  public:

@@ -4,27 +4,15 @@
 #include <cstring>
 
 #include "backends/webgpu/program.hpp"
-#include "core/messages.hpp"
+#include "hal/parts.hpp"
 
 namespace hologram::backends::webgpu {
 namespace {
-
-using core::Text;
 
 constexpr size_t kMostTimed = 256;  // launches before their times are fetched
 
 GpuBuffer* buffer_of(const hal::Binding& binding) {
   return static_cast<const WgBuffer*>(binding.buffer)->buffer();
-}
-
-uint64_t group_count(const WgProgram& program, const Grid& grid) {
-  uint64_t total = 1;
-  for (const uint64_t groups : grid)
-    if (groups == 0) return 0;
-  for (const uint64_t groups : grid)
-    if (__builtin_mul_overflow(total, groups, &total) || total > program.most_groups())
-      throw core::error(Text::GridTooLarge, program.name(), "more than 2^32 workgroups", "WebGPU");
-  return total;
 }
 
 }  // namespace
@@ -39,7 +27,7 @@ void WgStream::launch(const hal::Launch& launch) {
   value_++;
   if (failure_ || broken_) return;
   const auto& program = static_cast<const WgProgram&>(*launch.executable);
-  const uint64_t total = group_count(program, launch.grid);
+  const uint64_t total = hal::group_count(program.name(), launch.grid, 32, "WebGPU");
   session_->refuse_if_busy();
   if (total == 0) return;
   const bool limited = launch.deadline || launch.progress != nullptr || launch.budget > 0;

@@ -2,13 +2,11 @@
 #include <algorithm>
 
 #include "backends/webgpu/program.hpp"
-#include "core/messages.hpp"
+#include "hal/parts.hpp"
 
 namespace hologram::backends::webgpu {
 namespace {
 
-using core::Text;
-using std::chrono::duration_cast;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
@@ -18,12 +16,10 @@ constexpr uint64_t kWorthStarting = 64 << 20;  // bytes bound: some 20 us of a f
 constexpr size_t kMostStarted = 2;  // one is at work, and the device goes on with the other at once
 // A thread that sleeps between looks notices that work is done so much later than it took, at most.
 constexpr int kLateness = 100;
-// Of a launch that is watched, parts of about this length are started at a time.
-constexpr milliseconds kPart{20};
 // How long to wait for a program that is over its time.
 constexpr milliseconds kGrace{500};
 // No lane goes around a loop more often than this, on a GPU and in software.
-constexpr int64_t kNanosecondsARound = 1, kNanosecondsASoftRound = 4;
+constexpr double kRoundsANanosecond = 1, kSoftRoundsANanosecond = 0.25;
 constexpr uint64_t kFirstBlocks = 128;
 
 }  // namespace
@@ -94,59 +90,38 @@ bool StopWord::raised() {
 }
 
 void WgStream::watch(const WgProgram& program, const hal::Launch& launch, uint64_t total) {
-  auto start = hal::Clock::now();
-  const auto limit = launch.deadline ? *launch.deadline - start : nanoseconds(0);
-  const auto timed_out = [&] {
-    return core::error(Text::ProgramTimeout, program.name(),
-                       duration_cast<milliseconds>(limit + microseconds(500)).count(),
-                       session_->info().name);
-  };
-  const auto cancelled = [&] { return launch.progress != nullptr && launch.progress->cancel; };
+  hal::Parts parts(launch, {.program = program.name(),
+                            .device = session_->info().name,
+                            .total = total,
+                            .group_lanes = program.group_lanes(),
+                            .least = program.groups(),
+                            .first = program.groups() * kFirstBlocks});
   Part part;
   if (program.may_go_on()) {
     stop_word().clear();
     part.stop = stop_->buffer();
-    const int64_t round = session_->info().software ? kNanosecondsASoftRound : kNanosecondsARound;
-    if (launch.deadline)
-      part.budget = static_cast<uint64_t>(std::max<int64_t>(1, nanoseconds(limit).count() / round));
-    if (launch.budget > 0) part.budget = std::min(part.budget, launch.budget);
+    part.budget =
+        parts.budget(session_->info().software ? kSoftRoundsANanosecond : kRoundsANanosecond);
   }
   // Drivers compile at the first launch; one of no groups is no time of the program's.
   program.launch(launch, part);
   session_->wait(session_->submit(), {}, nullptr);
   session_->check();
-  start = hal::Clock::now();
-  hal::Deadline deadline;
-  if (launch.deadline) deadline = start + limit;
-  uint64_t step = program.groups() * kFirstBlocks;
-  for (; part.first < total; part.first = part.end) {
-    part.end = part.first + std::min(step, total - part.first);
-    const auto began = hal::Clock::now();
+  parts.run([&](uint64_t first, uint64_t end, const hal::Deadline& deadline) {
+    using End = hal::Parts::End;
+    part.first = first;
+    part.end = end;
     program.launch(launch, part);
     const Awaited done = session_->submit();
     if (!session_->wait(done, deadline, launch.progress)) {
-      const bool was_cancelled = cancelled();
       if (!session_->wait(done, hal::Clock::now() + kGrace, nullptr))
         session_->give_up(done, program.name());
-      if (was_cancelled) throw core::error(Text::ProgramCancelled, program.name());
-      throw timed_out();
+      return End::Overdue;
     }
     session_->check();
-    if (part.stop != nullptr && stop_->raised()) {
-      if (launch.budget > 0) throw core::error(Text::ProgramBudget, program.name(), launch.budget);
-      throw timed_out();
-    }
-    const auto took = hal::Clock::now() - began;
-    if (launch.progress != nullptr)
-      launch.progress->done += (part.end - part.first) * program.group_lanes();
-    if (took < kPart / 2 && step < total) step *= 2;
-    if (took > kPart * 2) step = std::max<uint64_t>(program.groups(), step / 2);
-    if (part.end < total && cancelled()) throw core::error(Text::ProgramCancelled, program.name());
-    if (part.end < total && deadline && hal::Clock::now() > *deadline) throw timed_out();
-  }
-  if (launch.timed != 0)
-    timings_.push_back(
-        {launch.timed, std::chrono::duration<double>(hal::Clock::now() - start).count()});
+    return part.stop != nullptr && stop_->raised() ? End::RanOut : End::Done;
+  });
+  if (launch.timed != 0) timings_.push_back({launch.timed, parts.seconds()});
 }
 
 }  // namespace hologram::backends::webgpu

@@ -198,8 +198,27 @@ void columns(Form form, const Strip& b, std::byte* to, int64_t apart) {
   copy(form, b, b.along_terms, to, apart);
 }
 
+// Not 0, and all bits of the exponent 0.
+bool subnormal(const uint16_t* from, int64_t count) {
+  const hn::ScalableTag<uint16_t> halves;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(halves));
+  // Twice a number drops its sign; less one, 0 becomes the largest.
+  const auto least = [](auto v) HWY_ATTR {
+    const hn::DFromV<decltype(v)> d;
+    return hn::Sub(hn::ShiftLeft<1>(v), hn::Set(d, uint16_t{1}));
+  };
+  auto smallest = hn::Set(halves, uint16_t{0xffff});
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    smallest = hn::Min(smallest, least(hn::LoadU(halves, from + i)));
+  constexpr uint16_t kLargest = 2 * 0x7f - 1;
+  if (!hn::AllTrue(halves, hn::Gt(smallest, hn::Set(halves, kLargest)))) return true;
+  return std::any_of(from + i, from + count,
+                     [](uint16_t x) { return static_cast<uint16_t>(2 * x - 1) <= kLargest; });
+}
+
 const Copies* copies_of_target() {
-  static constexpr Copies kAll = {&rows, &columns};
+  static constexpr Copies kAll = {&rows, &columns, &subnormal};
   return &kAll;
 }
 

@@ -73,6 +73,7 @@ class Plan : public HostPlan {
  public:
   Plan(const GemmDesc& desc, const Kernel& kernel, int threads)
       : kernel_(kernel),
+        whole_range_(keeps_subnormals(desc, kernel)),
         store_(store_of(desc.d)),
         name_(fmt::format("hologram {} product by {}", name_of(desc.a), kernel.name)),
         desc_(desc),
@@ -105,6 +106,7 @@ class Plan : public HostPlan {
       throw core::error(core::Text::InternalError, "a product lacks its workspace");
     std::byte* const room = workspace.buffer->host() + workspace.offset;
     Operands x{data[0], data[1], data[2]};
+    x.kernel = kernel_.flushes && has_subnormal(x, threads) ? &whole_range_ : &kernel_;
     x.rooms = room + (kLineBytes - reinterpret_cast<uintptr_t>(room) % kLineBytes) % kLineBytes;
     x.panels_a = x.rooms + rooms_ * bytes_of_room();
     x.panels_b = x.panels_a + held_a_ * down_ * bytes_of_panel();
@@ -119,6 +121,7 @@ class Plan : public HostPlan {
   struct Operands {
     const std::byte *a, *b;
     std::byte* d;
+    const Kernel* kernel = nullptr;
     int64_t first = 0, count = 0;  // of the batch: those that are computed together
     std::byte *rooms = nullptr, *panels_a = nullptr, *panels_b = nullptr;
   };
@@ -157,6 +160,37 @@ class Plan : public HostPlan {
     const int64_t at = of.along_terms ? first * of.step + term : term * of.step + first;
     return {from + (matrix * of.stride + at) * bytes, of.step * bytes, of.along_terms,
             std::min(panels * kSide, of.length - first), std::min(terms, desc_.k - term)};
+  }
+
+  // The one that computes what `kernel` would take for 0; of the same tiles.
+  static const Kernel& keeps_subnormals(const GemmDesc& desc, const Kernel& kernel) {
+    if (!kernel.flushes) return kernel;
+    const auto all = kernels_for(desc);
+    return **std::find_if(all.begin(), all.end(), [](const Kernel* k) { return !k->flushes; });
+  }
+
+  bool has_subnormal(const Operands& x, core::Threads& threads) const {
+    const GemmDesc& g = desc_;
+    return has_subnormal(x.a, g.transpose_a ? g.k : g.m, g.transpose_a ? g.m : g.k, g.lda,
+                         g.stride_a, threads) ||
+           has_subnormal(x.b, g.transpose_b ? g.n : g.k, g.transpose_b ? g.k : g.n, g.ldb,
+                         g.stride_b, threads);
+  }
+  bool has_subnormal(const std::byte* from, int64_t rows, int64_t length, int64_t step,
+                     int64_t stride, core::Threads& threads) const {
+    const auto* const elements = reinterpret_cast<const uint16_t*>(from);
+    const int64_t matrices = stride == 0 ? 1 : desc_.batch;
+    std::atomic<bool> found{false};
+    threads.run(static_cast<uint64_t>(matrices * rows),
+                grain(kBytesWorthAThread, 2 * static_cast<double>(length)),
+                [&](uint64_t begin, uint64_t end) {
+                  for (auto i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); i++) {
+                    if (found.load(std::memory_order_relaxed)) return;
+                    if (copies().subnormal(elements + i / rows * stride + i % rows * step, length))
+                      found = true;
+                  }
+                });
+    return found;
   }
 
   // Of a whole batch that shares a matrix, the first has it copied.
@@ -203,7 +237,7 @@ class Plan : public HostPlan {
     threads.run(static_cast<uint64_t>(workers), 1, [&](uint64_t begin, uint64_t end) {
       for (auto worker = static_cast<int64_t>(begin); worker < static_cast<int64_t>(end);
            worker++) {
-        if (kernel_.begin != nullptr) kernel_.begin();
+        if (x.kernel->begin != nullptr) x.kernel->begin();
         for (int64_t i = next++; i < blocks(); i = next++) {
           const int64_t row = i % of_one % blocks_down * high,
                         column = i % of_one / blocks_down * wide;
@@ -211,7 +245,7 @@ class Plan : public HostPlan {
                   {row, std::min(high, down_ - row), column, std::min(wide, across_ - column)},
                   x.rooms + worker * bytes_of_room());
         }
-        if (kernel_.end != nullptr) kernel_.end();
+        if (x.kernel->end != nullptr) x.kernel->end();
       }
     });
   }
@@ -252,26 +286,26 @@ class Plan : public HostPlan {
                         room_a, apart);
         }
         uint32_t* const part = sums + i * kSide * row_of_sums(block.wide);
-        add_terms(panels, some, steps, first > 0, part);
+        add_terms(*x.kernel, panels, some, steps, first > 0, part);
         if (first + steps == steps_) finish(part, some, d);
       }
     }
   }
 
-  void add_terms(const Panels& panels, const Block& x, int64_t steps, bool add,
-                 uint32_t* sums) const {
+  void add_terms(const Kernel& kernel, const Panels& panels, const Block& x, int64_t steps,
+                 bool add, uint32_t* sums) const {
     const int64_t row = row_of_sums(x.wide);
     for (int64_t step = 0; step < steps; step += kSteps)
       for (int64_t i = 0; i < x.high; i++)
         for (int64_t j = 0; j < x.wide; j++)
-          kernel_.multiply({.a = panels.a + i * panels.apart_a + step * kStepBytes,
-                            .b = panels.b + j * panels.apart_b + step * kStepBytes,
-                            .steps = std::min(kSteps, steps - step),
-                            .add = add || step > 0,
-                            .high = desc_.m - (x.row + i) * kSide > kLines,
-                            .wide = desc_.n - (x.column + j) * kSide > kLines,
-                            .c = reinterpret_cast<std::byte*>(sums + i * kSide * row + j * kSide),
-                            .ldc = row});
+          kernel.multiply({.a = panels.a + i * panels.apart_a + step * kStepBytes,
+                           .b = panels.b + j * panels.apart_b + step * kStepBytes,
+                           .steps = std::min(kSteps, steps - step),
+                           .add = add || step > 0,
+                           .high = desc_.m - (x.row + i) * kSide > kLines,
+                           .wide = desc_.n - (x.column + j) * kSide > kLines,
+                           .c = reinterpret_cast<std::byte*>(sums + i * kSide * row + j * kSide),
+                           .ldc = row});
   }
 
   void finish(uint32_t* sums, const Block& x, std::byte* d) const {
@@ -286,6 +320,7 @@ class Plan : public HostPlan {
   }
 
   const Kernel& kernel_;
+  const Kernel& whole_range_;
   Store* const store_;
   const std::string name_;
   const GemmDesc desc_;

@@ -1,7 +1,8 @@
 // Products of bf16, summed in f32, and of i8, u8 and i16, summed in i32, on processors with
 // instructions for them: AMX, vectors of bf16, pairs of i16. Of integers every bit is that of the
-// Atlas program; sums of bf16 are as exact, but not the same: terms are added by pairs, and numbers
-// below f32's smallest normal one count as 0.
+// Atlas program; sums of bf16 are as exact, but not the same: terms are added by pairs, and sums
+// below f32's smallest normal number may become 0. The instructions for bf16 take subnormal
+// elements for 0, too: operands that have any are multiplied as f32.
 #pragma once
 
 #include <memory>

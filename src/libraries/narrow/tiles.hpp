@@ -41,6 +41,8 @@ struct Strip {
 struct Copies {
   void (*rows)(Form form, const Strip& a, std::byte* to, int64_t apart);
   void (*columns)(Form form, const Strip& b, std::byte* to, int64_t apart);
+  // Whether one of so many bf16 is subnormal.
+  bool (*subnormal)(const uint16_t* from, int64_t count);
 };
 const Copies& copies();
 
@@ -68,11 +70,11 @@ struct Kernel {
   // Around the squares that a thread computes in one go; null if nothing is to be done.
   void (*begin)();
   void (*end)();
+  bool flushes = false;  // takes subnormal elements, and sums, for 0
 };
 
-// Best first. Sums are of f32 for bf16, with subnormal numbers taken for 0, and of i32, which wrap,
-// for integers.
+// Best first. Sums are of f32 for bf16, and of i32, which wrap, for integers.
 std::span<const Kernel> x86_kernels();   // AMX; vectors of bf16 and of bytes
-std::span<const Kernel> pair_kernels();  // vectors of pairs of i16
+std::span<const Kernel> pair_kernels();  // vectors of pairs of i16 and, of f32, of bf16
 
 }  // namespace hologram::libraries::narrow

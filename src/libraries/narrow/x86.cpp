@@ -233,13 +233,15 @@ constexpr Kernel of_vnni(DType a, DType b, void (*multiply)(const Square&)) {
 }
 
 constexpr Kernel of_amx(DType a, DType b, void (*multiply)(const Square&)) {
-  const Form form = a == DType::BF16 ? Form::Halves : Form::Bytes;
-  return {"AMX", a, b, form, form, Pays::Always, &has_amx, multiply, &begin_tiles, &end_tiles};
+  const bool halves = a == DType::BF16;
+  const Form form = halves ? Form::Halves : Form::Bytes;
+  return {"AMX",        a,          b,     form, form, Pays::Always, &has_amx, multiply,
+          &begin_tiles, &end_tiles, halves};
 }
 
 constexpr Kernel of_bf16(Pays pays, bool (*there)()) {
-  return {"AVX-512 BF16", DType::BF16, DType::BF16,      Form::Halves, Form::Halves,
-          pays,           there,       &vectors_of_bf16, nullptr,      nullptr};
+  return {"AVX-512 BF16", DType::BF16,      DType::BF16, Form::Halves, Form::Halves, pays,
+          there,          &vectors_of_bf16, nullptr,     nullptr,      true};
 }
 
 constexpr Kernel kKernels[] = {

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 
+#include "libraries/runtime_compiler.hpp"
+
 namespace hologram::libraries::nvrtc {
 
-using Status = int;                             // nvrtcResult; 0 if all went well
-using Compilation = struct CompilationHandle*;  // nvrtcProgram
+using Status = int;  // nvrtcResult; 0 if all went well
+using libraries::Compilation;
 
 // ROW(member, exported name, parameters); every function returns a Status.
 #define HOLOGRAM_NVRTC(ROW)                                                                       \

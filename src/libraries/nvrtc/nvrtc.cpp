@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "libraries/of_cuda.hpp"
 
@@ -11,7 +10,6 @@ namespace hologram::libraries::nvrtc {
 namespace {
 
 constexpr const char* kVariable = "HOLOGRAM_NVRTC_LIBRARY";
-constexpr int kLogLines = 4;
 
 constexpr CudaRelease kReleases[] = {
     {13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}, {11, "libnvrtc.so.11.2"}};
@@ -23,7 +21,7 @@ const Nvrtc& Nvrtc::instance(int driver_major) {
   return *compiler;
 }
 
-Nvrtc::Nvrtc(int driver_major) {
+Nvrtc::Nvrtc(int driver_major) : RuntimeCompiler("NVRTC") {
   const core::DynamicLibrary library = open_of_cuda(kVariable, kReleases, driver_major);
   if (!library.loaded()) {
     reason_ = fmt::format(
@@ -64,38 +62,16 @@ hal::Expected<Architecture> Nvrtc::architecture(int capability) const {
 hal::Expected<std::vector<std::byte>> Nvrtc::compile(const std::string& text,
                                                      const Architecture& architecture,
                                                      const std::vector<std::string>& flags) const {
-  const std::string target = "--gpu-architecture=" + architecture;
-  std::vector<const char*> options = {target.c_str()};
-  for (const std::string& flag : flags) options.push_back(flag.c_str());
-
-  struct Job {
-    const Functions& functions;
-    Compilation handle = nullptr;
-    ~Job() { functions.destroy(&handle); }
-  } job{functions_};
-  const auto fetch = [&](auto get_size, auto get) {
-    size_t bytes = 0;
-    get_size(job.handle, &bytes);
-    std::vector<std::byte> result(bytes);
-    const bool good = bytes > 0 && get(job.handle, reinterpret_cast<char*>(result.data())) == 0;
-    return good ? result : std::vector<std::byte>();
-  };
-  Status status = functions_.create(&job.handle, text.c_str(), "program.cu", 0, nullptr, nullptr);
-  if (status == 0)
-    status = functions_.compile(job.handle, static_cast<int>(options.size()), options.data());
-  if (status == 0) {
-    const bool machine = architecture.rfind("sm_", 0) == 0;
-    std::vector<std::byte> code = machine ? fetch(functions_.cubin_size, functions_.cubin)
-                                          : fetch(functions_.ptx_size, functions_.ptx);
-    if (!code.empty()) return code;
-  }
-  const std::vector<std::byte> log = fetch(functions_.log_size, functions_.log);
-  std::istringstream lines(
-      std::string(reinterpret_cast<const char*>(log.data()), log.empty() ? 0 : log.size() - 1));
-  std::string first = fmt::format("NVRTC {}, status {}", version_, status);
-  std::string line;
-  for (int i = 0; i < kLogLines && std::getline(lines, line); i++) first += '\n' + line;
-  return hal::Refusal{first};
+  const bool machine = architecture.rfind("sm_", 0) == 0;
+  const CompilerFunctions functions = {
+      .create = functions_.create,
+      .destroy = functions_.destroy,
+      .compile = functions_.compile,
+      .log_size = functions_.log_size,
+      .log = functions_.log,
+      .code_size = machine ? functions_.cubin_size : functions_.ptx_size,
+      .code = machine ? functions_.cubin : functions_.ptx};
+  return RuntimeCompiler::compile(functions, text, "--gpu-architecture=" + architecture, flags);
 }
 
 }  // namespace hologram::libraries::nvrtc

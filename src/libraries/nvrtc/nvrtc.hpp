@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "hal/hal.hpp"
 #include "libraries/nvrtc/api.hpp"
 
 namespace hologram::libraries::nvrtc {
@@ -15,31 +14,26 @@ namespace hologram::libraries::nvrtc {
 using Architecture = std::string;
 
 // Thread-safe. Opened by the first call of `instance`, and open for the life of the process.
-class Nvrtc {
+class Nvrtc final : public RuntimeCompiler {
  public:
   // From where HOLOGRAM_NVRTC_LIBRARY says, or the newest that a driver for CUDA `driver_major` can
   // take code of: as the system finds it, in CUDA's own folder, in a Python environment's. Only the
   // first call's driver counts.
   static const Nvrtc& instance(int driver_major);
 
-  const std::string& reason() const { return reason_; }  // why there is none; empty: there is
-  const std::string& version() const { return version_; }
-
   // What to compile for on devices of compute capability 9.0, given as 90. A refusal names the
   // oldest that this compiler knows.
   hal::Expected<Architecture> architecture(int capability) const;
 
-  // Machine code, or the first lines of what the compiler wrote instead.
-  hal::Expected<std::vector<std::byte>> compile(const std::string& text,
-                                                const Architecture& architecture,
-                                                const std::vector<std::string>& flags) const;
+  hal::Expected<std::vector<std::byte>> compile(
+      const std::string& text, const Architecture& architecture,
+      const std::vector<std::string>& flags) const override;
 
  private:
   explicit Nvrtc(int driver_major);
 
   Functions functions_;
   std::vector<int> known_;  // capabilities, ascending
-  std::string reason_, version_;
 };
 
 }  // namespace hologram::libraries::nvrtc

@@ -1,0 +1,133 @@
+// Captured calculations: taken down once, launched as often as wanted.
+#include <algorithm>
+
+#include "core/messages.hpp"
+#include "graph/context_lock.hpp"
+
+namespace hologram::graph {
+
+Context::Recording Context::record(const std::vector<NodeRef>& given,
+                                   const std::vector<NodeRef>& roots,
+                                   std::vector<Donated> donated) {
+  std::vector<Node*> lazy;
+  for (const NodeRef& root : roots)
+    if (root->state.load(std::memory_order_acquire) == NodeState::Lazy) lazy.push_back(root.get());
+  const Locked lock(*this);
+  ScheduleOptions how = options();
+  how.tracing = true;
+  structure_.walk(lazy, true);
+  Recording made{structure_.nodes(), schedule(structure_.roots(), how), {}, {}};
+  {
+    const Structure::Places places(made.nodes);
+    made.plan = plan_of(made.schedule);
+  }
+  for (Donated& each : donated) {
+    each.refused = place_donation(made.schedule, made.plan, made.nodes, made.donated, each);
+    if (each.refused.empty()) made.donated.push_back(std::move(each));
+    else copy_donated(each.input, each.refused);
+  }
+  made.taped = tape(made, given, roots);
+  return made;
+}
+
+namespace {
+
+// Whatever happens, the graph holds nothing of a launch afterwards.
+struct Clean {
+  const Context::Recording& recording;
+  const std::vector<NodeRef>& given;
+  ~Clean() {
+    for (const PlannedStep& step : recording.plan.steps)
+      for (const PlannedStep::Made& made : step.made) recording.nodes[made.place]->result = {};
+    for (const NodeRef& node : given) node->result = {};
+  }
+};
+
+// Neither there already nor in the memory of what is.
+bool is_to_be_made(const Node& root) {
+  return root.state.load(std::memory_order_acquire) == NodeState::Lazy &&
+         root.result.owner == nullptr;
+}
+
+}  // namespace
+
+// Goes through the steps once without running them: each launch is taken down, with slots for what
+// is given and what is asked for.
+Taped Context::tape(Recording& recording, const std::vector<NodeRef>& given,
+                    const std::vector<NodeRef>& roots) {
+  if (!state_.device->lists()) return {};
+  if (config().timeout_ms > 0) return Taped{"each launch has a time limit"};
+  if (state_.profiler != nullptr) return Taped{"each launch is timed"};
+  const Clean clean{recording, given};
+  Tape tape;
+  for (const NodeRef& node : given) node->result = tape.slot(bytes_of(*node));
+  for (const Donated& each : recording.donated) each.lay();
+  for (const NodeRef& root : roots)
+    if (is_to_be_made(*root)) root->result = tape.slot(bytes_of(*root));
+  const LastUses last(recording.plan, recording.nodes);
+  try {
+    tape_ = &tape;
+    const struct On {
+      Tape*& place;
+      ~On() { place = nullptr; }
+    } on{tape_};
+    for (size_t i = 0; i < recording.plan.steps.size(); i++) {
+      compute(recording.plan.steps[i], recording.nodes, &recording.schedule.steps[i]);
+      for (Node* node : last.of(i)) node->result = {};
+    }
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::OutOfMemory) throw;
+    return Taped{error.what()};
+  } catch (const Tape::Refused& refused) {
+    return Taped{refused.reason};
+  }
+  return tape.finish(stream());
+}
+
+std::vector<Storage> Context::replay(Recording& recording, const std::vector<NodeRef>& given,
+                                     const std::vector<Storage>& inputs,
+                                     const std::vector<NodeRef>& roots) {
+  const Locked lock(*this);
+  std::vector<Storage> results;
+  results.reserve(roots.size());
+  if (recording.taped.list != nullptr) {
+    bindings_.clear();
+    std::vector<Storage> bound = inputs;
+    for (Storage& input : bound) {
+      // What libraries may count on in memory of the pool, somebody else's need not have.
+      if (recording.taped.calls > 0 && hal::alignment_of(input.where) < 256) {
+        const Storage moved = allocate(input.where.size);
+        copy(moved, input);
+        input = moved;
+      }
+      bindings_.push_back(input.where);
+    }
+    for (const NodeRef& root : roots) {
+      const auto donated =
+          std::find_if(recording.donated.begin(), recording.donated.end(),
+                       [&](const Donated& each) { return each.root == root.get(); });
+      if (donated != recording.donated.end()) {
+        results.push_back(bound[donated->input]);
+      } else if (is_to_be_made(*root)) {
+        results.push_back(allocate(bytes_of(*root)));
+        bindings_.push_back(results.back().where);
+      } else {
+        results.push_back(root->result);
+      }
+    }
+    state_.launches += recording.taped.launches;
+    state_.library_calls += recording.taped.calls;
+    state_.with_memory([&] { stream().replay(*recording.taped.list, bindings_); });
+    for (const Taped::Check& each : recording.taped.checks) check(each.word, each.error);
+    return results;
+  }
+  const Clean clean{recording, given};
+  for (size_t i = 0; i < given.size(); i++) given[i]->result = inputs[i];
+  for (const Donated& each : recording.donated) each.lay();
+  for (size_t i = 0; i < recording.plan.steps.size(); i++)
+    compute(recording.plan.steps[i], recording.nodes, &recording.schedule.steps[i]);
+  for (const NodeRef& root : roots) results.push_back(root->result);
+  return results;
+}
+
+}  // namespace hologram::graph

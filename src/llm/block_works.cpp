@@ -1,0 +1,279 @@
+#include "llm/block_works.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "graph/box.hpp"
+#include "graph/context.hpp"
+#include "graph/layout.hpp"
+#include "hologram/builder.hpp"
+#include "llm/programs.hpp"
+
+namespace hologram::llm {
+namespace {
+
+using graph::Context;
+using graph::Node;
+using graph::Storage;
+using program::Access;
+using program::Buf;
+using program::Builder;
+using program::Shared;
+using program::Value;
+using program::Var;
+
+// Rows of x that a lane multiplies the weights by once they are decoded.
+constexpr uint32_t kMostColumns = 4;
+
+struct Key {
+  const BlockType* type;
+  DType index;
+  uint32_t lanes;    // of a workgroup, along the rows
+  uint32_t parts;    // of a row, each by lanes of its own
+  uint32_t columns;  // rows of x at a time
+  uint32_t chosen;   // whether there is a choice of matrices
+};
+
+// What the programs share: a workgroup takes a tile of rows, whose words lie side by side.
+class Maker {
+ public:
+  Maker(const char* name, const Key& key)
+      : key_(key), b_(name, {key.lanes, key.parts}, key.index) {}
+
+  Program product() {
+    const Buf x = b_.buffer("x", DType::F32, Access::In);
+    words_ = b_.buffer("words", DType::U32, Access::In);
+    const Buf which = key_.chosen ? b_.buffer("which", DType::I32, Access::In) : Buf{};
+    const Buf y = b_.buffer("y", DType::F32, Access::Out);
+    scalars();
+    const Value m = b_.scalar("m", key_.index);
+    // Rows of x beyond the last are the last again, and not stored.
+    std::vector<Value> x_rows;
+    const Value row = b_.global_id(0), first = b_.group_id(1) * int64_t{key_.columns};
+    const Value tile = b_.group_id(0), tiles = b_.group_count(0);
+    const Value start =
+        key_.chosen ? b_.cast(b_.load(which, first), key_.index) * tiles + tile : tile;
+    for (uint32_t c = 0; c < key_.columns; c++) {
+      x_rows.push_back(min(first + int64_t{c}, m - 1) * (blocks_ * elements()));
+      sums_.push_back(b_.var(number(0)));
+    }
+    const Value part = key_.parts == 1 ? zero() : b_.lane_id(1);
+    const Value begin = blocks_ * part / int64_t{key_.parts},
+                end = blocks_ * (part + 1) / int64_t{key_.parts};
+    b_.for_(begin, end, 1, [&](Value block) { add_block(x, x_rows, start * blocks_, block); });
+    store(y, row, first, m);
+    return finish_trusted(b_);
+  }
+
+  Program decode() {
+    words_ = b_.buffer("words", DType::U32, Access::In);
+    const Buf y = b_.buffer("y", DType::F32, Access::Out);
+    scalars();
+    const Value row = b_.global_id(0), block = b_.group_id(1);
+    b_.if_(row < rows_, [&] {
+      Value scale;
+      std::optional<Value> offset;
+      const auto group = [&](Value s, std::optional<Value> o) {
+        scale = s;
+        offset = o;
+      };
+      emit(b_.group_id(0) * blocks_ + block, group, [&](uint32_t element, Value code) {
+        const Value number = offset ? mad(code, scale, *offset) : code * scale;
+        b_.store(y, (block * elements() + int64_t{element}) * rows_ + row, number);
+      });
+    });
+    return finish_trusted(b_);
+  }
+
+ private:
+  Value zero() { return b_.constant(key_.index, int64_t{0}); }
+  int64_t elements() const { return key_.type->elements; }
+  void scalars() {
+    rows_ = b_.scalar("rows", key_.index);
+    blocks_ = b_.scalar("blocks", key_.index);
+  }
+  Value number(double n) { return b_.constant(DType::F32, n); }
+  template <class Group, class Put>
+  void emit(Value block, const Group& group, const Put& put) {
+    const Value base = block * int64_t{key_.type->words() * kTileRows} + b_.lane_id(0);
+    const auto word = [&](uint32_t k) { return b_.load(words_, base + int64_t{k * kTileRows}); };
+    key_.type->emit({b_, word, group, put});
+  }
+
+  // Adds a block's products. Codes are multiplied as they are; what comes of a group is scaled, and
+  // an offset counts as often as the sum of its x says.
+  void add_block(Buf x, const std::vector<Value>& x_rows, Value start, Value block) {
+    std::vector<Value> at;
+    at.reserve(x_rows.size());
+    for (const Value& x_row : x_rows) at.push_back(x_row + block * elements());
+    struct Group {
+      Value scale;
+      std::optional<Value> offset;
+      std::vector<Value> products, sums;  // of each column
+      size_t count = 0;
+    } group;
+    // Sums that do not wait for each other, where there are few.
+    const size_t chains = at.size() >= 4 ? 1 : 4 / at.size();
+    const auto add_group = [&] {
+      for (size_t c = 0; c < at.size() && group.count > 0; c++) {
+        Value product = group.products[c];
+        for (size_t i = c + at.size(); i < group.products.size(); i += at.size())
+          product = product + group.products[i];
+        Value sum = mad(group.scale, product, b_.get(sums_[c]));
+        if (group.offset) sum = mad(*group.offset, group.sums[c], sum);
+        b_.set(sums_[c], sum);
+      }
+      group = {};
+    };
+    const auto begin = [&](Value scale, std::optional<Value> offset) {
+      add_group();
+      group.scale = scale;
+      group.offset = offset;
+    };
+    emit(start + block, begin, [&](uint32_t element, Value code) {
+      for (size_t c = 0; c < at.size(); c++) {
+        const Value number = b_.load(x, at[c] + int64_t{element});
+        const size_t i = c + group.count % chains * at.size();
+        if (i >= group.products.size()) group.products.push_back(code * number);
+        else group.products[i] = mad(code, number, group.products[i]);
+        if (!group.offset) continue;
+        if (c >= group.sums.size()) group.sums.push_back(number);
+        else group.sums[c] = group.sums[c] + number;
+      }
+      group.count++;
+    });
+    add_group();
+  }
+
+  // The sums, of which each part of a row has its own, added in their order.
+  void store(Buf y, Value row, Value first, Value m) {
+    const auto put = [&](uint32_t c, Value sum) {
+      const Value column = first + int64_t{c};
+      b_.if_((row < rows_) & (column < m), [&] { b_.store(y, column * rows_ + row, sum); });
+    };
+    if (key_.parts == 1) {
+      for (uint32_t c = 0; c < key_.columns; c++) put(c, b_.get(sums_[c]));
+      return;
+    }
+    const uint32_t all = key_.lanes * key_.parts;
+    const Shared kept = b_.shared("kept", DType::F32, all * key_.columns);
+    const Value lane = b_.lane_id(0);
+    for (uint32_t c = 0; c < key_.columns; c++)
+      b_.store(kept, b_.lane_id(1) * int64_t{key_.lanes} + lane + int64_t{all * c},
+               b_.get(sums_[c]));
+    b_.barrier();
+    b_.if_(b_.lane_id(1) == 0, [&] {
+      for (uint32_t c = 0; c < key_.columns; c++) {
+        Value sum = b_.load(kept, lane + int64_t{all * c});
+        for (uint32_t p = 1; p < key_.parts; p++)
+          sum = sum + b_.load(kept, lane + int64_t{all * c + p * key_.lanes});
+        put(c, sum);
+      }
+    });
+  }
+
+  Key key_;
+  Builder b_;
+  Buf words_{};
+  Value rows_, blocks_;
+  std::vector<Var> sums_;
+};
+
+class BlockWork : public graph::Work {
+ public:
+  explicit BlockWork(const BlockMatrix& matrix) : matrix_(matrix) {}
+  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
+    return "by a program that decodes " + std::string(matrix_.type->name);
+  }
+
+ protected:
+  int64_t blocks() const { return matrix_.columns / matrix_.type->elements; }
+  Key key(int64_t most) const {
+    Key key{};
+    const int64_t words = matrix_.count * blocks() * matrix_.type->words() *
+                          static_cast<int64_t>(groups()) * kTileRows;
+    key.type = matrix_.type;
+    key.index = graph::Box::index_type(std::max(most, words));
+    key.lanes = kTileRows;
+    key.parts = 1;
+    key.columns = 1;
+    return key;
+  }
+  uint64_t groups() const {
+    return (static_cast<uint64_t>(matrix_.rows) + kTileRows - 1) / kTileRows;
+  }
+  static std::vector<uint64_t> bits(const Key& key, std::initializer_list<int64_t> scalars) {
+    std::vector<uint64_t> all;
+    for (const int64_t n : scalars) all.push_back(graph::index_bits(key.index, n));
+    return all;
+  }
+
+  const BlockMatrix matrix_;
+};
+
+class ProductWork : public BlockWork {
+ public:
+  ProductWork(const BlockMatrix& matrix, int64_t m, bool chosen)
+      : BlockWork(matrix), m_(m), chosen_(chosen) {}
+  std::string_view name() const override { return "block product"; }
+
+  void run(Context& context, const Node& node, const Storage& result) const override {
+    Key key = this->key(m_ * std::max(matrix_.rows, matrix_.columns));
+    key.chosen = chosen_;
+    // Large blocks are long programs as it is.
+    if (!chosen_ && matrix_.type->elements <= 32)
+      while (key.columns < kMostColumns && key.columns < m_) key.columns *= 2;
+    if (!graph::hints_of(context.device()).in_turns) spread(key);
+    const Program& program =
+        context.kept("block product", key, [&] { return Maker("block_product", key).product(); });
+    std::vector<hal::Binding> bindings;
+    for (const graph::Input& input : node.inputs) bindings.push_back(input.node->result.where);
+    bindings.push_back(result.where);
+    const auto turns = (static_cast<uint64_t>(m_) + key.columns - 1) / key.columns;
+    runtime::Work work;
+    const double numbers = static_cast<double>(matrix_.rows * matrix_.columns);
+    work.flops = 2 * static_cast<double>(m_) * numbers;
+    work.bytes = numbers * matrix_.type->bytes / matrix_.type->elements;
+    context.launch(program, {groups(), turns, 1}, bindings, bits(key, {matrix_.rows, blocks(), m_}),
+                   work);
+  }
+
+ private:
+  // Lanes that go at a time: a row is cut, as there are few rows for so many.
+  void spread(Key& key) const {
+    while (key.parts < 8 && key.parts * 2 <= static_cast<uint64_t>(blocks())) key.parts *= 2;
+  }
+
+  const int64_t m_;
+  const bool chosen_;
+};
+
+class DecodeWork : public BlockWork {
+ public:
+  using BlockWork::BlockWork;
+  std::string_view name() const override { return "block decode"; }
+
+  void run(Context& context, const Node& node, const Storage& result) const override {
+    const Key key = this->key(matrix_.rows * matrix_.columns);
+    const Program& program =
+        context.kept("block decode", key, [&] { return Maker("block_decode", key).decode(); });
+    const hal::Binding bindings[] = {node.inputs[0].node->result.where, result.where};
+    context.launch(program, {groups(), static_cast<uint64_t>(blocks()), 1}, bindings,
+                   bits(key, {matrix_.rows, blocks()}));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const graph::Work> block_product_work(const BlockMatrix& matrix, int64_t m) {
+  return std::make_unique<ProductWork>(matrix, m, false);
+}
+std::unique_ptr<const graph::Work> block_choice_work(const BlockMatrix& matrix, int64_t m) {
+  return std::make_unique<ProductWork>(matrix, m, true);
+}
+std::unique_ptr<const graph::Work> block_decode_work(const BlockMatrix& matrix) {
+  return std::make_unique<DecodeWork>(matrix);
+}
+
+}  // namespace hologram::llm

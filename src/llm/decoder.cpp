@@ -1,0 +1,235 @@
+#include "llm/decoder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "core/messages.hpp"
+#include "hologram/nn/activations.hpp"
+#include "hologram/nn/linear.hpp"
+#include "hologram/nn/normalization.hpp"
+#include "hologram/ops.hpp"
+#include "llm/loading.hpp"
+
+namespace hologram::llm {
+
+Tensor apply(const Linear& linear, const Tensor& x) {
+  Tensor y = product(x, linear.weight);
+  if (linear.lora_down.defined())
+    y = y + nn::linear(nn::linear(x, linear.lora_down), linear.lora_up);
+  return linear.bias.defined() ? y + linear.bias : y;
+}
+
+namespace {
+
+// What one or more linear layers make of x, cut into parts of these widths.
+std::vector<Tensor> parts_of(const std::vector<Linear>& linears, const Tensor& x,
+                             std::initializer_list<int64_t> widths) {
+  std::vector<Tensor> parts;
+  if (linears.size() == widths.size()) {
+    for (const Linear& linear : linears) parts.push_back(apply(linear, x));
+    return parts;
+  }
+  const Tensor all = apply(linears[0], x);
+  int64_t begin = 0;
+  for (const int64_t width : widths) {
+    parts.push_back(all.slice(1, {begin, begin + width}));
+    begin += width;
+  }
+  return parts;
+}
+
+}  // namespace
+
+Decoder::Decoder(std::shared_ptr<const Source> source, const CacheShape& cache,
+                 const Executor& executor)
+    : source_(std::move(source)),
+      executor_(executor),
+      cache_(cache),
+      table_(static_cast<size_t>(cache.sequences * (cache.pages_of_sequence() + 1))) {
+  const Config& c = config();
+  const Loader from(*source_, executor_);
+  embedding_ = source_->need("token_embd.weight", c.vocabulary, c.width);
+  for (int64_t i = 0; i < c.layers; i++) {
+    layers_.push_back(from.layer(i));
+    if (cache.sequences > 0)
+      caches_.push_back(make_cache(layers_.back().attention, cache.pages, cache.dtype, executor_));
+  }
+  global_ = make_rope(c, false, cache.capacity, executor_);
+  local_ = c.local_rope_base > 0 ? make_rope(c, true, cache.capacity, executor_) : global_;
+  output_norm_ = from.vector("output_norm.weight", c.width);
+  const bool tied = !source_->find("output.weight");
+  output_.weight = from.weight(tied ? "token_embd.weight" : "output.weight", c.vocabulary, c.width);
+}
+
+Tensor Decoder::norm(const Tensor& x, const Tensor& weight) const {
+  return nn::rmsnorm(x, weight, config().epsilon);
+}
+
+// Looked up by the host: a row of a table that is in its memory anyway.
+Tensor Decoder::embed(std::span<const Row> rows) const {
+  const auto m = static_cast<int64_t>(rows.size());
+  const int64_t width = config().width;
+  std::vector<float> numbers(static_cast<size_t>(m * width));
+  for (int64_t i = 0; i < m; i++)
+    embedding_.row(rows[static_cast<size_t>(i)].token, numbers.data() + i * width);
+  if (config().architecture->scaled_embedding)
+    for (float& number : numbers) number *= std::sqrt(static_cast<float>(width));
+  return Tensor::from_vector(std::move(numbers), {m, width}, executor_);
+}
+
+Tensor Decoder::places(std::span<const Row> rows, std::span<const int32_t> table) const {
+  std::vector<int32_t> numbers;
+  for (const Row& row : rows) numbers.push_back(row.position);
+  for (const Row& row : rows) numbers.push_back(row.sequence);
+  numbers.insert(numbers.end(), table.begin(), table.end());
+  const auto count = static_cast<int64_t>(numbers.size());
+  return Tensor::from_vector(std::move(numbers), {count}, executor_);
+}
+
+Tensor Decoder::attend(const Layer& layer, const Cache& cache, const Tensor& x,
+                       const Tensor& places) const {
+  const Config& c = config();
+  const int64_t m = x.size(0);
+  std::vector<Tensor> qkv =
+      parts_of(layer.inputs, x,
+               {c.heads * c.key_length, c.key_heads * c.key_length, c.key_heads * c.value_length});
+  const auto normalised = [&](const Tensor& t, const Tensor& weight, int64_t heads) {
+    if (!weight.defined()) return t;
+    return norm(t.reshape({m, heads, c.key_length}), weight).reshape({m, heads * c.key_length});
+  };
+  const Tensor y =
+      attention(layer.attention, normalised(qkv[0], layer.query_norm, c.heads),
+                normalised(qkv[1], layer.key_norm, c.key_heads), qkv[2],
+                layer.local ? local_ : global_, cache, places, cache_.pages_of_sequence() * kPage);
+  return apply(layer.output, y);
+}
+
+Tensor Decoder::feed(const Layer& layer, const Tensor& x) const {
+  if (layer.router.defined()) return experts(layer, x);
+  const Config& c = config();
+  const std::vector<Tensor> parts = parts_of(layer.ups, x, {c.feed_forward, c.feed_forward});
+  const Tensor gate = c.architecture->activation == Activation::Silu ? nn::silu(parts[0])
+                                                                     : ops::gelu_tanh(parts[0]);
+  return apply(layer.down, gate * parts[1]);
+}
+
+// Each token goes through those experts that the router gives the largest shares.
+Tensor Decoder::experts(const Layer& layer, const Tensor& x) const {
+  const Config& c = config();
+  const int64_t m = x.size(0), used = c.experts_used;
+  const Tensor shares = nn::softmax(product(x, layer.router), -1);
+  const ops::TopK best = ops::topk(shares, used);
+  Tensor weights = best.values;
+  if (c.renormalised) weights = weights / ops::sum(weights, {1}, true);
+  const Tensor which = best.indices.to(DType::I32).reshape({m * used});
+  const Tensor repeated =
+      x.reshape({m, 1, c.width}).broadcast_to({m, used, c.width}).reshape({m * used, c.width});
+  const Tensor gate = nn::silu(product(repeated, layer.ups[0].weight, which));
+  const Tensor up = product(repeated, layer.ups[1].weight, which);
+  const Tensor down = product(gate * up, layer.down.weight, which).reshape({m, used, c.width});
+  return ops::sum(down * weights.reshape({m, used, 1}), {1});
+}
+
+Tensor Decoder::layers(Tensor x, const Tensor& places, const std::vector<Cache>& caches) const {
+  for (size_t i = 0; i < layers_.size(); i++) {
+    const Layer& layer = layers_[i];
+    const auto behind = [&](const Tensor& y, const Tensor& weight) {
+      return weight.defined() ? norm(y, weight) : y;
+    };
+    x = x + behind(attend(layer, caches[i], norm(x, layer.attention_norm), places),
+                   layer.attention_post_norm);
+    x = x + behind(feed(layer, norm(x, layer.feed_norm)), layer.feed_post_norm);
+  }
+  return x;
+}
+
+Tensor Decoder::head(const Tensor& x) const {
+  Tensor logits = apply(output_, norm(x, output_norm_));
+  const double cap = config().final_softcap;
+  if (cap > 0) logits = ops::tanh(logits / cap) * cap;
+  return logits;
+}
+
+// As many as keep the scores of a layer's attention within 64 MB.
+int64_t Decoder::chunk() const {
+  constexpr int64_t kScores = 1 << 24, kLeast = 16, kMost = 256;
+  return std::clamp(kScores / (config().heads * cache_.pages_of_sequence() * kPage), kLeast, kMost);
+}
+
+int32_t Decoder::first_angle(bool is_long) const {
+  return !is_long && config().is_long(cache_.capacity) ? static_cast<int32_t>(cache_.capacity) : 0;
+}
+
+void Decoder::set_pages(int64_t sequence, std::span<const int32_t> pages, bool is_long) {
+  const auto row = table_.begin() + sequence * (cache_.pages_of_sequence() + 1);
+  std::copy(pages.begin(), pages.end(), row);
+  row[cache_.pages_of_sequence()] = first_angle(is_long);
+}
+
+void Decoder::require_tokens(std::span<const int32_t> tokens) const {
+  for (const int32_t token : tokens)
+    if (token < 0 || token >= config().vocabulary)
+      throw core::error(core::Text::ModelArgument, "a token", token,
+                        "tokens below " + std::to_string(config().vocabulary));
+}
+
+std::vector<Cache> Decoder::text_memory() const {
+  std::vector<Cache> memory;
+  for (const Layer& layer : layers_)
+    memory.push_back(
+        make_cache(layer.attention, cache_.pages_of_sequence(), DType::F32, executor_));
+  return memory;
+}
+
+Tensor Decoder::states(std::span<const int32_t> tokens, const std::vector<Cache>& memory) const {
+  require_tokens(tokens);
+  const auto count = static_cast<int64_t>(tokens.size());
+  if (count > cache_.capacity) throw core::error(core::Text::ModelContext, count, cache_.capacity);
+  std::vector<int32_t> pages(static_cast<size_t>(cache_.pages_of_sequence()));
+  std::iota(pages.begin(), pages.end(), 0);
+  pages.push_back(first_angle(config().is_long(count)));
+  std::vector<Tensor> parts;
+  for (int64_t begin = 0; begin < count; begin += chunk()) {
+    std::vector<Row> rows;
+    for (int64_t i = begin; i < std::min(begin + chunk(), count); i++)
+      rows.push_back({tokens[static_cast<size_t>(i)], 0, static_cast<int32_t>(i)});
+    parts.push_back(norm(layers(embed(rows), places(rows, pages), memory), output_norm_).eval());
+  }
+  return ops::concat(parts, 0);
+}
+
+std::vector<float> Decoder::forward(std::span<const Row> rows, bool all, size_t least) {
+  std::vector<float> logits = start(rows, all, least).to_vector<float>();
+  logits.resize((all ? rows.size() : 1) * static_cast<size_t>(config().vocabulary));
+  return logits;
+}
+
+Tensor Decoder::start(std::span<const Row> rows, bool all, size_t least) {
+  for (const Row& row : rows)
+    if (row.position >= cache_.capacity)
+      throw core::error(core::Text::ModelContext, row.position + 1, cache_.capacity);
+  const auto count = static_cast<int64_t>(rows.size());
+  if (count == 1 || (all && count <= kMostCaptured)) return captured(rows, least);
+  const Tensor y = layers(embed(rows), places(rows, table_), caches_);
+  return head(all ? y : y.slice(0, {count - 1, count})).eval();
+}
+
+Tensor Decoder::captured(std::span<const Row> rows, size_t least) {
+  const size_t count = std::bit_ceil(std::max(rows.size(), least));
+  std::vector<Row> filled(rows.begin(), rows.end());
+  filled.resize(count, Row{.position = -1});
+  const Tensor x = embed(filled), at = places(filled, table_);
+  auto step = steps_.find(static_cast<int64_t>(count));
+  if (step == steps_.end()) {
+    Graph graph =
+        capture([this](const Tensor& tokens,
+                       const Tensor& where) { return head(layers(tokens, where, caches_)); },
+                x, at);
+    step = steps_.emplace(static_cast<int64_t>(count), std::move(graph)).first;
+  }
+  return step->second.launch(x, at)[0];
+}
+
+}  // namespace hologram::llm

@@ -1,0 +1,3 @@
+#pragma once
+struct __IOSurface;
+typedef __IOSurface* IOSurfaceRef;

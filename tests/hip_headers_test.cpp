@@ -1,0 +1,98 @@
+// Our declarations of HIP's and hipRTC's functions against AMD's own headers, where those are
+// there. Compiling is the test. A file of its own, as HIP's types have the names of CUDA's.
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+#include "backends/rocm/api.hpp"
+#include "libraries/hiprtc/api.hpp"
+
+#if __has_include(<hip/hip_runtime_api.h>) && __has_include(<hip/hiprtc.h>)
+#define __HIP_PLATFORM_AMD__
+#define __HIP_DISABLE_CPP_FUNCTIONS__
+#include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
+#define HOLOGRAM_HAS_HIP_HEADERS
+#endif
+
+namespace hologram::backends::rocm {
+namespace {
+
+#ifdef HOLOGRAM_HAS_HIP_HEADERS
+using driver::DriverFunctions;
+
+// Passed in the same way: HIP has pointers where CUDA has addresses, and leaves out some `const`.
+template <class T>
+constexpr bool kWord = std::is_pointer_v<T> || std::is_same_v<std::remove_cv_t<T>, Address> ||
+                       std::is_same_v<std::remove_cv_t<T>, size_t>;
+template <class T>
+constexpr bool kNumber = std::is_enum_v<T> || std::is_integral_v<T>;
+template <class Ours, class Theirs>
+constexpr bool kSamePlace = (kWord<Ours> && kWord<Theirs>) ||
+                            (kNumber<Ours> && kNumber<Theirs> && sizeof(Ours) == sizeof(Theirs));
+
+template <class Ours, class Theirs>
+struct SameCall : std::false_type {};
+template <class R, class... P, class S, class... Q>
+requires(sizeof...(P) == sizeof...(Q)) struct SameCall<R (*)(P...), S (*)(Q...)>
+    : std::bool_constant<(kSamePlace<R, S> && ... && kSamePlace<P, Q>)> {
+};
+static_assert(SameCall<int (*)(void*), int (*)(Address)>::value);
+static_assert(!SameCall<int (*)(int), int (*)(Address)>::value);
+static_assert(!SameCall<int (*)(int), int (*)(int, int)>::value);
+
+#define SAME(member, symbol) \
+  static_assert(SameCall<decltype(DriverFunctions::member), decltype(&::symbol)>::value, #symbol);
+HOLOGRAM_HIP_DRIVER(SAME)
+HOLOGRAM_HIP_GRAPHS(SAME)
+#undef SAME
+#define SAME(result, member, symbol, parameters) \
+  static_assert(SameCall<decltype(HipFunctions::member), decltype(&::symbol)>::value, #symbol);
+HOLOGRAM_HIP_OWN(SAME)
+static_assert(
+    SameCall<decltype(HipFunctions::properties), hipError_t (*)(hipDeviceProp_t*, int)>::value);
+#undef SAME
+#define SAME(member, symbol)                                                                \
+  static_assert(                                                                            \
+      SameCall<decltype(libraries::CompilerFunctions::member), decltype(&::symbol)>::value, \
+      #symbol);
+HOLOGRAM_HIPRTC(SAME)
+#undef SAME
+
+static_assert(driver::kSuccess == hipSuccess && driver::kOutOfMemory == hipErrorOutOfMemory &&
+              driver::kNoDevice == hipErrorNoDevice && driver::kNotReady == hipErrorNotReady &&
+              driver::kOutOfResources == hipErrorLaunchOutOfResources);
+static_assert(kHipIntegrated == hipDeviceAttributeIntegrated &&
+              kHipMaxThreads == hipDeviceAttributeMaxThreadsPerBlock &&
+              kHipMultiprocessors == hipDeviceAttributeMultiprocessorCount &&
+              kHipMaxShared == hipDeviceAttributeMaxSharedMemoryPerBlock &&
+              kHipWave == hipDeviceAttributeWarpSize);
+static_assert(driver::kMemoryType == HIP_POINTER_ATTRIBUTE_MEMORY_TYPE &&
+              driver::kDeviceOrdinal == HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL &&
+              driver::kRangeStart == HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR &&
+              driver::kRangeSize == HIP_POINTER_ATTRIBUTE_RANGE_SIZE);
+#if HIP_VERSION_MAJOR >= 6
+static_assert(kHipHostMemory == hipMemoryTypeHost && kHipDeviceMemory == hipMemoryTypeDevice);
+#else
+static_assert(kHip5HostMemory == hipMemoryTypeHost && kHip5DeviceMemory == hipMemoryTypeDevice);
+#endif
+static_assert(driver::kLocalBytes == HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES &&
+              driver::kRegisters == HIP_FUNC_ATTRIBUTE_NUM_REGS);
+static_assert(driver::kNonBlocking == hipStreamNonBlocking &&
+              driver::kBlockingSync == hipEventBlockingSync &&
+              driver::kNoTiming == hipEventDisableTiming &&
+              driver::kPortable == hipHostMallocPortable &&
+              driver::kCaptureRelaxed == hipStreamCaptureModeRelaxed);
+static_assert(sizeof(hipDeviceProp_t) <= kPropertiesBytes && offsetof(hipDeviceProp_t, name) == 0 &&
+              sizeof(hipDeviceProp_t::name) == kNameBytes &&
+              offsetof(hipDeviceProp_t, gcnArchName) >= kNameBytes);
+#endif
+
+TEST(HipHeaders, DeclareWhatIsCalled) {
+#ifndef HOLOGRAM_HAS_HIP_HEADERS
+  GTEST_SKIP() << "HIP's headers are not there; scripts/offline-hip fetches them";
+#endif
+}
+
+}  // namespace
+}  // namespace hologram::backends::rocm

@@ -24,11 +24,12 @@ from ._errors import *  # noqa: F403
 from ._files import *  # noqa: F403
 from ._functions import *  # noqa: F403
 from ._picking import *  # noqa: F403
+from ._bisect import *  # noqa: F403
 from ._gradients import *  # noqa: F403
 from ._info import __array_namespace_info__  # noqa: F401
 from ._programs import *  # noqa: F403
 from ._runtime import *  # noqa: F403
-from . import linalg, random  # noqa: F401
+from . import linalg, llm, nn, optim, random  # noqa: F401
 
 _core._set_hooks(_methods.hooks(asarray))
 _methods.install()

@@ -215,7 +215,8 @@ class Tensor:
         ...
 
     def __dlpack__(self, *, stream: Any = ..., max_version: tuple[int, int] | None = ..., dl_device: tuple[int, int] | None = ..., copy: builtins.bool | None = ...) -> Any:
-        """A capsule of DLPack with the values in memory of the host.
+        """A capsule of DLPack with the values where they are: in memory of CUDA's or ROCm's device, or of
+        the host, as for other devices and for dl_device=(1, 0). They are there for every stream.
         
         Consumers of DLPack 1.0 and later share memory that is marked read-only; earlier ones, which
         cannot be told so, get a copy.
@@ -740,13 +741,39 @@ class Expression:
     def text(self) -> str:
         """As written."""
 
+class Finding:
+    """The first operation that differs, or that makes a NaN; docs/python/training.md says more."""
+
+    def __delattr__(self, name: str | None) -> Tensor:
+        """Implement delattr(self, name)."""
+
+    def __eq__(self, other: Any, /) -> Any:  # type: ignore[override]
+        """Return self==value."""
+
+    def __hash__(self) -> int:
+        """Return hash(self)."""
+
+    def __init__(self, is_nan: Operand, step: Number, operation: Operand, where: Operand, dtype: DTypeLike, expected: Operand, got: Operand, operands: Operand, line: Operand, source: int | Sequence[int], file: str, inputs: Operand, command: Operand, text: str) -> None:
+        """Initialize self.  See help(type(self)) for accurate signature."""
+
+    def __repr__(self) -> str:
+        """Return repr(self)."""
+
+    def __setattr__(self, name: str | None, value: Number) -> Tensor:
+        """Implement setattr(self, name, value)."""
+
+    def __str__(self) -> str:
+        """Return str(self)."""
+
 class Graph:
     """A calculation that was recorded: call it with tensors like the examples."""
 
     def __call__(self, *inputs: Any) -> Any:
-        """Its results, computed; one tensor or a tuple, as the function gave them."""
+        """Its results, computed; one tensor or a tuple, as the function gave them. Inputs that are
+        donated are taken over: they hold nothing afterwards.
+        """
 
-    def __init__(self, function: Callable[..., Any], examples: Operand) -> None:
+    def __init__(self, function: Callable[..., Any], examples: Operand, donate: Operand = ...) -> None:
         """Initialize self.  See help(type(self)) for accurate signature."""
 
     def __repr__(self) -> str:
@@ -952,6 +979,13 @@ bfloat16: dtype
 def bincount(x: Tensor, /, *, weights: Tensor | None = ..., minlength: int = ...) -> Tensor:
     """How often each whole number from 0 on is there, or the sums of their weights. Computes x."""
 
+def bisect(function: Callable[..., Any], /, device: DeviceLike | None = ..., *, prefix: Operand = ..., nan: float = ..., tolerance: Operand = ...) -> Tensor:
+    """Calls function(executor), which makes its tensors there and reads what it wants to have computed,
+    on a device, and step by step beside it on the interpreter. Gives a Finding: the first operation
+    that differs, or that makes a NaN of none; or None. `prefix`: how the files begin that show it
+    again; "" writes none. `tolerance`: numbers by which floats may differ.
+    """
+
 def bitwise_and(a: Operand, b: Operand, /) -> Tensor:
     """a & b.
     
@@ -1002,12 +1036,18 @@ def broadcast_to(x: Tensor, /, shape: Shape) -> Tensor:
 def can_cast(from_: dtype | Tensor, to: dtype, /) -> builtins.bool:
     """Whether operands of the first dtype (or tensor) may become the second by promotion."""
 
-def capture(function: Callable[..., Any], *examples: Operand) -> Graph:
+def capture(function: Callable[..., Any], *examples: Operand, donate: Operand = ...) -> Graph:
     """Records a function of tensors, to run it again on others of the same shapes and dtypes
     without building or scheduling anything.
     
-    The function runs once, on stand-ins, which it may not read; tensors and random numbers in it
-    are constants. It returns a tensor or several.
+    The function runs once, on stand-ins, which it may not read; tensors in it are constants, and
+    random numbers are drawn anew by each call, as calling the function would. It returns a tensor
+    or several.
+    
+    donate: {input: result}, counted from 0, for state that goes from call to call: that result lies
+    in the memory of that input, which the call takes over. What cannot be taken over, because
+    another tensor shares its memory or something reads it later, is copied; a strict executor
+    refuses.
     """
 
 def cbrt(x: Tensor, /) -> Tensor:
@@ -1221,10 +1261,12 @@ def fma(a: Operand, b: Operand, c: Operand, /) -> Tensor:
     """
 
 def from_dlpack(x: SupportsDLPack, /, *, device: DeviceLike | None = ..., copy: builtins.bool | None = ...) -> Tensor:
-    """A tensor of any object with __dlpack__, from memory of the host.
+    """A tensor of any object with __dlpack__, from memory of the host, or of a device of CUDA or ROCm,
+    on which it stays unless `device` says otherwise.
     
     Memory is shared only where the producer says that nobody may write to it, or with copy=False,
-    when the producer must leave it unchanged. BufferError for memory of another device.
+    when the producer must leave it unchanged. BufferError for memory of other devices, and for such
+    of a device that is not dense; InvalidArgument if it is not aligned to 16 bytes.
     """
 
 def full(shape: Shape, fill_value: Number, *, dtype: DTypeLike = ..., device: DeviceLike | None = ...) -> Tensor:
@@ -1378,6 +1420,8 @@ def linspace(start: Number, stop: Number | None, /, num: int, *, dtype: DTypeLik
     before it. float32 without a dtype.
     """
 
+from . import llm as llm
+
 def load(path: str | os.PathLike[str], /, *, name: str | None = ..., linear: builtins.bool = ..., device: DeviceLike | None = ...) -> Any:
     """The tensor in a file, or a dict of those in an .npz or .safetensors file; with name=… one of
     them. Pictures are float32 [height, width, channels] from 0 to 1. IoError.
@@ -1452,9 +1496,10 @@ def mad(a: Operand, b: Operand, c: Operand, /) -> Tensor:
     Integers and floats.
     """
 
-def matmul(x1: Tensor, x2: Operand, /) -> Tensor:
+def matmul(x1: Tensor, x2: Operand, /, *, out_dtype: Operand = ...) -> Tensor:
     """Products of the matrices of the last two axes; those before are a batch. A vector on the
-    left is a row, on the right a column.
+    left is a row, on the right a column. out_dtype: float32 keeps the sums of float16 and bfloat16
+    as they were added up.
     """
 
 def matrix_transpose(x: Tensor, /) -> Tensor:
@@ -1550,6 +1595,8 @@ newaxis: None
 def nextafter(x1: Tensor, x2: Operand, /) -> Tensor:
     """The next number of the dtype from x1 towards x2, x2 itself if they are equal. Floats."""
 
+from . import nn as nn
+
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     """The indices of elements that differ from 0: a vector for each axis. Computes x."""
 
@@ -1564,6 +1611,8 @@ def ones(shape: Shape, *, dtype: DTypeLike = ..., device: DeviceLike | None = ..
 
 def ones_like(x: Tensor, /, *, dtype: DTypeLike = ..., device: DeviceLike | None = ...) -> Tensor:
     """1 in the shape, dtype and device of x, unless told."""
+
+from . import optim as optim
 
 def outer(x1: Tensor, x2: Operand, /) -> Tensor:
     """x1[i] * x2[j] of two tensors, flattened."""
@@ -1601,6 +1650,11 @@ def prod(x: Tensor, /, *, axis: Axis = ..., dtype: DTypeLike = ..., keepdims: bu
 def profile(device: DeviceLike | None = ...) -> Profile:
     """What launches took on an executor (or the one in use), if it was made with
     enable_backend_profiling=True or HOLOGRAM_ENABLE_PROFILING=1.
+    """
+
+def put_at(x: Tensor, start: Number, values: Operand, /, *, axis: Axis = ...) -> Tensor:
+    """x with `values`, as many along the axis as they have, from `start` on, which is as for
+    slice_at. Along the other axes they are repeated to x.
     """
 
 def quantile(x: Tensor, q: Any, /, *, axis: Axis = ..., keepdims: builtins.bool = ..., method: str = ...) -> Tensor:
@@ -1733,6 +1787,12 @@ def sinh(x: Tensor, /) -> Tensor:
     """The hyperbolic sine.
     
     Floats; integers and bool give float32.
+    """
+
+def slice_at(x: Tensor, start: Number, length: Operand, /, *, axis: Axis = ...) -> Tensor:
+    """`length` elements along an axis from `start` on: an int, or a tensor of one integer without
+    axes, whose value may differ from call to call of a captured graph. A negative start counts
+    from the end. InvalidArgument, when a value is read, where the part does not lie inside.
     """
 
 def softmax(x: Tensor, /, *, axis: Axis = ...) -> Tensor:

@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 _HOST = (1, 3, 13)  # kinds of device in DLPack: memory of the host, that CUDA reads, that it moves
+_DEVICES = {2: ("cuda", 1), 10: ("rocm", 0)}  # their names, and their default streams
 
 
 def _of_numpy(array, copy, device):
@@ -120,18 +121,32 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """A tensor of any object with __dlpack__, from memory of the host.
+    """A tensor of any object with __dlpack__, from memory of the host, or of a device of CUDA or ROCm,
+    on which it stays unless `device` says otherwise.
 
     Memory is shared only where the producer says that nobody may write to it, or with copy=False,
-    when the producer must leave it unchanged. BufferError for memory of another device.
+    when the producer must leave it unchanged. BufferError for memory of other devices, and for such
+    of a device that is not dense; InvalidArgument if it is not aligned to 16 bytes.
     """
-    if x.__dlpack_device__()[0] not in _HOST:
-        raise BufferError("the array is not in memory of the host; move it there first")
+    kind, index = map(int, x.__dlpack_device__())
+    if kind not in _HOST and kind not in _DEVICES:
+        raise BufferError("the array is not in memory of the host, CUDA or ROCm; move it there first")
+    # What the default stream sees is there for us, too.
+    options = {"stream": _DEVICES[kind][1]} if kind in _DEVICES else {}
     try:
-        capsule = x.__dlpack__(max_version=(1, 1))
+        capsule = x.__dlpack__(max_version=(1, 1), **options)
     except TypeError:  # a producer of before 1.0
-        capsule = x.__dlpack__()
-    return _core._from_capsule(capsule, copy, device)
+        capsule = x.__dlpack__(**options)
+    if kind in _HOST:
+        return _core._from_capsule(capsule, copy, device)
+    own = f"{_DEVICES[kind][0]}:{index}"
+    made = _core._from_capsule(capsule, copy, device if _is_on(device, own) else own)
+    return made if device is None or _is_on(device, own) else made._to_device(device)
+
+
+def _is_on(device, own):
+    """Whether that, or without any the executor in use, is on the device of that name."""
+    return str(_core.Device(_core.current_executor(device))) == own
 
 
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
@@ -164,6 +179,8 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
 def full(shape, fill_value, *, dtype=None, device=None):
     """`fill_value`, a number or a tensor without axes, everywhere. Without a dtype that of the
     tensor, or bool, int64 or float32, as the number is. InvalidArgument if the dtype cannot hold it."""
+    if dtype is None and hasattr(fill_value, "__array_interface__"):  # a number of NumPy's has a dtype
+        fill_value = asarray(fill_value)
     if isinstance(fill_value, _core.Tensor) and fill_value.ndim == 0:
         value = fill_value if device is None else fill_value._to_device(device)
         return _core.broadcast_to(value if dtype is None else _core.astype(value, dtype), shape)

@@ -383,9 +383,12 @@ def nextafter(x1, x2, /):
 # --- products, convolutions
 
 
-def matmul(x1, x2, /):
+def matmul(x1, x2, /, *, out_dtype=None):
     """Products of the matrices of the last two axes; those before are a batch. A vector on the
-    left is a row, on the right a column."""
+    left is a row, on the right a column. out_dtype: float32 keeps the sums of float16 and bfloat16
+    as they were added up."""
+    if out_dtype is not None:
+        return _core.matmul_to(x1, x2, out_dtype)
     return _core.matmul(x1, x2)
 
 

@@ -45,7 +45,8 @@ def _array(self, dtype=None, copy=None):
 
 
 def _dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-    """A capsule of DLPack with the values in memory of the host.
+    """A capsule of DLPack with the values where they are: in memory of CUDA's or ROCm's device, or of
+    the host, as for other devices and for dl_device=(1, 0). They are there for every stream.
 
     Consumers of DLPack 1.0 and later share memory that is marked read-only; earlier ones, which
     cannot be told so, get a copy.
@@ -174,7 +175,7 @@ def install():
     Tensor.__array_namespace__ = _namespace
     Tensor.__array_ufunc__ = None  # so that an array of NumPy leaves operators to the tensor
     Tensor.__dlpack__ = _dlpack
-    Tensor.__dlpack_device__ = lambda self: (1, 0)
+    Tensor.__dlpack_device__ = lambda self: _core._dlpack_device(self)
     Tensor.__complex__ = lambda self: complex(float(self))
     Tensor.__reduce__ = _reduce
     Tensor.__copy__ = lambda self: self[...]

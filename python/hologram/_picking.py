@@ -9,8 +9,8 @@ from ._errors import AxisOutOfRange, InvalidArgument, ShapeMismatch
 from ._indexing import broadcast_shapes
 
 __all__ = [
-    "argsort", "gather", "isin", "nonzero", "scatter", "scatter_add", "searchsorted", "sort",
-    "take", "take_along_axis", "topk", "unique_all", "unique_counts", "unique_inverse",
+    "argsort", "gather", "isin", "nonzero", "put_at", "scatter", "scatter_add", "searchsorted",
+    "slice_at", "sort", "take", "take_along_axis", "topk", "unique_all", "unique_counts", "unique_inverse",
     "unique_values",
 ]  # fmt: skip
 
@@ -57,6 +57,19 @@ def take_along_axis(x, indices, /, *, axis=-1):
 
 
 gather = take_along_axis
+
+
+def slice_at(x, start, length, /, *, axis=0):
+    """`length` elements along an axis from `start` on: an int, or a tensor of one integer without
+    axes, whose value may differ from call to call of a captured graph. A negative start counts
+    from the end. InvalidArgument, when a value is read, where the part does not lie inside."""
+    return _core.slice_at(x, axis, start, length)
+
+
+def put_at(x, start, values, /, *, axis=0):
+    """x with `values`, as many along the axis as they have, from `start` on, which is as for
+    slice_at. Along the other axes they are repeated to x."""
+    return _core.put_at(x, axis, start, asarray(values, device=x.device))
 
 
 def scatter(x, indices, values, /, *, axis):

@@ -91,19 +91,22 @@ class Expression:
 class Graph:
     """A calculation that was recorded: call it with tensors like the examples."""
 
-    def __init__(self, function, examples):
+    def __init__(self, function, examples, donate=None):
         self._single = True
+        self._donated = dict(donate or {})
 
         def recorded(*inputs):
             results = function(*inputs)
             self._single = isinstance(results, _core.Tensor)
             return [results] if self._single else list(results)
 
-        self._graph = _core._Graph(recorded, list(examples))
+        self._graph = _core._Graph(recorded, list(examples), self._donated)
 
     def __call__(self, *inputs):
-        """Its results, computed; one tensor or a tuple, as the function gave them."""
-        results = self._graph.launch(inputs)
+        """Its results, computed; one tensor or a tuple, as the function gave them. Inputs that are
+        donated are taken over: they hold nothing afterwards."""
+        taken = [i for i in self._donated if i < len(inputs)]
+        results = self._graph.launch(inputs, taken)
         return results[0] if self._single else tuple(results)
 
     steps = property(lambda self: self._graph.steps, doc="Kernels and calls of a launch.")
@@ -113,11 +116,17 @@ class Graph:
         return f"hologram.Graph({self.steps} steps, {self.note})"
 
 
-def capture(function, *examples):
+def capture(function, *examples, donate=None):
     """Records a function of tensors, to run it again on others of the same shapes and dtypes
     without building or scheduling anything.
 
-    The function runs once, on stand-ins, which it may not read; tensors and random numbers in it
-    are constants. It returns a tensor or several.
+    The function runs once, on stand-ins, which it may not read; tensors in it are constants, and
+    random numbers are drawn anew by each call, as calling the function would. It returns a tensor
+    or several.
+
+    donate: {input: result}, counted from 0, for state that goes from call to call: that result lies
+    in the memory of that input, which the call takes over. What cannot be taken over, because
+    another tensor shares its memory or something reads it later, is copied; a strict executor
+    refuses.
     """
-    return Graph(function, examples)
+    return Graph(function, examples, donate)

@@ -31,9 +31,10 @@ def lstsq(x1: Tensor, x2: Operand, /, *, rtol: float | None = ...) -> Any:
     several the shortest.
     """
 
-def matmul(x1: Tensor, x2: Operand, /) -> Tensor:
+def matmul(x1: Tensor, x2: Operand, /, *, out_dtype: Operand = ...) -> Tensor:
     """Products of the matrices of the last two axes; those before are a batch. A vector on the
-    left is a row, on the right a column.
+    left is a row, on the right a column. out_dtype: float32 keeps the sums of float16 and bfloat16
+    as they were added up.
     """
 
 def matrix_norm(x: Tensor, /, *, keepdims: builtins.bool = ..., ord: Any = ...) -> Tensor:

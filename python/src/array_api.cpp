@@ -1,4 +1,6 @@
 // Operations that the array API, as NumPy, has in another way than the library.
+#include <cmath>
+
 #include "binding.hpp"
 
 namespace hologram::python::array_api {
@@ -30,6 +32,19 @@ int64_t width_of(const Tensor& x) { return static_cast<int64_t>(8 * size_of(x.dt
 Tensor sign(const Operand& x) {
   const Tensor made = ops::sign(x);
   return is_float(made.dtype()) ? made + 0 : made;
+}
+
+// The quotient itself where one of the two is infinite: an infinity, a zero, or NaN if both are.
+Tensor floor_div(const Operand& a, const Operand& b) {
+  Tensor made = ops::floor_div(a, b);
+  if (!is_float(made.dtype())) return made;
+  for (const Operand* x : {&a, &b}) {
+    if (x->is_number() ? !std::isinf(x->real()) : !is_float(x->tensor().dtype())) continue;
+    const Tensor infinite = x->is_number() ? ops::full({}, true, DType::Bool, made.executor())
+                                           : ops::isinf(x->tensor());
+    made = ops::where(infinite, stop_gradient(ops::div(a, b)), made);
+  }
+  return made;
 }
 
 Tensor shift_left(const Operand& a, const Operand& b) {

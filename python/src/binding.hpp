@@ -119,6 +119,8 @@ extern PyType_Slot buffer_slots[];
 
 namespace array_api {
 Tensor sign(const Operand& x);  // of -0 it is 0
+// Of an infinite operand the quotient itself: inf // 2 is inf, -1 // inf is -0.
+Tensor floor_div(const Operand& a, const Operand& b);
 // Of the dtype of both operands; a count of the width or more shifts all bits out.
 Tensor shift_left(const Operand& a, const Operand& b);
 Tensor shift_right(const Operand& a, const Operand& b);
@@ -141,5 +143,8 @@ void register_files(nb::module_& m);
 void register_gradients(nb::module_& m);
 void register_analysis(nb::module_& m);
 void register_linalg(nb::module_& m);
+void register_nn(nb::module_& m);
+void register_llm(nb::module_& m);
+void register_bisect(nb::module_& m);
 
 }  // namespace hologram::python

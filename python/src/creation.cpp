@@ -1,5 +1,7 @@
 // Tensors from nothing, from numbers in lists, and random ones.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 
 #include "binding.hpp"
 
@@ -149,9 +151,65 @@ class Nested {
 };
 
 Operand number_from(nb::handle value) {
+  // A number of NumPy's, or its array of one: the dtype of such does not count here.
+  if (!nb::isinstance<Tensor>(value) && nb::hasattr(value, "item"))
+    return operand_from(value.attr("item")());
   const Operand operand = operand_from(value);
   if (operand.is_number()) return operand;
   throw nb::type_error("a number is needed, not a tensor");
+}
+
+// A place in a sequence, as Python has it.
+using PythonState = std::pair<uint64_t, uint64_t>;
+
+void register_generator(nb::module_& m) {
+  m.def(
+      "random_state",
+      [](nb::handle device) {
+        const RandomState state = random_state(executor_from(device));
+        return PythonState(state.key, state.counter);
+      },
+      "device"_a.none());
+  m.def(
+      "set_random_state",
+      [](uint64_t key, uint64_t counter, nb::handle device) {
+        set_random_state({key, counter}, executor_from(device));
+      },
+      "key"_a, "counter"_a, "device"_a.none());
+  nb::class_<Generator>(m, "Generator")
+      .def(
+          "__init__",
+          [](Generator* self, uint64_t key, uint64_t counter) {
+            new (self) Generator(RandomState{key, counter});
+          },
+          "key"_a, "counter"_a)
+      .def_prop_rw(
+          "state",
+          [](const Generator& self) { return PythonState(self.state().key, self.state().counter); },
+          [](Generator& self, const PythonState& state) {
+            self.set_state({state.first, state.second});
+          })
+      .def(
+          "rand",
+          [](Generator& self, nb::handle shape, nb::handle dtype, nb::handle device) {
+            return self.rand(shape_from(shape), dtype_from(dtype), executor_from(device));
+          },
+          "shape"_a, "dtype"_a, "device"_a.none())
+      .def(
+          "randn",
+          [](Generator& self, nb::handle shape, nb::handle dtype, nb::handle device) {
+            return self.randn(shape_from(shape), dtype_from(dtype), executor_from(device));
+          },
+          "shape"_a, "dtype"_a, "device"_a.none())
+      .def(
+          "randint",
+          [](Generator& self, nb::handle low, nb::handle high, nb::handle shape, nb::handle dtype,
+             nb::handle device) {
+            return self.randint(number_from(low), number_from(high), shape_from(shape),
+                                dtype_from(dtype), executor_from(device));
+          },
+          "low"_a, "high"_a, "shape"_a, "dtype"_a, "device"_a.none())
+      .def("split", &Generator::split, "count"_a);
 }
 
 void register_random(nb::module_& m) {
@@ -221,6 +279,7 @@ void register_creation(nb::module_& m) {
       },
       "rows"_a, "columns"_a, "k"_a, "dtype"_a, "device"_a.none());
   register_random(m);
+  register_generator(m);
 }
 
 }  // namespace hologram::python

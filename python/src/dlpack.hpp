@@ -10,7 +10,7 @@ struct Device {
   int32_t type;
   int32_t index;
 };
-inline constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13;
+inline constexpr int32_t kCpu = 1, kCuda = 2, kCudaHost = 3, kRocm = 10, kCudaManaged = 13;
 
 struct DataType {
   uint8_t code;

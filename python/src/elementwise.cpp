@@ -9,7 +9,7 @@ void register_elementwise(nb::module_& m) {
   m.def("subtract", [](nb::handle a, nb::handle b) { return ops::sub(operand_from(a), operand_from(b)); });
   m.def("multiply", [](nb::handle a, nb::handle b) { return ops::mul(operand_from(a), operand_from(b)); });
   m.def("divide", [](nb::handle a, nb::handle b) { return ops::div(operand_from(a), operand_from(b)); });
-  m.def("floor_divide", [](nb::handle a, nb::handle b) { return ops::floor_div(operand_from(a), operand_from(b)); });
+  m.def("floor_divide", [](nb::handle a, nb::handle b) { return array_api::floor_div(operand_from(a), operand_from(b)); });
   m.def("remainder", [](nb::handle a, nb::handle b) { return ops::rem(operand_from(a), operand_from(b)); });
   m.def("negative", [](nb::handle x) { return ops::neg(operand_from(x)); });
   m.def("abs", [](nb::handle x) { return ops::abs(operand_from(x)); });

@@ -96,6 +96,12 @@ void register_movement(nb::module_& m) {
       },
       nb::arg(), nb::arg(), nb::arg().none());
   m.def("gather", ops::gather);
+  m.def("slice_at", [](const Tensor& x, int axis, nb::handle start, int64_t length) {
+    return ops::slice_at(x, axis, operand_from(start), length);
+  });
+  m.def("put_at", [](const Tensor& x, int axis, nb::handle start, const Tensor& values) {
+    return ops::put_at(x, axis, operand_from(start), values);
+  });
   m.def("scatter", [](const Tensor& x, const Tensor& indices, nb::handle values, int axis) {
     return ops::scatter(x, indices, operand_from(values), axis);
   });
@@ -143,6 +149,9 @@ Sides sides_from(nb::handle value) {
 void register_products(nb::module_& m) {
   m.def("matmul",
         [](nb::handle a, nb::handle b) { return ops::matmul(tensor_from(a), tensor_from(b)); });
+  m.def("matmul_to", [](nb::handle a, nb::handle b, nb::handle dtype) {
+    return ops::matmul(tensor_from(a), tensor_from(b), dtype_from(dtype));
+  });
   m.def("outer", ops::outer);
   m.def("tensordot", [](const Tensor& a, const Tensor& b, nb::handle axes_a, nb::handle axes_b) {
     return ops::tensordot(a, b, ints_from(axes_a), ints_from(axes_b));

@@ -172,31 +172,68 @@ dlpack::DataType dlpack_dtype(DType t) {
   return {code, static_cast<uint8_t>(8 * size_of(t)), 1};
 }
 
+// What is handed out: memory, dense and row-major, and what keeps it.
+struct Lent {
+  void* data;
+  std::shared_ptr<const void> owner;
+  dlpack::Device device;
+  DType dtype;
+  Shape shape;
+};
+
 template <class M>
 struct Handed {
   M managed{};
-  Array array;
+  std::shared_ptr<const void> owner;
   std::vector<int64_t> shape, strides;
 };
 
 template <class M>
-M* hand_out(Array array) {
+M* hand_out(const Lent& lent) {
   auto handed = std::make_unique<Handed<M>>();
-  handed->array = std::move(array);
-  const Array& a = handed->array;
-  handed->shape.assign(a.shape().begin(), a.shape().end());
-  handed->strides = row_major(a.shape(), 1);
+  handed->owner = lent.owner;
+  handed->shape.assign(lent.shape.begin(), lent.shape.end());
+  handed->strides = row_major(lent.shape, 1);
   M& managed = handed->managed;
-  managed.tensor = {const_cast<std::byte*>(a.data()),
-                    {dlpack::kCpu, 0},
-                    static_cast<int32_t>(a.shape().size()),
-                    dlpack_dtype(a.dtype()),
+  managed.tensor = {lent.data,
+                    lent.device,
+                    static_cast<int32_t>(lent.shape.size()),
+                    dlpack_dtype(lent.dtype),
                     handed->shape.data(),
                     handed->strides.data(),
                     0};
   managed.context = handed.get();
-  managed.release = [](M* m) { delete static_cast<Handed<M>*>(m->context); };
+  managed.release = [](M* m) {
+    // Letting go may wait for the device.
+    const std::unique_ptr<Handed<M>> gone(static_cast<Handed<M>*>(m->context));
+  };
   return &handed.release()->managed;
+}
+
+// Where DLPack says that a tensor is: devices whose memory has an address, or the host.
+dlpack::Device device_of(const Tensor& tensor) {
+  const DeviceInfo& device = tensor.executor().device();
+  if (device.backend == BackendType::Cuda) return {dlpack::kCuda, device.index};
+  if (device.backend == BackendType::Rocm) return {dlpack::kRocm, device.index};
+  return {dlpack::kCpu, 0};
+}
+
+Lent lend_host(const Tensor& tensor, bool copies) {
+  Array given = without_gil([&] { return tensor.array(); });
+  if (copies) {
+    const Fresh fresh = fresh_array(given.dtype(), given.shape());
+    if (given.bytes() > 0) std::memcpy(fresh.data, given.data(), given.bytes());
+    given = fresh.array;
+  }
+  const auto kept = std::make_shared<const Array>(given);
+  return {
+      const_cast<std::byte*>(given.data()), kept, {dlpack::kCpu, 0}, given.dtype(), given.shape()};
+}
+
+Lent lend_device(const Tensor& tensor, bool copies) {
+  const DeviceMemory memory = without_gil(
+      [&] { return copies ? ops::copy(tensor).device_memory() : tensor.device_memory(); });
+  return {memory.address, memory.owner, device_of(tensor), tensor.dtype(), tensor.shape()};
 }
 
 template <class M, const char* name>
@@ -215,25 +252,22 @@ nb::object capsule(M* managed) {
 
 nb::object to_dlpack(const Tensor& tensor, nb::handle stream,
                      std::optional<std::pair<uint32_t, uint32_t>> max_version,
-                     std::optional<std::pair<int32_t, int32_t>> device, std::optional<bool> copy) {
-  (void)stream;  // the values are in memory of the host by then
-  if (device && device->first != dlpack::kCpu) {
+                     std::optional<std::pair<int32_t, int32_t>> wanted, std::optional<bool> copy) {
+  (void)stream;  // the values are there by then, for every stream
+  const dlpack::Device own = device_of(tensor);
+  const bool to_host = wanted ? wanted->first == dlpack::kCpu : own.type == dlpack::kCpu;
+  if (wanted && !to_host && (wanted->first != own.type || wanted->second != own.index)) {
     PyErr_SetString(PyExc_BufferError,
-                    "tensors are handed out in memory of the host; ask for dl_device=(1, 0)");
+                    "tensors are handed out in memory of their own device or of the host; ask for "
+                    "dl_device=(1, 0), or use Tensor.to first");
     throw nb::python_error();
   }
   const bool versioned = max_version && max_version->first >= 1;
-  const Array values = without_gil([&] { return tensor.array(); });
   // Consumers before 1.0 cannot be told that they must not write.
   const bool copies = copy.value_or(!versioned);
-  Array given = values;
-  if (copies) {
-    const Fresh fresh = fresh_array(values.dtype(), values.shape());
-    if (values.bytes() > 0) std::memcpy(fresh.data, values.data(), values.bytes());
-    given = fresh.array;
-  }
-  if (!versioned) return capsule<dlpack::Managed, dlpack::kName>(hand_out<dlpack::Managed>(given));
-  auto* managed = hand_out<dlpack::ManagedVersioned>(given);
+  const Lent lent = to_host ? lend_host(tensor, copies) : lend_device(tensor, copies);
+  if (!versioned) return capsule<dlpack::Managed, dlpack::kName>(hand_out<dlpack::Managed>(lent));
+  auto* managed = hand_out<dlpack::ManagedVersioned>(lent);
   managed->version = {1, 0};
   managed->flags = copies ? dlpack::kIsCopied : dlpack::kReadOnly;
   return capsule<dlpack::ManagedVersioned, dlpack::kNameVersioned>(managed);
@@ -265,18 +299,36 @@ std::shared_ptr<const void> owner_of(M* managed) {
           }};
 }
 
+// Shares memory of the executor's device, or copies it there.
+Tensor take_in_device(const Foreign& memory, std::shared_ptr<const void> owner,
+                      std::optional<bool> copy, const Executor& executor, bool wait) {
+  if (!memory.is_dense()) {
+    PyErr_SetString(PyExc_BufferError,
+                    "memory of a device has to be dense and row-major; make the array contiguous");
+    throw nb::python_error();
+  }
+  return without_gil([&] {
+    // Held by the release itself, which is dropped as soon as the device is done.
+    Tensor made = Tensor::from_device_pointer(
+        const_cast<std::byte*>(memory.data), memory.shape, memory.dtype,
+        [owner = std::move(owner)](void*) mutable { owner.reset(); }, executor);
+    if (wait) made.device_memory();  // what its producer has put on the device is done
+    if (copy.value_or(!memory.read_only)) made = ops::copy(made).eval();
+    return made;
+  });
+}
+
+bool is_of_host(const dlpack::Device& device) {
+  return device.type == dlpack::kCpu || device.type == dlpack::kCudaHost ||
+         device.type == dlpack::kCudaManaged;
+}
+
 template <class M, const char* name, const char* used>
 Tensor take_capsule(nb::handle capsule, bool read_only, std::optional<bool> copy,
-                    const Executor& executor) {
+                    const Executor& executor, bool wait) {
   auto* managed = static_cast<M*>(PyCapsule_GetPointer(capsule.ptr(), name));
   if (managed == nullptr) throw nb::python_error();
   const dlpack::TensorData& t = managed->tensor;
-  if (t.device.type != dlpack::kCpu && t.device.type != dlpack::kCudaHost &&
-      t.device.type != dlpack::kCudaManaged) {
-    PyErr_SetString(PyExc_BufferError,
-                    "the array is not in memory of the host; move it there first");
-    throw nb::python_error();
-  }
   Foreign memory{static_cast<const std::byte*>(t.data) + t.byte_offset,
                  dtype_of(t.dtype),
                  Shape(t.shape, t.shape + t.axes),
@@ -287,11 +339,14 @@ Tensor take_capsule(nb::handle capsule, bool read_only, std::optional<bool> copy
                                         : std::vector<int64_t>(t.strides, t.strides + t.axes);
   if (t.strides != nullptr)
     for (int64_t& stride : memory.strides) stride *= unit;
+  const bool on_device = !is_of_host(t.device);
   PyCapsule_SetName(capsule.ptr(), used);
-  return take_in(memory, owner_of(managed), copy, executor);
+  std::shared_ptr<const void> owner = owner_of(managed);
+  if (on_device) return take_in_device(memory, std::move(owner), copy, executor, wait);
+  return take_in(memory, std::move(owner), copy, executor);
 }
 
-Tensor from_capsule(nb::handle capsule, std::optional<bool> copy, nb::handle device) {
+Tensor from_capsule(nb::handle capsule, std::optional<bool> copy, nb::handle device, bool wait) {
   const ReleasingNow now;
   const Executor executor = executor_from(device);
   if (PyCapsule_IsValid(capsule.ptr(), dlpack::kNameVersioned)) {
@@ -303,11 +358,11 @@ Tensor from_capsule(nb::handle capsule, std::optional<bool> copy, nb::handle dev
     }
     const bool ours = (managed->flags & dlpack::kIsCopied) != 0;  // nobody else has it
     return take_capsule<dlpack::ManagedVersioned, dlpack::kNameVersioned, dlpack::kUsedVersioned>(
-        capsule, ours || (managed->flags & dlpack::kReadOnly) != 0, copy, executor);
+        capsule, ours || (managed->flags & dlpack::kReadOnly) != 0, copy, executor, wait);
   }
   if (PyCapsule_IsValid(capsule.ptr(), dlpack::kName))
     return take_capsule<dlpack::Managed, dlpack::kName, dlpack::kUsed>(capsule, false, copy,
-                                                                       executor);
+                                                                       executor, wait);
   throw nb::type_error("a capsule of DLPack, not used before, is needed");
 }
 
@@ -348,7 +403,12 @@ PyType_Slot buffer_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buff
 void register_interchange(nb::module_& m) {
   m.def("_to_dlpack", to_dlpack, "x"_a, "stream"_a.none(), "max_version"_a.none(),
         "dl_device"_a.none(), "copy"_a.none());
-  m.def("_from_capsule", from_capsule, "capsule"_a, "copy"_a.none(), "device"_a.none());
+  m.def("_dlpack_device", [](const Tensor& t) {
+    const dlpack::Device device = device_of(t);
+    return nb::make_tuple(device.type, device.index);
+  });
+  m.def("_from_capsule", from_capsule, "capsule"_a, "copy"_a.none(), "device"_a.none(),
+        "wait"_a = true);
   m.def(
       "_from_buffer",
       [](nb::handle object, std::optional<bool> copy, nb::handle device) {

@@ -22,4 +22,7 @@ NB_MODULE(_core, m) {
   register_gradients(m);
   register_analysis(m);
   register_linalg(m);
+  register_nn(m);
+  register_llm(m);
+  register_bisect(m);
 }

@@ -3,7 +3,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstring>
 #include <exception>
 
 #include "binding.hpp"
@@ -13,41 +12,16 @@ namespace {
 
 const char* access_name(program::Access access) { return program::name_of(access).data(); }
 
-Number number_from(const Operand& operand) {
-  switch (operand.kind()) {
-    case DType::Bool: return Number(operand.integer() != 0);
-    case DType::I64: return Number(operand.integer());
-    case DType::U64: return Number(static_cast<uint64_t>(operand.integer()));
-    default: return Number(operand.real());
-  }
-}
-
-Array writable_copy(const Array& values) {
-  const Fresh made = fresh_array(values.dtype(), values.shape());
-  if (values.bytes() > 0) std::memcpy(made.data, values.data(), values.bytes());
-  return made.array;
-}
-
-// Values of tensors never change: what the program changes in place is a copy.
-Array argument_array(const Program& program, const std::string& name, const Tensor& tensor) {
-  for (const program::BufferParam& buffer : program.buffers())
-    if (buffer.name == name && buffer.access != program::Access::In)
-      return writable_copy(tensor.array());
-  return tensor.array();
-}
-
 nb::object run(const Program& program, nb::handle grid, nb::handle shapes, nb::handle device,
                nb::dict named) {
-  std::vector<std::pair<std::string, Operand>> given;
-  std::optional<Executor> executor;
+  std::vector<TensorArgument> arguments;
+  bool has_tensor = false;
   for (auto [key, value] : named) {
-    given.emplace_back(nb::cast<std::string>(key), operand_from(value));
-    const Operand& operand = given.back().second;
-    if (!operand.is_number() && !executor && device.is_none())
-      executor = operand.tensor().executor();
+    arguments.push_back({nb::cast<std::string>(key), operand_from(value)});
+    has_tensor |= !arguments.back().value.is_number();
   }
-  if (!executor) executor = executor_from(device);
-  RunOptions options;
+  LaunchOptions options;
+  if (!device.is_none() || !has_tensor) options.executor = executor_from(device);
   if (!grid.is_none()) {
     Grid wanted = {1, 1, 1};
     const Shape groups = shape_from(grid);
@@ -59,17 +33,9 @@ nb::object run(const Program& program, nb::handle grid, nb::handle shapes, nb::h
   if (!shapes.is_none())
     for (auto [key, value] : nb::cast<nb::dict>(shapes))
       options.shapes[nb::cast<std::string>(key)] = shape_from(value);
-  const auto written = without_gil([&] {
-    std::vector<Argument> arguments;
-    for (const auto& [name, operand] : given) {
-      if (operand.is_number()) arguments.push_back({name, number_from(operand)});
-      else arguments.push_back({name, argument_array(program, name, operand.tensor())});
-    }
-    return executor->run(program, arguments, options);
-  });
+  const auto written = without_gil([&] { return launch(program, arguments, options); });
   nb::dict results;
-  for (const auto& [name, array] : written)
-    results[name.c_str()] = object_from(Tensor::from(array, *executor));
+  for (const auto& [name, tensor] : written) results[name.c_str()] = object_from(tensor);
   return results;
 }
 
@@ -144,7 +110,8 @@ void register_expression(nb::module_& m) {
 
 // The function runs on stand-ins, with the GIL; the rest without. What it raises comes out as it
 // is.
-Graph capture_of(nb::handle function, const std::vector<Tensor>& examples) {
+Graph capture_of(nb::handle function, const std::vector<Tensor>& examples,
+                 const std::vector<Donation>& donated) {
   std::exception_ptr raised;
   const Graph::Function recorded = [&](const std::vector<Tensor>& inputs) {
     const nb::gil_scoped_acquire held;
@@ -160,7 +127,7 @@ Graph capture_of(nb::handle function, const std::vector<Tensor>& examples) {
   std::optional<Graph> graph;
   without_gil([&] {
     try {
-      graph.emplace(recorded, examples);
+      graph.emplace(recorded, examples, donated);
     } catch (...) {
       if (!raised) raised = std::current_exception();
     }
@@ -171,17 +138,23 @@ Graph capture_of(nb::handle function, const std::vector<Tensor>& examples) {
 
 void register_graph(nb::module_& m) {
   nb::class_<Graph>(m, "_Graph")
-      .def(nb::new_([](nb::handle function, nb::handle examples) {
-             return capture_of(function, tensors_from(examples));
+      .def(nb::new_([](nb::handle function, nb::handle examples, nb::handle donated) {
+             std::vector<Donation> list;
+             for (auto [input, result] : nb::cast<nb::dict>(donated))
+               list.push_back({nb::cast<size_t>(input), nb::cast<size_t>(result)});
+             return capture_of(function, tensors_from(examples), list);
            }),
-           "function"_a, "examples"_a)
+           "function"_a, "examples"_a, "donated"_a)
       .def(
           "launch",
-          [](const Graph& g, nb::handle inputs) {
-            const std::vector<Tensor> list = tensors_from(inputs);
-            return without_gil([&] { return g.launch(list); });
+          [](const Graph& g, nb::handle inputs, nb::handle donated) {
+            std::vector<Tensor> list = tensors_from(inputs);
+            g.check(list);
+            // The launch takes over what these objects hold: they are no tensors any more.
+            for (const nb::handle index : donated) *nb::inst_ptr<Tensor>(inputs[index]) = Tensor();
+            return without_gil([&] { return g.launch(std::move(list)); });
           },
-          "inputs"_a)
+          "inputs"_a, "donated"_a)
       .def_prop_ro("steps", &Graph::steps)
       .def_prop_ro("note", &Graph::note);
 }

@@ -60,7 +60,7 @@ void register_operators(Class& tensor) {
   OPERATOR("sub", ops::sub)
   OPERATOR("mul", ops::mul)
   OPERATOR("truediv", ops::div)
-  OPERATOR("floordiv", ops::floor_div)
+  OPERATOR("floordiv", array_api::floor_div)
   OPERATOR("mod", ops::rem)
   OPERATOR("pow", ops::pow)
   OPERATOR("and", ops::bitwise_and)

@@ -3,7 +3,7 @@
 A program holds values that later steps use: views, arithmetic, comparisons, reductions, order,
 assignment, of every dtype. What is exact (integers, bool, and arithmetic of IEEE 754) must be equal
 to the bit after any number of lazy steps; what is not is compared at once, and goes on with our bits.
-HOLOGRAM_PYTHON_FUZZ_SEED repeats one program.
+HOLOGRAM_PYTHON_FUZZ_SEED repeats one program; HOLOGRAM_PYTHON_FUZZ_FIRST is where a search begins, 0 unless given.
 """
 
 import os
@@ -266,10 +266,13 @@ class Program:
             assert str(tensor.dtype) == array.dtype.name or array.dtype == np.uint64, f"v{k}"
             np.testing.assert_array_equal(np.asarray(tensor), array, err_msg=f"v{k}")
 
-    def run(self):
-        ways = [self.new, self.view, self.view, self.arithmetic, self.arithmetic, self.with_number,
+    def ways(self):
+        return [self.new, self.view, self.view, self.arithmetic, self.arithmetic, self.with_number,
                 self.comparison, self.choice, self.reduction, self.function, self.order, self.joined,
                 self.assignment, self.picked, self.converted]  # fmt: skip
+
+    def run(self):
+        ways = self.ways()
         try:
             for _ in range(int(self.rng.integers(5, 40))):
                 self.rng.choice(ways)()
@@ -279,16 +282,23 @@ class Program:
             raise
 
 
-def test_random_programs_are_those_of_numpy(seconds):
+def search(kind, seconds):
+    """Programs of this kind from one seed to the next, for as long."""
     seed = os.environ.get("HOLOGRAM_PYTHON_FUZZ_SEED")
     if seed is not None:
-        return Program(int(seed)).run()
-    end, number = time.monotonic() + 3 * seconds, 0
+        return kind(int(seed)).run()
+    first = number = int(os.environ.get("HOLOGRAM_PYTHON_FUZZ_FIRST", 0))
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
-            Program(number).run()
+            kind(number).run()
         except BaseException:
             print(f"HOLOGRAM_PYTHON_FUZZ_SEED={number}")
             raise
         number += 1
-    assert number > 5
+    print(f"{number - first} programs, from seed {first} on")
+    assert number > first + 5
+
+
+def test_random_programs_are_those_of_numpy(seconds):
+    search(Program, 3 * seconds)

@@ -3,7 +3,11 @@
 import array
 import copy
 import gc
+import os
+import pathlib
 import pickle
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -212,3 +216,60 @@ def test_numpy_leaves_operators_to_tensors():
     assert (array - tensor).tolist() == [0, -1, -2]
     assert (np.float64(2) + tensor).dtype == hg.float64  # NumPy's numbers have a dtype
     assert (2.0 + tensor).dtype == hg.float32  # Python's take that of the tensor
+
+
+DEVICE = """
+import numpy as np
+import hologram as hg
+
+x = hg.arange(12, dtype=hg.float32, device="cuda") * 2
+assert x.__dlpack_device__() == (2, 0)
+y = hg.from_dlpack(x, copy=False)
+assert str(y.device) == "cuda:0" and (y + 1).tolist() == [2 * i + 1 for i in range(12)]
+del x
+assert y.reshape((3, 4))[1].tolist() == [8, 10, 12, 14]
+assert hg.from_dlpack(y, device="cpu").tolist() == y.tolist()
+assert hg.from_dlpack(y.reshape((3, 4)).T).tolist() == y.reshape((3, 4)).T.tolist()
+assert np.asarray(y).tolist() == y.tolist()
+assert np.from_dlpack(hg.asarray([1.0], device="cpu")).tolist() == [1]
+capsule = y.__dlpack__(max_version=(1, 0), dl_device=(1, 0))
+assert hg._core._from_capsule(capsule, None, "cpu").tolist() == y.tolist()
+assert hg.from_dlpack(hg.zeros((0, 3), device="cuda")).shape == (0, 3)
+try:
+    y.__dlpack__(dl_device=(2, 1))
+except BufferError as error:
+    print("right", "dl_device=(1, 0)" in str(error))
+"""
+
+
+def test_memory_of_cuda_stays_there():
+    """On the emulated driver of the C++ tests, which executes kernels."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    fake = root / "build" / "tests" / "libfake_cuda.so"
+    if not fake.exists():
+        pytest.skip("the emulated CUDA driver is not built")
+    emulated = {
+        "HOLOGRAM_CUDA_LIBRARY": fake, "HOLOGRAM_NVRTC_LIBRARY": fake, "FAKE_CUDA_EXECUTE": 1,
+        "HOLOGRAM_CUBLASLT_LIBRARY": "none", "HOLOGRAM_CUDNN_LIBRARY": "none",
+        "FAKE_CUDA_KERNELS": root / "build" / "emulated" / "kernels",
+    }  # fmt: skip
+    environment = {**os.environ, **{key: str(value) for key, value in emulated.items()}}
+    made = subprocess.run([sys.executable, "-c", DEVICE], env=environment, capture_output=True, text=True)
+    assert made.stdout == "right True\n", made.stderr
+
+
+@pytest.mark.parametrize("value", [np.float64(1.5), np.float32(2), np.int64(3), np.uint8(4), np.bool_(True), np.array(2.5)])
+def test_numbers_of_numpy_are_numbers(value):
+    plain, x = value.item(), hg.zeros(3)
+    made = hg.full((2,), value)
+    assert made.tolist() == [plain] * 2 and made.dtype == hg.asarray(value).dtype
+    assert hg.full_like(x, value).tolist() == [plain] * 3 and hg.full((2,), value, dtype=hg.float16).dtype == hg.float16
+    assert hg.arange(value).tolist() == hg.arange(plain).tolist()
+    assert hg.clip(x, value, 9).tolist() == [plain] * 3
+    for key in (0, x < 1, [1, 2], slice(None)):
+        y, right = hg.zeros(3), np.zeros(3, "float32")
+        y[key] = value
+        right[np.asarray(key) if isinstance(key, hg.Tensor) else key] = plain
+        assert y.tolist() == right.tolist() and y.dtype == hg.float32
+    with pytest.raises(hg.InvalidArgument):
+        hg.full((2,), np.int64(300), dtype=hg.int8)

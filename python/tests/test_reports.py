@@ -93,3 +93,16 @@ def test_assignment_is_seen_by_nobody_else():
     assert name is x and name[0].tolist() == [9, 9, 9]
     row += 1
     assert x[0].tolist() == [9, 9, 9]
+
+
+def test_floor_divide_of_infinities_is_what_the_standard_says():
+    inf, nan = hg.inf, hg.nan
+    a = hg.asarray([inf, inf, -inf, -inf, 3.0, -3.0, 3.0, -3.0, inf, 7.0, -7.0])
+    b = hg.asarray([2.0, -2.0, 2.0, -2.0, inf, inf, -inf, -inf, inf, 2.0, 2.0])
+    right = np.array([inf, -inf, -inf, inf, 0.0, -0.0, -0.0, 0.0, nan, 3.0, -4.0], "float32")
+    for dtype in (hg.float16, hg.bfloat16, hg.float32, hg.float64):
+        made = np.asarray(hg.astype(a, dtype) // hg.astype(b, dtype)).astype("float32")
+        np.testing.assert_array_equal(made, right)
+        assert np.array_equal(np.signbit(made[4:8]), np.signbit(right[4:8]))
+    assert hg.floor_divide(a, 2.0)[0].item() == inf and (inf // hg.asarray(2)).item() == inf
+    assert np.signbit((-1 // hg.asarray(inf)).item()) and (hg.asarray([7, -7]) // 2).tolist() == [3, -4]

@@ -6,6 +6,7 @@ is written, and the exit code is 1 if a stub is not up to date.
 
 import inspect
 import pathlib
+import re
 import sys
 
 import hologram as hg
@@ -68,6 +69,7 @@ PARAMETERS = {
     "equal_nan": "builtins.bool", "atol": "float", "nan": "float", "posinf": "float | None",
     "neginf": "float | None", "left": "float | None", "base": "float", "xp": "Tensor", "fp": "Tensor",
     "target": "DTypeLike | DeviceLike", "grid": "Any", "executor": "Executor", "values": "Operand",
+    "state": "Any", "seed": "int",
 }  # fmt: skip
 # Of these functions other types than the table's.
 SPECIAL = {
@@ -93,7 +95,8 @@ RETURNS = {
     "settings": "tuple[Any, ...]", "counters": "dict[str, int]", "profile": "Profile",
     "executor": "Executor", "new_executor": "Executor", "new_executor_auto": "Executor",
     "new_executor_with_backend": "Executor", "use": "AbstractContextManager[Executor]",
-    "print_devices": "None", "set_default_executor": "None", "synchronize": "None", "seed": "None",
+    "print_devices": "None", "set_default_executor": "None", "set_state": "None", "get_state": "dict[str, int]",
+    "default_rng": "Generator", "synchronize": "None", "seed": "None",
     "__array_namespace_info__": "Any", "slogdet": "Any", "qr": "Any", "eigh": "Any", "svd": "Any",
     "lstsq": "Any", "__bool__": "builtins.bool", "__int__": "int", "__float__": "float",
     "__complex__": "complex", "__index__": "int", "__len__": "int", "__hash__": "int", "__repr__": "str",
@@ -104,13 +107,18 @@ RETURNS = {
     "memory": "dict[str, int]", "table": "str", "trace": "str", "save_trace": "None",
     "__setitem__": "None", "__eq__": "Any", "__ne__": "Any", "__init__": "None",
 }  # fmt: skip
+# Of methods of these classes other types than of functions with their names.
+OWN_RETURNS = {
+    ("Generator", "split"): "list[Generator]", ("Generator", "state_dict"): "dict[str, Tensor]",
+    ("Generator", "load_state_dict"): "None",
+}  # fmt: skip
 PROPERTIES = {
     "shape": "tuple[int, ...]", "ndim": "int", "size": "int", "dtype": "dtype", "itemsize": "int",
     "nbytes": "int", "device": "Device", "executor": "Executor", "T": "Tensor", "mT": "Tensor",
     "ready": "builtins.bool", "name": "str", "kind": "str", "backend": "str", "info": "dict[str, Any]",
     "kernels": "Any", "text": "str", "optimized_text": "str", "buffers": "tuple[Any, ...]",
     "scalars": "tuple[Any, ...]", "inputs": "tuple[str, ...]", "outputs": "tuple[str, ...]",
-    "steps": "int", "note": "str",
+    "steps": "int", "note": "str", "state": "dict[str, int]",
 }  # fmt: skip
 BINARY = "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul".split()
 COMPARISONS = "eq ne lt le gt ge".split()
@@ -168,7 +176,7 @@ def function_stub(name, function, indent="", method=False, owner=""):
     if method:
         text = "self" + (", " + text if text else "")
     key = "all_" if (name, owner) == ("all", "Expression") else name
-    returns = RETURNS.get(key, "Tensor")
+    returns = OWN_RETURNS.get((owner, name)) or RETURNS.get(key, "Tensor")
     if name == "trace" and owner != "Profile":
         returns = "Tensor"
     if method and name == "eval":
@@ -193,7 +201,9 @@ def class_stub(name, cls):
         if attribute in ("__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__copy__",
                          "__deepcopy__", "__qualname__", "__firstlineno__", "__static_attributes__"):  # fmt: skip
             continue
-        if attribute == "__array_ufunc__":
+        if attribute == "__hash__" and value is None:
+            out += ["", "    __hash__: None  # type: ignore[assignment]"]
+        elif attribute == "__array_ufunc__":
             out += ["", "    __array_ufunc__: None"]
         elif attribute == "__hash__" or callable(value):
             out += ["", *function_stub(attribute, value, "    ", True, name)]
@@ -226,6 +236,31 @@ def module_stub(module, names):
     return "\n".join(out)
 
 
+def native_stub(function):
+    """Of a function of C++ whose parameters have their names and types there."""
+    signature, doc, _ = function.__nb_signature__[0]
+    text = re.sub(r"\\\d+", "...", signature).replace("hologram.Tensor", "Tensor")
+    text = text.replace(": object", ": Any").replace("-> object", "-> Any").replace("tuple:", "Any:")
+    text = re.sub(r"-> tuple$", "-> Any", text).replace("collections.abc.", "")
+    text = re.sub(r"\bbool\b", "builtins.bool", text)
+    doc = f'"""{doc}"""' if "\n" not in doc else f'"""{doc}\n"""'
+    return [f"{text}:", *("    " + line for line in doc.split("\n")), ""]
+
+
+def nn_stub():
+    imports, out = [], []
+    for name in hg.nn.__all__:
+        value = getattr(hg.nn, name)
+        if hasattr(value, "__nb_signature__"):
+            out += native_stub(value)
+        else:
+            part = value.__module__.removeprefix("hologram.").removeprefix("nn.")
+            dots = "." if value.__module__.startswith("hologram.nn") else ".."
+            source = f"{dots}{part}" if dots == "." else ".."
+            imports.append(f"from {source} import {name} as {name}")
+    return "\n".join([*sorted(imports), "", *out])
+
+
 def public(module):
     names = [n for n in vars(module) if not n.startswith("_")]
     return [n for n in names if n not in ("annotations", "InfoObject")]
@@ -241,6 +276,8 @@ def stubs():
     for module in (hg.random, hg.linalg):
         name = module.__name__.rpartition(".")[2]
         yield f"{name}.pyi", HEAD.format(imports=own) + module_stub(module, module.__all__)
+    own = "import builtins\nfrom collections.abc import Sequence\nfrom typing import Any\n\nfrom .. import Tensor\n"
+    yield "nn/__init__.pyi", HEAD.format(imports=own) + nn_stub()
 
 
 def main():

@@ -1,0 +1,99 @@
+"""The backend of torch.compile."""
+
+import functools
+import warnings
+
+import torch
+from functorch.compile import make_boxed_func
+from torch._decomp import core_aten_decompositions
+from torch._dynamo import list_backends, register_backend
+from torch._dynamo.backends.common import aot_autograd
+
+import hologram as hg
+
+from ._graph import Compiled, missing
+from ._report import count_missing
+
+_OPTIONS = ("backend", "device_id", "strict")
+
+
+@functools.cache
+def executor_of(backend, device_id):
+    """The executor of a backend: one a process."""
+    return hg.Executor(backend, device_id=device_id) if device_id is not None else hg.Executor(backend)
+
+
+@functools.cache
+def _decompositions():
+    return core_aten_decompositions()
+
+
+def _by_torch(module, names, strict):
+    """PyTorch's own way, said and counted."""
+    names = list(names)
+    if strict:
+        raise NotImplementedError(
+            f"hologram has no {', '.join(names)}; leave the option 'strict' out to have PyTorch compute "
+            "graphs with it"
+        )
+    count_missing(names)
+    warnings.warn(
+        f"hologram_torch: PyTorch computes a graph, for want of {', '.join(names)}; "
+        "hologram_torch.report() counts this, options={'strict': True} refuses it",
+        stacklevel=2,
+    )
+    return module.forward
+
+
+def _guarded(compiled, strict):
+    """A compiled graph as a function of a list of inputs, which becomes PyTorch's own if an operation
+    turns out not to be there for its operands."""
+    instead, has_run = None, False
+
+    def call(args):
+        nonlocal instead, has_run
+        if instead is None:
+            kept = None if has_run else list(args)
+            try:
+                made = compiled(args)
+                has_run = True
+                return made
+            except NotImplementedError as error:
+                if kept is None:
+                    raise
+                instead = _by_torch(compiled.module, [str(error)], strict)
+                args = kept
+        return list(instead(*args))
+
+    call._boxed_call = True
+    return call
+
+
+def hologram(module, examples, *, options=None, mode=None):
+    """The backend for torch.compile. options: "backend", the name of one of hologram's (without it the
+    processor for tensors of the host, CUDA for CUDA's); "device_id"; "strict", which refuses graphs
+    that PyTorch would have to compute."""
+    options = dict(options or {})
+    unknown = options.keys() - set(_OPTIONS)
+    if unknown:
+        raise ValueError(f"unknown options {sorted(unknown)}; there are {', '.join(_OPTIONS)}")
+    on_cuda = any(isinstance(x, torch.Tensor) and x.device.type == "cuda" for x in examples)
+    executor = executor_of(options.get("backend") or ("cuda" if on_cuda else "cpu"), options.get("device_id"))
+    strict = options.get("strict", False)
+
+    def compiler(graph, _):
+        lacking = missing(graph)
+        if lacking:
+            return make_boxed_func(_by_torch(graph, lacking, strict))
+        return _guarded(Compiled(graph, executor), strict)
+
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        return aot_autograd(
+            fw_compiler=compiler, bw_compiler=compiler, inference_compiler=compiler,
+            decompositions=_decompositions())(module, examples)  # fmt: skip
+
+
+def register():
+    """Makes the backend known by its name, once."""
+    if "hologram" not in list_backends(exclude_tags=()):
+        register_backend(hologram, name="hologram")

@@ -12,12 +12,14 @@
 
 import { HologramError, invalid } from './error.js';
 import { bytesAt, importsFor, textAt } from './imports.js';
+import { LanguageModel } from './llm.js';
 import { moduleFrom } from './module.js';
 import { ARRAYS, DTYPES, Program, Tensor, literal, shapeOf } from './tensor.js';
 import { Threads, choose } from './threads.js';
+import { Adam, Training } from './training.js';
 import { Absence, Gpu, lookForGpu } from './webgpu.js';
 
-export { HologramError, Tensor };
+export { Adam, HologramError, LanguageModel, Tensor };
 
 const BATCH = 16;  // cases of the self-test that are on their way at a time
 const NOT_YET = -1;  // what web.cpp returns for what needs values of the device
@@ -67,7 +69,8 @@ export class Hologram {
     }
     const chosen = await choose({ threads, wasm, backend });
     const memory = () => chosen.memory ?? instance.exports.memory;
-    const imports = importsFor(chosen.module, memory, gpu.imports(memory, () => instance.exports));
+    const imports = importsFor(chosen.module, memory, gpu.imports(memory, () => instance.exports), undefined,
+      { apply: () => runtime._training.apply() });
     instance = await WebAssembly.instantiate(chosen.module, imports);
     instance.exports._initialize();
     const crew = new Threads(instance.exports);
@@ -105,6 +108,7 @@ export class Hologram {
     this.#memory = memory;
     this.#gpu = gpu;
     this.#threads = threads;
+    this._training = new Training(this);
     this.#lost = new Promise((tell) => { this.#tellLost = tell; });
     this.functions = Object.freeze(this._ask('hg_functions', undefined));
     for (const { name } of this.functions) {
@@ -259,6 +263,19 @@ export class Hologram {
     return this._ask('hg_kernels', { handles, ...(dialect && { dialect }) });
   }
 
+  // A language model of the bytes of a GGUF file, which are an ArrayBuffer, a typed array or a Blob such
+  // as a File. context: the most tokens of a sequence; cache: "f16" or "f32", of keys and values; name:
+  // what errors call it; onProgress is called with { loaded, total } bytes.
+  loadModel(source, options) { return LanguageModel.load(this.#calls(), source, options); }
+
+  // Layers and losses: linear(x, weight, bias), crossEntropy(logits, labels), mse(x, target).
+  get nn() { return this._training.functions; }
+  // The value of a function of tensors, one number, and its gradient by each: { value, gradients }. The
+  // function runs once, at once, on stand-ins for these tensors; others are constants.
+  valueAndGradient(function_, tensors) { return this._training.valueAndGradient(function_, tensors); }
+  // Adam for these tensors, which step(gradients) takes a step on: a new list of them, in `parameters`.
+  adam(parameters, options) { return new Adam(this, parameters, options); }
+
   // Launches a program, or the text of one, and waits until it is done:
   // { outputs, seconds, grid }. Seconds are those from the call to the end of the work.
   async run(program, args = {}, options = {}) {
@@ -342,6 +359,8 @@ export class Hologram {
     const done = this._ask('hg_run', request);
     return { outputs: this.#outputs(done.outputs), grid: done.grid };
   }
+  // What the module has told last, in the midst of a call.
+  _told() { return JSON.parse(this.#text(1)); }
   _ask(function_, request) {
     const call = this.#exports[function_];
     const done = request === undefined ? call() : this.#with(JSON.stringify(request), call);
@@ -389,6 +408,27 @@ export class Hologram {
     });
     this.#turn = turn.catch(() => {});
     return turn;
+  }
+
+  // What models call.
+  #calls() {
+    const exports = this.#exports;
+    return {
+      memory: this.#memory,
+      allocate: (bytes) => this.#allocate(bytes),
+      free: (at) => exports.free(at),
+      ask: (function_, request) => this._ask(function_, request),
+      attempt: async (function_, request, ...more) => {
+        let handle;
+        const text = await this.#again(() => handle = typeof request === 'number' ? exports[function_](request)
+          : this.#with(request, (at) => exports[function_](at, ...more)));
+        return { handle, text };
+      },
+      answer: (request) => this.#with(JSON.stringify(request), exports.hg_answer),
+      cancel: (answer) => this.#text(exports.hg_answer_cancel(answer)),
+      end: (answer) => exports.hg_answer_dispose(answer),
+      dispose: (model) => exports.hg_model_dispose(model),
+    };
   }
 
   #release(handle) {

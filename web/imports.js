@@ -19,8 +19,8 @@ export const textAt = (memory, at, length) => decoder.decode(bytesAt(memory, at,
 
 // The module's imports: a page has no files, so that all but time, memory and messages is refused. `memory`
 // gives the memory, which modules with threads import. origin: when the clock began that tells the time
-// between events; threads of one runtime have the same.
-export function importsFor(module, memory, webgpu, origin = performance.timeOrigin) {
+// between events; threads of one runtime have the same. page: what the module calls in the page.
+export function importsFor(module, memory, webgpu, origin = performance.timeOrigin, page = {}) {
   const kNotThere = 52; // ENOSYS of WASI
   const ahead = performance.timeOrigin - origin;
   const view = (at, length) => viewAt(memory(), at, length);
@@ -55,7 +55,7 @@ export function importsFor(module, memory, webgpu, origin = performance.timeOrig
     imports[room] ??= {};
     if (kind === 'memory') imports[room][name] = memory();
     if (kind !== 'function') continue;
-    imports[room][name] = (room === 'webgpu' ? webgpu[name] : wasi[name]) ?? (name.startsWith('emscripten_notify') ? () => {}
+    imports[room][name] = (room === 'webgpu' ? webgpu[name] : room === 'page' ? page[name] : wasi[name]) ?? (name.startsWith('emscripten_notify') ? () => {}
       : room === 'env' ? () => -kNotThere : () => kNotThere);
   }
   return imports;

@@ -45,7 +45,7 @@ function declarations(functions, skip) {
 const own = new Set(['data', 'item', 'array', 'dispose', 'toCanvas', 'shape', 'dtype', 'size', 'rank',
   'runtime', 'handle']);
 const runtime = new Set(['device', 'backend', 'why', 'limits', 'threads', 'memory', 'trim', 'gpuDevice', 'gpuCounts', 'lost',
-  'onLost', 'tensor', 'image', 'eval', 'evaluate', 'call', 'program', 'run', 'finished', 'describe', 'kernels',
+  'onLost', 'tensor', 'image', 'eval', 'evaluate', 'call', 'program', 'run', 'finished', 'describe', 'loadModel', 'nn', 'valueAndGradient', 'adam', 'kernels',
   'selfTest', 'dispose', 'functions']);
 const methods = hg.functions.filter((f) => !own.has(f.name) && parametersOf(f.signature).length > 0);
 const functions = hg.functions.filter((f) => !runtime.has(f.name));
@@ -107,6 +107,55 @@ export class Tensor {
   toCanvas(canvas: HTMLCanvasElement | OffscreenCanvas): Promise<HTMLCanvasElement | OffscreenCanvas>;
 ${declarations(methods, 1)}}
 
+export interface Message { role: string; content: string; [more: string]: unknown }
+
+export interface GenerateOptions {
+  maxTokens?: number;
+  /** The likeliest token each time. */
+  greedy?: boolean;
+  temperature?: number; topK?: number; topP?: number; minP?: number; seed?: number;
+  repetitionPenalty?: number; presencePenalty?: number; frequencyPenalty?: number;
+  /** Texts that end the answer, and are not part of it. */
+  stop?: string | string[];
+  /** The answer is JSON of this schema. */
+  jsonSchema?: string | object;
+  /** Text of the prompt that spells a control token is that token. */
+  special?: boolean;
+  signal?: AbortSignal;
+}
+
+export interface Generation {
+  text: string; tokens: number[];
+  ending: 'end of text' | 'length' | 'stop' | 'context' | 'cancelled';
+  promptTokens: number; reusedTokens: number;
+  prefillSeconds: number; decodeSeconds: number; tokensPerSecond: number;
+}
+
+export class LanguageModel {
+  readonly architecture: string;
+  readonly context: number;
+  readonly vocabulary: number;
+  readonly hasChatTemplate: boolean;
+  readonly loadSeconds: number;
+  tokenize(prompt: string | Message[], options?: { special?: boolean }): number[];
+  textOf(tokens: Iterable<number>): string;
+  /** Continues a text or tokens, or answers messages; "false" of onToken ends the answer. */
+  generate(prompt: string | number[] | Int32Array | Message[], options?: GenerateOptions,
+    onToken?: (step: { token: number | null; text: string }) => unknown): Promise<Generation>;
+  dispose(): void;
+}
+
+export interface AdamOptions {
+  learningRate?: number; beta1?: number; beta2?: number; epsilon?: number; weightDecay?: number;
+  /** Weight decay beside the gradient, as AdamW has it. */
+  decoupled?: boolean;
+}
+export class Adam {
+  parameters: Tensor[];
+  /** The next parameters. */
+  step(gradients: Tensor[]): Tensor[];
+}
+
 export class Hologram {
   static create(options?: {
     backend?: 'auto' | 'cpu' | 'webgpu';
@@ -155,6 +204,21 @@ export class Hologram {
   /** Launches a program and waits until it is done. */
   run(program: Program | string, args?: Record<string, Tensor | Nested | TypedArray>, options?: LaunchOptions):
     Promise<{ outputs: Record<string, Tensor>; seconds: number; grid: [number, number, number] }>;
+  readonly nn: {
+    /** weight is [outputs, inputs]. */
+    linear(x: Tensor, weight: Tensor, bias?: Tensor): Tensor;
+    /** The mean over rows of logits, with classes as integers. */
+    crossEntropy(logits: Tensor, classes: Tensor): Tensor;
+    mse(x: Tensor, target: Tensor): Tensor;
+  };
+  /** The value of a function, one number, and its gradient by each of the tensors. */
+  valueAndGradient(f: (...tensors: Tensor[]) => Tensor, tensors: Tensor[]): { value: Tensor; gradients: Tensor[] };
+  adam(parameters: Tensor[], options?: AdamOptions): Adam;
+  /** A language model of the bytes of a GGUF file. */
+  loadModel(source: ArrayBuffer | TypedArray | Blob, options?: {
+    context?: number; cache?: 'f16' | 'f32'; name?: string;
+    onProgress?: (progress: { loaded: number; total: number }) => void;
+  }): Promise<LanguageModel>;
   /** Resolves when the device has done all that was asked of it. */
   finished(): Promise<void>;
   /** The names that an expression needs values for, and those that it gives. */

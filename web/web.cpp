@@ -8,21 +8,19 @@
 #include <bit>
 #include <cstring>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <unordered_map>
 
-#include "backends/webgpu/browser.hpp"
+#include "calls.hpp"
 #include "conformance/suite.hpp"
 #include "hologram/dialects.hpp"
 #include "hologram/dtype.hpp"
-#include "hologram/error.hpp"
 #include "hologram/expression.hpp"
 #include "hologram/hologram.hpp"
 #include "hologram/kernels.hpp"
+#include "hologram/launch.hpp"
 #include "tensor/access.hpp"
-#include "tensor/launch.hpp"
 
 namespace {
 
@@ -33,16 +31,19 @@ using hologram::Executor;
 using hologram::Expression;
 using hologram::Shape;
 using hologram::Tensor;
-using Json = nlohmann::json;
-
-std::string text;  // of the last call
+using hologram::web::add;
+using hologram::web::executor;
+using hologram::web::guarded;
+using hologram::web::Json;
+using hologram::web::json_of;
+using hologram::web::kNotYet;
+using hologram::web::tensor_of;
+using hologram::web::text;
 
 std::unordered_map<uint32_t, Tensor>& tensors() {
   static std::unordered_map<uint32_t, Tensor> all;
   return all;
 }
-
-constexpr uint32_t kNotYet = UINT32_MAX;
 
 // Those that were opened, and the one in use.
 std::map<std::string, std::shared_ptr<const Executor>>& executors() {
@@ -51,33 +52,9 @@ std::map<std::string, std::shared_ptr<const Executor>>& executors() {
 }
 std::shared_ptr<const Executor> used;
 
-const Executor& executor() {
-  if (used == nullptr) throw std::invalid_argument("the runtime was disposed of");
-  return *used;
-}
-
 // Work that is tried until all values that it needs are there.
 std::optional<webgpu::Values> values;
 std::optional<webgpu::Attempt> attempt;
-
-uint32_t add(Tensor tensor) {
-  static uint32_t next = 0;
-  tensors().insert_or_assign(++next, std::move(tensor));
-  return next;
-}
-
-const Tensor& tensor_of(uint32_t handle) {
-  const auto found = tensors().find(handle);
-  if (found == tensors().end())
-    throw std::invalid_argument("the tensor was disposed of, or is not of this runtime");
-  return found->second;
-}
-
-Json json_of(const Tensor& tensor, uint32_t handle) {
-  return {{"handle", handle},
-          {"dtype", std::string(hologram::name_of(tensor.dtype()))},
-          {"shape", std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end())}};
-}
 
 // Some cases of the suite, tried until all of them are decided. A case is its name and which of
 // that name it is. The executors stay from batch to batch, and with them the kernels.
@@ -147,25 +124,6 @@ std::unique_ptr<Batch>& batch() {
   return one;
 }
 
-// Runs the body; what it throws becomes the text.
-template <class Body>
-uint32_t guarded(const Body& body) {
-  try {
-    text.clear();
-    return body();
-  } catch (const hologram::Error& e) {
-    text = Json{{"kind", std::string(hologram::name_of(e.kind()))},
-                {"message", e.what()},
-                {"remedy", e.remedy()}}
-               .dump();
-  } catch (const webgpu::NotYet&) {
-    return kNotYet;
-  } catch (const std::exception& e) {
-    text = Json{{"kind", "InvalidArgument"}, {"message", e.what()}, {"remedy", ""}}.dump();
-  }
-  return 0;
-}
-
 DType dtype_of(const Json& name) {
   const auto found = hologram::parse_dtype(name.get<std::string>());
   if (!found) throw std::invalid_argument(fmt::format("there is no dtype {}", name.dump()));
@@ -204,6 +162,34 @@ Json number_of(DType type, uint64_t bits) {
 
 }  // namespace
 
+namespace hologram::web {
+
+const Executor& executor() {
+  if (used == nullptr) throw std::invalid_argument("the runtime was disposed of");
+  return *used;
+}
+
+uint32_t add(Tensor tensor) {
+  static uint32_t next = 0;
+  tensors().insert_or_assign(++next, std::move(tensor));
+  return next;
+}
+
+const Tensor& tensor_of(uint32_t handle) {
+  const auto found = tensors().find(handle);
+  if (found == tensors().end())
+    throw std::invalid_argument("the tensor was disposed of, or is not of this runtime");
+  return found->second;
+}
+
+Json json_of(const Tensor& tensor, uint32_t handle) {
+  return {{"handle", handle},
+          {"dtype", std::string(hologram::name_of(tensor.dtype()))},
+          {"shape", std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end())}};
+}
+
+}  // namespace hologram::web
+
 extern "C" {
 
 EMSCRIPTEN_KEEPALIVE const char* hg_text() { return text.data(); }
@@ -224,6 +210,7 @@ EMSCRIPTEN_KEEPALIVE uint32_t hg_open(const char* name) {
 EMSCRIPTEN_KEEPALIVE void hg_close() {
   batch().reset();
   values.reset();
+  hologram::web::close_models();
   tensors().clear();
   used = nullptr;
   executors().clear();
@@ -324,11 +311,12 @@ EMSCRIPTEN_KEEPALIVE uint32_t hg_run(const char* request) {
   return guarded([&] {
     const Json wanted = Json::parse(request);
     const auto program = hologram::Program::parse(wanted.at("text").get<std::string>());
-    std::vector<hologram::tensor::LaunchArgument> arguments;
+    std::vector<hologram::TensorArgument> arguments;
     for (const auto& item : wanted.at("arguments").items()) {
       with_argument(item.value(), [&](auto given) { arguments.push_back({item.key(), given}); });
     }
-    hologram::RunOptions options;
+    hologram::LaunchOptions options;
+    options.executor = executor();
     if (wanted.contains("shapes"))
       for (const auto& [name, shape] : wanted["shapes"].items())
         options.shapes[name] = shape_of(shape);
@@ -340,8 +328,8 @@ EMSCRIPTEN_KEEPALIVE uint32_t hg_run(const char* request) {
     hologram::RunReport report;
     options.report = &report;
     Json outputs = Json::array();
-    for (const auto& [name, tensor] :
-         hologram::tensor::launch(program, arguments, options, executor())) {
+    for (const auto& [name, tensor] : hologram::launch(program, arguments, options)) {
+      tensor.eval();
       outputs.push_back(json_of(tensor, add(tensor)));
       outputs.back()["name"] = name;
     }

@@ -15,8 +15,9 @@ export class Engine {
 
   #begin() {
     this.#worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
-    this.#worker.addEventListener('message', ({ data: { id, value, error } }) => {
-      const { done, fail } = this.#pending.get(id) ?? {};
+    this.#worker.addEventListener('message', ({ data: { id, value, error, step } }) => {
+      const { done, fail, onStep } = this.#pending.get(id) ?? {};
+      if (step !== undefined) return onStep?.(step);
       this.#pending.delete(id);
       if (error) fail?.(error);
       else done?.(value);
@@ -31,11 +32,12 @@ export class Engine {
     this.ask('start', this.#start).catch(() => {});
   }
 
-  // What the worker answers to one of its tasks; fails with { kind, message, remedy }.
-  ask(what, given = {}) {
+  // What the worker answers to one of its tasks; fails with { kind, message, remedy }. onStep gets what
+  // it tells before.
+  ask(what, given = {}, onStep) {
     const id = ++this.#next;
     return new Promise((done, fail) => {
-      this.#pending.set(id, { done, fail });
+      this.#pending.set(id, { done, fail, onStep });
       this.#worker.postMessage({ id, what, ...given });
     });
   }

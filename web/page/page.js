@@ -4,6 +4,7 @@ import { startDevices } from './devices.js';
 import { startEditor } from './editor.js';
 import { Engine } from './engine.js';
 import { startGallery } from './gallery.js';
+import { startModel } from './model.js';
 import { startSpeed } from './speed.js';
 import { $ } from './dom.js';
 
@@ -73,6 +74,7 @@ try {
     button.addEventListener('click', () => editor.open(button.dataset.open));
   await startDevices(page);
   startGallery(page);
+  startModel(page);
   startSpeed(page);
   document.documentElement.dataset.ready = 'yes';
 } catch (error) {

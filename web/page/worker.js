@@ -1,11 +1,13 @@
 // What computes, beside the page so that the page stays quick: one runtime a backend, asked by messages
-// { id, what, ...arguments } and answering { id, value } or { id, error }. engine.js is the other end.
+// { id, what, ...arguments } and answering { id, value } or { id, error }, after any number of { id, step }.
+// engine.js is the other end.
 import { Hologram } from './hologram/hologram.js';
 import { measure } from './bench.js';
 import { evaluate, look } from './evaluate.js';
 
 let wasm, scene, picture;
 const runtimes = new Map(); // by backend: { hg, photo }
+let model, enough; // a language model, and what ends its answer
 
 async function runtime(backend) {
   if (!runtimes.has(backend)) {
@@ -85,6 +87,16 @@ const TASKS = {
     const canvas = await (await photo(backend)).toCanvas(new OffscreenCanvas(1, 1));
     return { bitmap: canvas.transferToImageBitmap() };
   },
+  async model({ backend, file }, tell) {
+    const { hg } = await runtime(backend);
+    model = await hg.loadModel(file, { onProgress: tell });
+    const { architecture, context, hasChatTemplate: chats, loadSeconds: seconds } = model;
+    return { architecture, context, chats, seconds, device: hg.backend };
+  },
+  async write({ prompt, options }, tell) {
+    enough = new AbortController();
+    return model.generate(prompt, { ...options, signal: enough.signal }, tell);
+  },
   async measure({ backends, workload, programs }) {
     const all = {};
     for (const backend of backends) all[backend] = (await runtime(backend)).hg;
@@ -94,10 +106,15 @@ const TASKS = {
 
 let last = Promise.resolve();
 addEventListener('message', ({ data: { id, what, ...given } }) => {
+  // It is about what is going on, and must not wait for that.
+  if (what === 'enough') {
+    enough?.abort();
+    return postMessage({ id, value: true });
+  }
   // One after another: a runtime does one thing at a time.
   last = last.then(async () => {
     try {
-      const value = await TASKS[what](given);
+      const value = await TASKS[what](given, (step) => postMessage({ id, step }));
       const pictures = [value, ...(value?.outputs ?? [])].flatMap((v) => v?.bitmap ?? []);
       postMessage({ id, value }, pictures);
     } catch (e) {

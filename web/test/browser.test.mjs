@@ -4,11 +4,12 @@
 // of those whose names match HOLOGRAM_TEST_FILTER, for HOLOGRAM_WEB_SECONDS on each backend.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Chromium, findChromium, serve } from './chromium.mjs';
+import { modelFile, randomModel } from './models.mjs';
 
 const built = fileURLToPath(new URL('../../build-web/package', import.meta.url));
 const skip = findChromium() ? false : 'there is no Chromium: install the package chromium';
@@ -64,6 +65,24 @@ test('devices are listed, and the one that was named is used', { skip }, async (
     assert.equal(auto.backend, 'cpu');
     assert.match(reason, /software/);
   } else assert.match(reason, / ms/);
+});
+
+// In f32, where both have the same numbers but for their last bits.
+test('a language model writes the same by WebGPU as on the CPU', { skip }, async () => {
+  const file = modelFile('stories260K-F32.gguf');
+  const bytes = file ? await readFile(file) : randomModel();
+  const [gpu, cpu] = await page.evaluate(async (base64) => {
+    const file = new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))]);
+    const all = [], other = await Hologram.create({ backend: 'cpu' });
+    for (const runtime of [hg, other]) {
+      const model = await runtime.loadModel(file, { context: 128, cache: 'f32' });
+      all.push((await model.generate('Once upon a time', { greedy: true, maxTokens: 16 })).tokens);
+      model.dispose();
+    }
+    other.dispose();
+    return all;
+  }, bytes.toString('base64'));
+  assert.deepEqual(gpu, cpu);
 });
 
 test('automatic choice takes what was faster when it was tried', { skip }, async () => {

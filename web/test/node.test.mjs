@@ -11,7 +11,7 @@ const hg = await Hologram.create({ threads: 1 });
 test('the modules ask for nothing that only another library has', async () => {
   for (const [name, needed] of [['hologram.wasm', []], ['hologram-threads.wasm', ['env.memory']]]) {
     const module = await WebAssembly.compile(await readFile(new URL(name, folder)));
-    const known = /^(wasi_snapshot_preview1|webgpu)[.]|^env[.](__syscall_|emscripten_notify_memory_growth$)/;
+    const known = /^(wasi_snapshot_preview1|webgpu)[.]|^page[.]apply$|^env[.](__syscall_|emscripten_notify_memory_growth$)/;
     const others = WebAssembly.Module.imports(module).map((i) => `${i.module}.${i.name}`).filter((name) => !known.test(name));
     assert.deepEqual(others, needed, name);
   }

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Chromium, findChromium, serve } from './chromium.mjs';
+import { randomModel } from './models.mjs';
 
 const built = fileURLToPath(new URL('../../build-web/package', import.meta.url));
 const repository = fileURLToPath(new URL('../../', import.meta.url));
@@ -92,7 +93,7 @@ test('plain Node runs the examples of its README and of the guide', { skip: noNp
   );
   assert.ok(readme.length >= 1 && guide.length >= 3);
   const files = Object.fromEntries([...readme, ...guide].map((text, i) => [`example${i}.js`, text]));
-  const folder = await project('plain', files);
+  const folder = await project('plain', { ...files, 'model.gguf': randomModel() });
   const out = await call(folder, process.execPath, 'example0.js');
   assert.match(out, /\[ 2, 2 \] Float32Array/);
   assert.match(out, /\[ 10, 20, 30 \]/);
@@ -143,7 +144,11 @@ const failures: string[] = report.failures.map((f) => f.name);
 const shape: readonly number[] = y.shape;
 const fields = hg.program('program p() {}').parameters.scalars.map((p) => p.name.length + shape.length);
 try { hg.eval('a +', { a: t }); } catch (e) { if (e instanceof HologramError) console.log(e.kind, e.remedy, e.message); }
-export { data, dtype, failures, fields, threads };
+const model = await hg.loadModel(new Uint8Array(8), { context: 512 });
+const said: string[] = [];
+const { tokens } = await model.generate([{ role: 'user', content: 'Hi' }], { topK: 3 }, (step) => { said.push(step.text); });
+const first: number | undefined = tokens[0];
+export { data, dtype, failures, fields, first, threads };
 `;
 
 test('its types check, and find mistakes', { skip: noRegistry }, async () => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Chromium, findChromium, serve } from './chromium.mjs';
+import { randomModel } from './models.mjs';
 
 const built = fileURLToPath(new URL('../../build-web/', import.meta.url));
 const skip = findChromium() ? false : 'there is no Chromium: install the package chromium';
@@ -241,6 +242,42 @@ test('a picture is dropped and filtered', { skip }, async () => {
   // It is the picture of the editor, too.
   await run('mean(p, axis=[0, 1])', { p: 'picture' });
   (await numbers()).forEach((v, i) => assert.ok(Math.abs(v - [115, 50, 130][i] / 255) < 1e-4));
+});
+
+test('a language model is dropped, and writes what it writes in Node', { skip }, async () => {
+  const bytes = randomModel();
+  await page.drop('#model-drop', 'random.gguf', 'application/octet-stream', bytes);
+  await page.until(() => /^random\.gguf: llama, 256 tokens/.test(document.querySelector('#model-note').innerText));
+  const { Hologram } = await import(new URL('../../build-web/package/hologram.js', import.meta.url));
+  const hg = await Hologram.create({ backend: 'cpu', threads: 1 });
+  const model = await hg.loadModel(bytes);
+  const answer = () => page.until(() => document.querySelector('#model-said p.assistant[data-tokens]')?.dataset.tokens);
+  await page.click('#model-greedy');
+
+  // It has a template, and so it chats.
+  await page.type('#model-prompt', 'Hello there');
+  await page.click('#model-write');
+  const chatted = await model.generate([{ role: 'user', content: 'Hello there' }], { greedy: true, maxTokens: 512 });
+  assert.equal(await answer(), chatted.tokens.join(' '));
+  assert.match(await text('#model-speed'), /^\d+ tokens, [\d.]+ a second on CPU/);
+  assert.equal(await text('#model-said .user'), 'Hello there');
+
+  await page.evaluate(() => {
+    const mode = document.querySelector('#model-mode');
+    mode.value = 'text';
+    mode.dispatchEvent(new Event('change'));
+  });
+  await page.type('#model-prompt', 'Once upon');
+  await page.press('Enter');
+  const told = await model.generate('Once upon', { greedy: true, maxTokens: 512 });
+  assert.equal(await answer(), told.tokens.join(' '));
+  hg.dispose();
+  await page.evaluate(() => document.querySelector('#model').scrollIntoView({ behavior: 'instant' }));
+  await shot('model');
+
+  await page.drop('#model-drop', 'notes.gguf', 'text/plain', Buffer.from('no model'));
+  await page.until(() => !document.querySelector('#model-error').hidden);
+  assert.match(await text('#model-error'), /notes\.gguf/);
 });
 
 test('Mandelbrot can be wandered in by mouse and keys', { skip }, async () => {

@@ -265,17 +265,27 @@ TEST(LibraryHeaders, Cudnn) {
                 kForward == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR &&
                 kGraph == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR &&
                 kVariantPack == CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR &&
-                kTensor == CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+                kTensor == CUDNN_BACKEND_TENSOR_DESCRIPTOR &&
+                kPointwise == CUDNN_BACKEND_POINTWISE_DESCRIPTOR &&
+                kOperationPointwise == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR &&
+                kMatmul == CUDNN_BACKEND_MATMUL_DESCRIPTOR &&
+                kOperationMatmul == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR &&
+                kReduction == CUDNN_BACKEND_REDUCTION_DESCRIPTOR &&
+                kOperationReduction == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR &&
+                kOperationReshape == CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
   static_assert(
       kTypeHandle == CUDNN_TYPE_HANDLE && kTypeData == CUDNN_TYPE_DATA_TYPE &&
       kTypeInt64 == CUDNN_TYPE_INT64 && kTypeFloat == CUDNN_TYPE_FLOAT &&
       kTypeDouble == CUDNN_TYPE_DOUBLE && kTypePointer == CUDNN_TYPE_VOID_PTR &&
       kTypeMode == CUDNN_TYPE_CONVOLUTION_MODE && kTypeHeuristicMode == CUDNN_TYPE_HEUR_MODE &&
-      kTypeNote == CUDNN_TYPE_NUMERICAL_NOTE && kTypeDescriptor == CUDNN_TYPE_BACKEND_DESCRIPTOR);
-  static_assert(sizeof(int) == sizeof(cudnnDataType_t) &&
-                sizeof(int) == sizeof(cudnnBackendHeurMode_t) &&
-                sizeof(int) == sizeof(cudnnConvolutionMode_t) &&
-                sizeof(int) == sizeof(cudnnBackendNumericalNote_t));
+      kTypeNote == CUDNN_TYPE_NUMERICAL_NOTE && kTypeDescriptor == CUDNN_TYPE_BACKEND_DESCRIPTOR &&
+      kTypeBool == CUDNN_TYPE_BOOLEAN && kTypePointwiseMode == CUDNN_TYPE_POINTWISE_MODE &&
+      kTypeReductionOperator == CUDNN_TYPE_REDUCTION_OPERATOR_TYPE);
+  static_assert(
+      sizeof(int) == sizeof(cudnnDataType_t) && sizeof(int) == sizeof(cudnnBackendHeurMode_t) &&
+      sizeof(int) == sizeof(cudnnConvolutionMode_t) &&
+      sizeof(int) == sizeof(cudnnBackendNumericalNote_t) &&
+      sizeof(int) == sizeof(cudnnPointwiseMode_t) && sizeof(int) == sizeof(cudnnReduceTensorOp_t));
   static_assert(kComputeType == CUDNN_ATTR_CONVOLUTION_COMP_TYPE &&
                 kConvolutionMode == CUDNN_ATTR_CONVOLUTION_CONV_MODE &&
                 kDilations == CUDNN_ATTR_CONVOLUTION_DILATIONS &&
@@ -302,14 +312,48 @@ TEST(LibraryHeaders, Cudnn) {
                 kTensorType == CUDNN_ATTR_TENSOR_DATA_TYPE &&
                 kTensorLengths == CUDNN_ATTR_TENSOR_DIMENSIONS &&
                 kTensorStrides == CUDNN_ATTR_TENSOR_STRIDES &&
-                kTensorNumber == CUDNN_ATTR_TENSOR_UNIQUE_ID);
+                kTensorNumber == CUDNN_ATTR_TENSOR_UNIQUE_ID &&
+                kTensorVirtual == CUDNN_ATTR_TENSOR_IS_VIRTUAL &&
+                kTensorByValue == CUDNN_ATTR_TENSOR_IS_BY_VALUE);
+  static_assert(kPointwiseMode == CUDNN_ATTR_POINTWISE_MODE &&
+                kPointwiseComputeType == CUDNN_ATTR_POINTWISE_MATH_PREC &&
+                kPointwiseAxis == CUDNN_ATTR_POINTWISE_AXIS &&
+                kPointwiseDescriptor == CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR &&
+                kPointwiseX == CUDNN_ATTR_OPERATION_POINTWISE_XDESC &&
+                kPointwiseB == CUDNN_ATTR_OPERATION_POINTWISE_BDESC &&
+                kPointwiseY == CUDNN_ATTR_OPERATION_POINTWISE_YDESC &&
+                kPointwiseDx == CUDNN_ATTR_OPERATION_POINTWISE_DXDESC &&
+                kPointwiseDy == CUDNN_ATTR_OPERATION_POINTWISE_DYDESC &&
+                kPointwiseT == CUDNN_ATTR_OPERATION_POINTWISE_TDESC);
+  static_assert(kMatmulComputeType == CUDNN_ATTR_MATMUL_COMP_TYPE &&
+                kMatmulA == CUDNN_ATTR_OPERATION_MATMUL_ADESC &&
+                kMatmulB == CUDNN_ATTR_OPERATION_MATMUL_BDESC &&
+                kMatmulC == CUDNN_ATTR_OPERATION_MATMUL_CDESC &&
+                kMatmulDescriptor == CUDNN_ATTR_OPERATION_MATMUL_DESC &&
+                kReductionOperator == CUDNN_ATTR_REDUCTION_OPERATOR &&
+                kReductionComputeType == CUDNN_ATTR_REDUCTION_COMP_TYPE &&
+                kReductionX == CUDNN_ATTR_OPERATION_REDUCTION_XDESC &&
+                kReductionY == CUDNN_ATTR_OPERATION_REDUCTION_YDESC &&
+                kReductionDescriptor == CUDNN_ATTR_OPERATION_REDUCTION_DESC &&
+                kReshapeX == CUDNN_ATTR_OPERATION_RESHAPE_XDESC &&
+                kReshapeY == CUDNN_ATTR_OPERATION_RESHAPE_YDESC);
   static_assert(kPackNumbers == CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS &&
                 kPackPointers == CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS &&
                 kPackWorkspace == CUDNN_ATTR_VARIANT_PACK_WORKSPACE &&
                 kEngineNotes == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
   static_assert(kF32 == CUDNN_DATA_FLOAT && kF64 == CUDNN_DATA_DOUBLE && kF16 == CUDNN_DATA_HALF &&
-                kBF16 == CUDNN_DATA_BFLOAT16 && kCrossCorrelation == CUDNN_CROSS_CORRELATION &&
+                kI32 == CUDNN_DATA_INT32 && kBF16 == CUDNN_DATA_BFLOAT16 &&
+                kBool == CUDNN_DATA_BOOLEAN && kCrossCorrelation == CUDNN_CROSS_CORRELATION &&
                 kFallback == CUDNN_HEUR_MODE_FALLBACK && kModeA == CUDNN_HEUR_MODE_A);
+  static_assert(kAdd == CUDNN_POINTWISE_ADD && kMul == CUDNN_POINTWISE_MUL &&
+                kMaximum == CUDNN_POINTWISE_MAX && kDiv == CUDNN_POINTWISE_DIV &&
+                kSub == CUDNN_POINTWISE_SUB && kExp == CUDNN_POINTWISE_EXP &&
+                kLog == CUDNN_POINTWISE_LOG && kIdentity == CUDNN_POINTWISE_IDENTITY &&
+                kTanh == CUDNN_POINTWISE_TANH_FWD && kTanhBackward == CUDNN_POINTWISE_TANH_BWD &&
+                kGreater == CUDNN_POINTWISE_CMP_GT && kGreaterEqual == CUDNN_POINTWISE_CMP_GE &&
+                kLess == CUDNN_POINTWISE_CMP_LT && kAnd == CUDNN_POINTWISE_LOGICAL_AND &&
+                kIndex == CUDNN_POINTWISE_GEN_INDEX && kSelect == CUDNN_POINTWISE_BINARY_SELECT &&
+                kReduceAdd == CUDNN_REDUCE_TENSOR_ADD && kReduceMaximum == CUDNN_REDUCE_TENSOR_MAX);
   static_assert(kTensorCore == CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
                 kDownConverts == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS &&
                 kReducedSums == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION &&

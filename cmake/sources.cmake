@@ -131,8 +131,11 @@ set(HOLOGRAM_SOURCES
     src/libraries/convolution.cpp
     src/libraries/cublaslt/cublaslt.cpp
     src/libraries/cublaslt/epilogue.cpp
+    src/libraries/cudnn/attention.cpp
     src/libraries/cudnn/convolution.cpp
     src/libraries/cudnn/cudnn.cpp
+    src/libraries/cudnn/graph.cpp
+    src/libraries/cudnn/session.cpp
     src/libraries/half_rows.cpp
     src/libraries/host_ops.cpp
     src/libraries/hiprtc/hiprtc.cpp
@@ -233,6 +236,7 @@ set(HOLOGRAM_SOURCES
     src/runtime/tuning_cache.cpp
 
     src/graph/attention/combine.cpp
+    src/graph/attention/deltas.cpp
     src/graph/attention/lanes.cpp
     src/graph/attention/terms.cpp
     src/graph/attention/tiles.cpp

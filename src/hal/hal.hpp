@@ -195,6 +195,27 @@ struct ConvDesc {
   friend bool operator==(const ConvDesc&, const ConvDesc&) = default;
 };
 
+// Attention for a library to compute: softmax(scale * q k^T) v of operands [batch, heads, rows,
+// features]. Each head of k and v serves heads / key_heads heads of q in turn. A score s is first
+// softcap * tanh(s / softcap), where that is not 0; key k is seen by query q if
+// q + first - before <= k <= q + first + after. Results are dense.
+struct AttentionDesc {
+  enum class Part : uint8_t {
+    Result,         // operands: q, k, v, the result
+    ResultAndLogs,  // and log(sum(exp(score))) of each query, f32
+    Changes         // q, k, v, the change of the result, the result, logs; and those of q, k, v
+  };
+  Part part = Part::Result;
+  DType dtype = DType::None;
+  int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0;
+  int64_t features = 0, value_features = 0;
+  std::array<int64_t, 4> q_strides = {}, k_strides = {}, v_strides = {}, change_strides = {};
+  uint32_t alignment = 1;  // bytes that all addresses are multiples of, as far as is known
+  double scale = 1, softcap = 0;
+  int64_t first = 0;
+  std::optional<int64_t> before, after;
+};
+
 // Sums of the rows of a, or of their products with a vector x or with rows of x, in the order of a
 // program whose groups share a row: lane i of `lanes` adds up, one after the other, the elements or
 // products i, i + lanes and so on, each rounded; of rows that are longer, by runs of 16 elements a
@@ -320,6 +341,9 @@ class LibraryOps {
   // A refusal says why each library will not: the caller has a program of its own for everything.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const GemmDesc& desc) = 0;
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const ConvDesc& desc) = 0;
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const AttentionDesc&) {
+    return Refusal{"the library has no attention"};
+  }
   // Operands are a, x and d.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const RowsDesc&) {
     return Refusal{"the library has no sums of rows"};

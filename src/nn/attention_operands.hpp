@@ -63,9 +63,11 @@ class Attention {
   Tensors composed_changes(const Tensors& operands, const Tensor& change) const;
 
   // --- by a program
-  Tensor node(Tensors operands, Wanted wanted, DType dtype, const Shape& shape) const;
-  Tensors program_changes(const Tensors& operands, const Tensor& result, const Tensor& logs,
-                          const Tensor& change, const tensor::Wanted& wanted) const;
+  Tensor node(Tensors operands, Wanted wanted, const Shape& shape,
+              const tensor::Wanted& changed = {}) const;
+  // `both`: the result and its logs.
+  Tensors program_changes(const Tensors& operands, const Tensor& both, const Tensor& change,
+                          const tensor::Wanted& wanted) const;
 
   // --- by products
   struct Scores {

@@ -23,7 +23,8 @@ class CudaLibrary final : public hal::LibraryOps {
   CudaLibrary(CudaGpu& gpu, const BackendConfig& config)
       : gpu_(gpu),
         manner_{.tensor_cores = config.enable_tensor_cores, .tf32 = config.allow_tf32},
-        convolves_(config.enable_cudnn) {}
+        asks_cudnn_(config.enable_cudnn),
+        deterministic_(config.deterministic) {}
 
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override {
     gpu_.require_usable();
@@ -33,12 +34,21 @@ class CudaLibrary final : public hal::LibraryOps {
     return std::get<std::shared_ptr<cublaslt::GemmPlan>>(std::move(answer));
   }
   hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override {
-    if (!convolves_) return hal::Refusal{"cuDNN: enable_cudnn is off"};
+    if (!asks_cudnn_) return hal::Refusal{"cuDNN: enable_cudnn is off"};
     gpu_.require_usable();
     const Gpu::Current current(gpu_);
     auto answer = gpu_.convolutions().plan(desc, manner_);
     if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
     return std::get<std::shared_ptr<cudnn::ConvolutionPlan>>(std::move(answer));
+  }
+  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::AttentionDesc& desc) override {
+    if (!asks_cudnn_) return hal::Refusal{"cuDNN: enable_cudnn is off"};
+    if (!manner_.tensor_cores) return hal::Refusal{"cuDNN: enable_tensor_cores is off"};
+    gpu_.require_usable();
+    const Gpu::Current current(gpu_);
+    auto answer = gpu_.attentions().plan(desc, deterministic_);
+    if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
+    return std::get<std::shared_ptr<cudnn::AttentionPlan>>(std::move(answer));
   }
   bool has_epilogues() override { return the_cublaslt().info().reason.empty(); }
   hal::Expected<std::shared_ptr<const hal::LibraryPlan>> with(
@@ -56,12 +66,12 @@ class CudaLibrary final : public hal::LibraryOps {
     }
     return ended;
   }
-  bool wants_dense_images() override { return convolves_ && the_cudnn().info().reason.empty(); }
+  bool wants_dense_images() override { return asks_cudnn_ && the_cudnn().info().reason.empty(); }
 
  private:
   CudaGpu& gpu_;
   const libraries::Manner manner_;
-  const bool convolves_;
+  const bool asks_cudnn_, deterministic_;
 };
 
 class CudaBackend final : public driver::Backend {

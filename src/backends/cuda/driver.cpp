@@ -56,7 +56,8 @@ CudaGpu::CudaGpu(const CudaDriver& driver, int index, driver::DeviceNumber devic
                  driver::Context context)
     : Gpu(driver, Nvrtc::instance(driver.major()), index, device, context),
       products_(driver.major()),
-      convolutions_(driver.major()) {
+      convolutions_(driver.major()),
+      attentions_(driver.major()) {
   if (!unusable_.empty()) return;
   auto architecture =
       Nvrtc::instance(driver.major()).architecture(attribute(kMajor) * 10 + attribute(kMinor));

@@ -8,6 +8,7 @@
 #include "backends/cuda/epilogues.hpp"
 #include "backends/driver/gpu.hpp"
 #include "libraries/cublaslt/cublaslt.hpp"
+#include "libraries/cudnn/attention.hpp"
 #include "libraries/cudnn/convolution.hpp"
 
 namespace hologram::backends::cuda {
@@ -40,6 +41,7 @@ class CudaGpu final : public driver::Gpu {
 
   libraries::cublaslt::Products& products() { return products_; }
   libraries::cudnn::Convolutions& convolutions() { return convolutions_; }
+  libraries::cudnn::Attentions& attentions() { return attentions_; }
   Epilogues& epilogues() { return epilogues_; }
 
  private:
@@ -48,6 +50,7 @@ class CudaGpu final : public driver::Gpu {
 
   libraries::cublaslt::Products products_;
   libraries::cudnn::Convolutions convolutions_;
+  libraries::cudnn::Attentions attentions_;
   Epilogues epilogues_;
 };
 

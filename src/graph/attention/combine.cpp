@@ -16,10 +16,10 @@ class Combine : public Terms {
     parts_of_result_ = b_.buffer("parts_of_result", key_.wide, Access::In);
     if (key_.sinks) sinks_ = b_.buffer("sinks", key_.wide, Access::In);
     result_ = b_.buffer("result", key_.result, Access::Out);
+    if (key_.with_logs) second_ = b_.buffer("logs", key_.wide, Access::Out);
     const Value rows = scalar("rows"), queries = scalar("queries"), heads = scalar("heads");
     parts_ = scalar("parts");
     states_ = scalar("states");
-    second_ = scalar("second");
     const int64_t features = key_.value_features;
     const Value at = b_.global_id(0), row = at / features, feature = at % features;
     b_.if_(row < rows, [&] {
@@ -46,7 +46,6 @@ class Combine : public Terms {
   }
 
   Buf parts_of_result_{};
-  Value states_;
 };
 
 }  // namespace

@@ -191,7 +191,7 @@ class Lanes : public Terms {
     take(g_, g_.first(batch_, r.head, r.query), changes);
     zero(sums, key_.features);
     const Value at = row_number(batch_, r.head, r.query), log = log_of(at),
-                delta = b_.load(deltas_, deltas_start_ + at);
+                delta = b_.load(deltas_, at);
     blocks(keys_of(queries_of_rows(first, kLanes)), [&](Value begin, Value end) {
       sides(begin, end, [&](Value nth, const Side& keys) {
         const Side dots = products(mine, k_, firsts(k_, batch_, key_head_, keys));
@@ -228,7 +228,7 @@ class Lanes : public Terms {
           for (size_t k = 0; k < kSide; k++) {
             const Value row = row_number(batch_, head, rows[k]);
             const Change c = change(dots[k], of_changes[k], {batch_, head, rows[k], key},
-                                    log_of(row), b_.load(deltas_, deltas_start_ + row));
+                                    log_of(row), b_.load(deltas_, row));
             put(weights + at + static_cast<int64_t>(k), c.of_dot);
             put(shares + at + static_cast<int64_t>(k), c.share);
           }
@@ -243,7 +243,7 @@ class Lanes : public Terms {
         b_.store(result_, row * int64_t{key_.features} + d, get(sums + d) * scale_);
       });
       count(key_.value_features, [&](Value d) {
-        b_.store(result_, second_ + row * int64_t{key_.value_features} + d, get(value_sums + d));
+        b_.store(second_, row * int64_t{key_.value_features} + d, get(value_sums + d));
       });
     });
   }

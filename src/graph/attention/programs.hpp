@@ -27,4 +27,9 @@ inline constexpr int64_t kMostFeatures = 256;
 inline constexpr uint32_t kCombineLanes = 64;
 program::Program combine_program(const Key& key);
 
+// Of gradients, for each row the sum of its result times the change of it: a lane for each row, of
+// kDeltaLanes.
+inline constexpr uint32_t kDeltaLanes = 64;
+program::Program deltas_program(const Key& key);
+
 }  // namespace hologram::graph::attention

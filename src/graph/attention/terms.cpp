@@ -45,6 +45,8 @@ void Terms::declare() {
   if (key_.placed) position = b_.buffer("position", key_.position, Access::In);
   result_ = key_.split ? b_.buffer("parts_of_result", key_.wide, Access::Out)
                        : b_.buffer("result", key_.result, Access::Out);
+  if (key_.part == Part::KeyChange) second_ = b_.buffer("value_change", key_.result, Access::Out);
+  else if (key_.with_logs && !key_.split) second_ = b_.buffer("logs", key_.wide, Access::Out);
   batches_ = scalar("batches");
   heads_ = scalar("heads");
   key_heads_ = scalar("key_heads");
@@ -53,17 +55,13 @@ void Terms::declare() {
   first_ = scalar("first");
   before_ = scalar("before");
   after_ = scalar("after");
-  second_ = scalar("second");
+  states_ = scalar("states");
   scale_ = b_.scalar("scale", key_.wide);
   softcap_ = b_.scalar("softcap", key_.wide);
   declare_strides("q", q_);
   declare_strides("k", k_);
   declare_strides("v", v_);
-  if (backward) {
-    declare_strides("g", g_);
-    logs_start_ = scalar("logs_start");
-    deltas_start_ = scalar("deltas_start");
-  }
+  if (backward) declare_strides("g", g_);
   if (key_.mask != Mask::None) {
     mask_start_ = scalar("mask_start");
     for (int k = 0; k < 4; k++) mask_strides_[k] = scalar("mask_" + std::to_string(k));
@@ -118,7 +116,7 @@ Range Terms::queries_of_rows(Value first, int64_t count) {
 }
 
 Value Terms::log_of(Value row) {
-  const Value log = b_.load(logs_, logs_start_ + row);
+  const Value log = b_.load(logs_, row);
   return select(log == never(), 0, log);
 }
 
@@ -136,7 +134,7 @@ void Terms::store_result(Value row, Value feature, Value sum, const Ending& e) {
 }
 
 void Terms::store_log(Value row, const Ending& e) {
-  b_.store(result_, second_ + row, select(e.total == 0, never(), e.largest + log(e.total)));
+  b_.store(second_, row, select(e.total == 0, never(), e.largest + log(e.total)));
 }
 
 void Terms::store_part(Value row, Value feature, Value sum) {
@@ -144,8 +142,8 @@ void Terms::store_part(Value row, Value feature, Value sum) {
 }
 
 void Terms::store_part_state(Value row, Value largest, Value total) {
-  b_.store(result_, second_ + row * 2, largest);
-  b_.store(result_, second_ + row * 2 + 1, total);
+  b_.store(result_, states_ + row * 2, largest);
+  b_.store(result_, states_ + row * 2 + 1, total);
 }
 
 Range Terms::within_part(const Range& keys, Value part) {

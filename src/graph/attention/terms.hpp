@@ -52,6 +52,7 @@ class Terms {
  protected:
   // Buffers and numbers, in the order in which arguments are given (work.cpp).
   void declare();
+  void declare_strides(const char* name, Vectors& x);
 
   Score score(Value dot, const Pair& pair);
   // d score / d dot, without the scale.
@@ -99,15 +100,12 @@ class Terms {
   Builder b_;
   Vectors q_, k_, v_, g_;
   Buf mask_{}, sinks_{}, logs_{}, deltas_{}, result_{};
+  Buf second_{};  // of results their logs, of the change of keys that of values
   Value parts_, part_length_;
   Value heads_, key_heads_, group_, queries_, keys_, first_, before_, after_, batches_;
   Value scale_, softcap_;
   Value mask_start_, mask_strides_[4];
-  Value logs_start_, deltas_start_;
-  Value second_;  // where the second of two results begins
-
- private:
-  void declare_strides(const char* name, Vectors& x);
+  Value states_;  // where the states of parts begin
 };
 
 }  // namespace hologram::graph::attention

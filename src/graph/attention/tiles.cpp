@@ -303,7 +303,7 @@ class Tiles : public Terms {
     for (size_t i = 0; i < r.size(); i++) {
       at[i] = row_number(batch_, r[i].head, r[i].query);
       logs[i] = log_of(at[i]);
-      deltas[i] = b_.load(deltas_, deltas_start_ + at[i]);
+      deltas[i] = b_.load(deltas_, at[i]);
     }
     const Vars sums = sums_of(key_.features);
     blocks(keys_of(queries_of_rows(first_row_, kRows)), [&](Value begin, Value count) {
@@ -348,7 +348,7 @@ class Tiles : public Terms {
         for (size_t j = 0; j < kPlaces; j++) {
           const Value query = begin + min(place_of_lane(static_cast<int64_t>(j)), count - 1);
           const Value row = row_number(batch_, head, query), log = log_of(row),
-                      delta = b_.load(deltas_, deltas_start_ + row);
+                      delta = b_.load(deltas_, row);
           for (size_t i = 0; i < keys.size(); i++)
             all[i][j] =
                 change(dots[i][j], changed[i][j], {batch_, head, query, keys[i]}, log, delta);
@@ -368,9 +368,8 @@ class Tiles : public Terms {
       });
     });
     each_sum(value_sums, key_.value_features, [&](size_t i, Value d, Value sum) {
-      b_.if_(mine[i] < keys_, [&] {
-        b_.store(result_, second_ + (first + mine[i]) * int64_t{key_.value_features} + d, sum);
-      });
+      b_.if_(mine[i] < keys_,
+             [&] { b_.store(second_, (first + mine[i]) * int64_t{key_.value_features} + d, sum); });
     });
   }
 

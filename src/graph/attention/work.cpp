@@ -1,5 +1,7 @@
 #include "graph/attention/work.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,40 +18,36 @@ namespace {
 
 using Wanted = Attention::Wanted;
 
+// A section of a node's memory, of so many elements of a dtype of its own.
+hal::Binding section(const hal::Binding& all, DType of_node, int64_t begin, DType dtype,
+                     int64_t elements) {
+  return {all.buffer, all.offset + static_cast<uint64_t>(begin) * size_of(of_node),
+          static_cast<uint64_t>(elements) * size_of(dtype)};
+}
+
 class AttentionWork : public Work {
  public:
   AttentionWork(const Attention& attention, Wanted wanted)
       : attention_(attention), wanted_(wanted) {}
 
   std::string_view name() const override {
-    return wanted_ == Wanted::QueryChange ? "attention_query_change"
-           : wanted_ == Wanted::KeyChange ? "attention_key_change"
-                                          : "attention";
+    return is_backward() ? "attention_changes" : "attention";
   }
-  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
-    return "by programs that keep no scores";
+  std::string done_by(Context& context, const Node& node) const override {
+    hal::LibraryOps* const library = context.executor().device->library();
+    if (library == nullptr || !may_ask(context)) return "by programs that keep no scores";
+    return Context::doer(library->plan(desc_of(Operands(*this, node), kSectionBytes)));
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Operands x(*this, node);
-    const Key key = key_of(x, node);
-    std::vector<hal::Binding> bindings;
-    for (const Input& input : node.inputs) bindings.push_back(input.node->result.where);
-    Storage parts;
-    if (key.split) {
-      const int64_t numbers = parts_of(x).count * x.rows() * (x.value_features + 2);
-      parts = context.allocate(static_cast<uint64_t>(numbers) * size_of(key.wide));
-    }
-    bindings.push_back(key.split ? parts.where : result.where);
-    if (takes_tiles(context.device(), key)) by_tiles(context, key, x, bindings);
-    else by_lanes(context, key, x, std::move(bindings));
-    if (key.split) combine(context, key, x, node, {parts.where, result.where});
+    if (by_library(context, x, node, result.where)) return;
+    if (is_backward()) changes(context, x, node, result.where);
+    else forward(context, x, node, result.where);
   }
 
  private:
-  bool is_backward() const {
-    return wanted_ == Wanted::QueryChange || wanted_ == Wanted::KeyChange;
-  }
+  bool is_backward() const { return wanted_ == Wanted::Changes; }
 
   struct Operands {
     Operands(const AttentionWork& work, const Node& node) {
@@ -57,14 +55,142 @@ class AttentionWork : public Work {
       batch = views[0].shape[0], heads = views[0].shape[1], queries = views[0].shape[2];
       key_heads = views[1].shape[1], keys = views[1].shape[2];
       features = views[0].shape[3], value_features = views[2].shape[3];
-      const size_t last = work.is_backward() ? 6 : 3;
-      if (work.attention_.has_mask) mask = last;
+      dtype = node.inputs[0].node->dtype;
+      if (work.attention_.has_mask) mask = work.is_backward() ? 5 : 3;
     }
     std::vector<View> views;
     size_t mask = 0;
     int64_t batch, heads, key_heads, queries, keys, features, value_features;
+    DType dtype;
     int64_t rows() const { return batch * heads * queries; }
+    int64_t key_rows() const { return batch * key_heads * keys; }
+    Sections result_and_logs() const { return with_logs(dtype, rows() * value_features, rows()); }
+    hal::Binding result(const hal::Binding& all) const {
+      return section(all, dtype, 0, dtype, rows() * value_features);
+    }
+    hal::Binding logs(const hal::Binding& all) const {
+      return section(all, dtype, result_and_logs().begins[1], compute_type(dtype), rows());
+    }
+    // How queries, keys and values change.
+    std::array<hal::Binding, 3> changes(const hal::Binding& all) const {
+      const std::array<int64_t, 3> sizes = {rows() * features, key_rows() * features,
+                                            key_rows() * value_features};
+      const Sections s(dtype, {sizes[0], sizes[1], sizes[2]});
+      std::array<hal::Binding, 3> parts;
+      for (size_t i = 0; i < parts.size(); i++)
+        parts[i] = section(all, dtype, s.begins[i], dtype, sizes[i]);
+      return parts;
+    }
   };
+
+  // --- by a library
+  bool may_ask(const Context& context) const {
+    return !attention_.has_mask && !attention_.has_sinks && !attention_.has_place &&
+           !context.has_programs_alone();
+  }
+
+  hal::AttentionDesc desc_of(const Operands& x, uint32_t alignment) const {
+    using Part = hal::AttentionDesc::Part;
+    hal::AttentionDesc desc;
+    desc.part = is_backward()                      ? Part::Changes
+                : wanted_ == Wanted::ResultAndLogs ? Part::ResultAndLogs
+                                                   : Part::Result;
+    desc.dtype = x.dtype;
+    desc.batch = x.batch, desc.heads = x.heads, desc.key_heads = x.key_heads;
+    desc.queries = x.queries, desc.keys = x.keys;
+    desc.features = x.features, desc.value_features = x.value_features;
+    const auto strides = [&](size_t input, std::array<int64_t, 4>& to) {
+      std::copy_n(x.views[input].strides.begin(), 4, to.begin());
+    };
+    strides(0, desc.q_strides), strides(1, desc.k_strides), strides(2, desc.v_strides);
+    if (is_backward()) strides(3, desc.change_strides);
+    desc.alignment = alignment;
+    desc.scale = attention_.scale, desc.softcap = attention_.softcap;
+    desc.first = attention_.first, desc.before = attention_.before, desc.after = attention_.after;
+    return desc;
+  }
+
+  bool by_library(Context& context, const Operands& x, const Node& node,
+                  const hal::Binding& result) const {
+    hal::LibraryOps* const library = context.executor().device->library();
+    if (library == nullptr || !may_ask(context)) return false;
+    std::vector<hal::Binding> operands;
+    uint32_t alignment = kSectionBytes;
+    for (size_t i = 0; i < (is_backward() ? 4 : 3); i++) {
+      operands.push_back(node.inputs[i].where());
+      alignment = std::min(alignment, hal::alignment_of(operands.back()));
+    }
+    if (is_backward()) {
+      const hal::Binding both = node.inputs[4].node->result.where;
+      operands.insert(operands.end(), {x.result(both), x.logs(both)});
+      for (const hal::Binding& change : x.changes(result)) operands.push_back(change);
+    } else {
+      operands.push_back(x.result(result));
+      if (wanted_ == Wanted::ResultAndLogs) operands.push_back(x.logs(result));
+    }
+    auto planned = library->plan(desc_of(x, alignment));
+    if (const auto* refusal = std::get_if<hal::Refusal>(&planned)) {
+      if (refusal->missed) context.fall_back(name(), refusal->reason);
+      else context.say(LogLevel::Debug, fmt::format("attention by programs: {}", refusal->reason));
+      return false;
+    }
+    const auto plan = std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned));
+    const Storage workspace =
+        plan->workspace() > 0 ? context.allocate(plan->workspace()) : Storage{};
+    context.call(plan, operands, workspace.where, work_of(x, is_backward() ? 2.5 : 1));
+    return true;
+  }
+
+  // --- by programs
+  void forward(Context& context, const Operands& x, const Node& node,
+               const hal::Binding& result) const {
+    const Key key = key_of(x, node, Part::Forward);
+    std::vector<hal::Binding> bindings;
+    for (const Input& input : node.inputs) bindings.push_back(input.node->result.where);
+    std::vector<hal::Binding> results = {x.result(result)};
+    if (key.with_logs) results.push_back(x.logs(result));
+    if (!key.split) {
+      bindings.insert(bindings.end(), results.begin(), results.end());
+      return launch(context, key, x, std::move(bindings));
+    }
+    const int64_t numbers = parts_of(x).count * x.rows() * (x.value_features + 2);
+    const Storage parts = context.allocate(static_cast<uint64_t>(numbers) * size_of(key.wide));
+    bindings.push_back(parts.where);
+    launch(context, key, x, std::move(bindings));
+    combine(context, key, x, node, parts.where, results);
+  }
+
+  void changes(Context& context, const Operands& x, const Node& node,
+               const hal::Binding& result) const {
+    const hal::Binding both = node.inputs[4].node->result.where;
+    const Key of_query = key_of(x, node, Part::QueryChange),
+              of_keys = key_of(x, node, Part::KeyChange);
+    const Storage deltas =
+        context.allocate(static_cast<uint64_t>(x.rows()) * size_of(of_query.wide));
+    const hal::Binding change = node.inputs[3].node->result.where;
+    std::vector<uint64_t> arguments;
+    for (const int64_t n : {x.rows(), x.queries, x.heads, x.views[3].offset})
+      arguments.push_back(index_bits(of_query.index, n));
+    for (const int64_t s : x.views[3].strides) arguments.push_back(index_bits(of_query.index, s));
+    const hal::Binding sums[] = {change, x.result(both), deltas.where};
+    context.launch(
+        context.kept("attention deltas", of_query, [&] { return deltas_program(of_query); }),
+        {(static_cast<uint64_t>(x.rows()) + kDeltaLanes - 1) / kDeltaLanes, 1, 1}, sums, arguments);
+    std::vector<hal::Binding> bindings;
+    for (size_t i = 0; i < 4; i++) bindings.push_back(node.inputs[i].node->result.where);
+    bindings.insert(bindings.end(), {x.logs(both), deltas.where});
+    for (size_t i = 5; i < node.inputs.size(); i++)
+      bindings.push_back(node.inputs[i].node->result.where);
+    const std::array<hal::Binding, 3> changed = x.changes(result);
+    if (attention_.of_queries) {
+      std::vector<hal::Binding> all = bindings;
+      all.push_back(changed[0]);
+      launch(context, of_query, x, std::move(all));
+    }
+    if (!attention_.of_keys) return;
+    bindings.insert(bindings.end(), {changed[1], changed[2]});
+    launch(context, of_keys, x, std::move(bindings));
+  }
 
   // Of the keys, where a device would have few rows to work at: as many as have something to do, of
   // so many keys that the second step is little. Shapes alone decide, as that changes the bits.
@@ -82,11 +208,9 @@ class AttentionWork : public Work {
     return {(x.keys + length - 1) / length, length};
   }
 
-  Key key_of(const Operands& x, const Node& node) const {
+  Key key_of(const Operands& x, const Node& node, Part part) const {
     Key key{};
-    key.part = wanted_ == Wanted::QueryChange ? Part::QueryChange
-               : wanted_ == Wanted::KeyChange ? Part::KeyChange
-                                              : Part::Forward;
+    key.part = part;
     key.with_logs = wanted_ == Wanted::ResultAndLogs;
     key.split = key.part == Part::Forward && parts_of(x).count > 1;
     key.softcap = attention_.softcap > 0;
@@ -129,11 +253,9 @@ class AttentionWork : public Work {
                                            : std::bit_cast<uint32_t>(static_cast<float>(n)));
     };
     const Parts parts = parts_of(x);
-    const int64_t second = wanted_ == Wanted::KeyChange
-                               ? x.batch * x.key_heads * x.keys * x.features
-                               : (key.split ? parts.count : 1) * x.rows() * x.value_features;
+    const int64_t states = key.split ? parts.count * x.rows() * x.value_features : 0;
     for (const int64_t n : {x.batch, x.heads, x.key_heads, x.queries, x.keys, attention_.first,
-                            attention_.before.value_or(0), attention_.after.value_or(0), second})
+                            attention_.before.value_or(0), attention_.after.value_or(0), states})
       add(n);
     number(attention_.scale);
     number(attention_.softcap);
@@ -142,11 +264,7 @@ class AttentionWork : public Work {
       for (const int64_t s : view.strides) add(s);
     };
     for (size_t k = 0; k < 3; k++) strides(x.views[k]);
-    if (is_backward()) {
-      strides(x.views[3]);
-      add(x.views[4].offset);
-      add(x.views[5].offset);
-    }
+    if (is_backward()) strides(x.views[3]);
     if (attention_.has_mask) strides(x.views[x.mask]);
     if (key.split) {
       add(parts.count);
@@ -167,13 +285,19 @@ class AttentionWork : public Work {
     return (rows + rows_of_tile - 1) / rows_of_tile;
   }
 
+  void launch(Context& context, const Key& key, const Operands& x,
+              std::vector<hal::Binding> bindings) const {
+    if (takes_tiles(context.device(), key)) by_tiles(context, key, x, bindings);
+    else by_lanes(context, key, x, std::move(bindings));
+  }
+
   void by_tiles(Context& context, const Key& key, const Operands& x,
                 std::span<const hal::Binding> bindings) const {
     context.launch(context.kept("attention tiles", key, [&] { return tiles_program(key); }),
                    {static_cast<uint64_t>(tiles_of_head(key, x, kRows)),
                     static_cast<uint64_t>(x.batch * x.key_heads),
                     key.split ? static_cast<uint64_t>(parts_of(x).count) : 1},
-                   bindings, scalars(key, x), work_of(x));
+                   bindings, scalars(key, x), work_of(x, products_of(key)));
   }
 
   void by_lanes(Context& context, const Key& key, const Operands& x,
@@ -190,27 +314,31 @@ class AttentionWork : public Work {
     arguments.push_back(index_bits(key.index, of_head));
     arguments.push_back(index_bits(key.index, tiles));
     context.launch(context.kept("attention lanes", key, [&] { return lanes_program(key); }),
-                   {1, static_cast<uint64_t>(groups), 1}, bindings, arguments, work_of(x));
+                   {1, static_cast<uint64_t>(groups), 1}, bindings, arguments,
+                   work_of(x, products_of(key)));
   }
 
   void combine(Context& context, const Key& key, const Operands& x, const Node& node,
-               const std::array<hal::Binding, 2>& memory) const {
-    std::vector<hal::Binding> bindings = {memory[0]};
+               const hal::Binding& partial, std::span<const hal::Binding> results) const {
+    std::vector<hal::Binding> bindings = {partial};
     if (key.sinks) bindings.push_back(node.inputs[attention_.has_mask ? 4 : 3].node->result.where);
-    bindings.push_back(memory[1]);
+    bindings.insert(bindings.end(), results.begin(), results.end());
     const int64_t parts = parts_of(x).count, numbers = x.rows() * x.value_features;
     std::vector<uint64_t> arguments;
-    for (const int64_t n : {x.rows(), x.queries, x.heads, parts, parts * numbers, numbers})
+    for (const int64_t n : {x.rows(), x.queries, x.heads, parts, parts * numbers})
       arguments.push_back(index_bits(key.index, n));
     const auto lanes = static_cast<uint64_t>(numbers);
     context.launch(context.kept("attention parts", key, [&] { return combine_program(key); }),
                    {(lanes + kCombineLanes - 1) / kCombineLanes, 1, 1}, bindings, arguments);
   }
 
-  runtime::Work work_of(const Operands& x) const {
+  // How often as many products as those of all scores and of the result.
+  static double products_of(const Key& key) {
+    return key.part == Part::Forward ? 1 : key.part == Part::QueryChange ? 1.5 : 2;
+  }
+  static runtime::Work work_of(const Operands& x, double products) {
     const double pairs = static_cast<double>(x.rows()) * static_cast<double>(x.keys);
     const auto both = static_cast<double>(x.features + x.value_features);
-    const double products = wanted_ == Wanted::QueryChange ? 1.5 : is_backward() ? 2 : 1;
     return {.bytes = 0, .flops = 2 * products * pairs * both};
   }
 
@@ -218,10 +346,48 @@ class AttentionWork : public Work {
   const Wanted wanted_;
 };
 
+class LogsWork : public Work {
+ public:
+  LogsWork(int64_t elements, int64_t rows) : elements_(elements), rows_(rows) {}
+
+  std::string_view name() const override { return "attention_logs"; }
+  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
+    return "by a copy";
+  }
+  void run(Context& context, const Node& node, const Storage& result) const override {
+    const Node& both = *node.inputs[0].node;
+    Storage logs = both.result;
+    logs.where = section(logs.where, both.dtype, with_logs(both.dtype, elements_, rows_).begins[1],
+                         node.dtype, rows_);
+    context.copy(result, logs);
+  }
+
+ private:
+  const int64_t elements_, rows_;
+};
+
 }  // namespace
+
+Sections::Sections(DType dtype, std::initializer_list<int64_t> sizes) {
+  const int64_t unit = kSectionBytes / static_cast<int64_t>(size_of(dtype));
+  size_t nth = 0;
+  for (const int64_t n : sizes) {
+    begins[nth++] = size;
+    size += (n + unit - 1) / unit * unit;
+  }
+}
+
+Sections with_logs(DType dtype, int64_t elements, int64_t rows) {
+  const auto of_log = static_cast<int64_t>(size_of(compute_type(dtype)) / size_of(dtype));
+  return {dtype, {elements, rows * of_log}};
+}
 
 std::unique_ptr<const Work> attention_work(const Attention& attention, Wanted wanted) {
   return std::make_unique<AttentionWork>(attention, wanted);
+}
+
+std::unique_ptr<const Work> attention_logs_work(int64_t elements, int64_t rows) {
+  return std::make_unique<LogsWork>(elements, rows);
 }
 
 }  // namespace hologram::graph::attention

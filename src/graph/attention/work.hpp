@@ -2,8 +2,9 @@
 // memory, and its gradients.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <limits>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 
@@ -22,19 +23,33 @@ struct Attention {
   bool has_mask = false;   // bool, or numbers to be added: [batch, heads, queries, keys]
   bool has_sinks = false;  // [heads], of the wide dtype
   bool has_place = false;  // i32 or i64, [1]: is added to `first` when the node is computed
+  bool of_queries = true, of_keys = true;  // Changes: which of them somebody wants
 
-  // What a node has for its result. The dtype is that of the operands, the wide one f32 or f64.
+  // What a node has for its result, of the operands' dtype. The wide one is f32 or f64.
   enum class Wanted : uint8_t {
-    Result,         // [batch, heads, queries, value features]; any float dtype
-    ResultAndLogs,  // wide, the result, then log(sum(exp(score))) of [batch, heads, queries]
-    QueryChange,    // wide, [batch, heads, queries, features]
-    KeyChange       // wide, [batch, key heads, keys, features], then the values'
+    Result,         // [batch, heads, queries, value features]
+    ResultAndLogs,  // sections: the result, and log(sum(exp(score))) of [batch, heads, queries],
+                    // wide, whatever the node's dtype
+    Changes         // sections: how queries, keys and values change
   };
 };
 
-// Inputs: query, key, value; then, of gradients: the change of the result, logs and sum(change *
-// result) of [batch, heads, queries], which are wide; then the mask; of results, the sinks; and at
-// last the place.
+// Several results in the memory of one node, each from a multiple of kSectionBytes on. In elements
+// of the node's dtype.
+inline constexpr int64_t kSectionBytes = 256;
+struct Sections {
+  Sections(DType dtype, std::initializer_list<int64_t> sizes);
+  std::array<int64_t, 3> begins = {};
+  int64_t size = 0;
+};
+// Of a result of so many elements in so many rows, and their logs.
+Sections with_logs(DType dtype, int64_t elements, int64_t rows);
+
+// Inputs: query, key, value; then, of changes: the change of the result, and the node of the result
+// and logs; then the mask; of results, the sinks; and at last the place.
 std::unique_ptr<const Work> attention_work(const Attention& attention, Attention::Wanted wanted);
+
+// The logs of a node of a result and logs, its input, as a tensor of their own.
+std::unique_ptr<const Work> attention_logs_work(int64_t elements, int64_t rows);
 
 }  // namespace hologram::graph::attention

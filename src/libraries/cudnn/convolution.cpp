@@ -18,20 +18,9 @@ using hal::Refusal;
 
 constexpr uint64_t kMostWorkspace = uint64_t{256} << 20;
 constexpr uint32_t kBestAlignment = 16;  // of the accesses that kernels make
-constexpr int64_t kMostConfigs = 64;
 constexpr size_t kMostPlans = 1024;
 // The tensors of a graph are known by numbers.
 constexpr std::array<int64_t, 3> kNumbers = {1, 2, 3};
-
-std::optional<int> data_type(DType type) {
-  switch (type) {
-    case DType::F32: return kF32;
-    case DType::F64: return kF64;
-    case DType::F16: return kF16;
-    case DType::BF16: return kBF16;
-    default: return std::nullopt;
-  }
-}
 
 bool has_types(const ConvDesc& d) {
   const bool half = d.x == DType::F16 || d.x == DType::BF16;
@@ -74,12 +63,6 @@ void make_dense(Images& planes) {
 std::array<Images, 3> tensors_of(const ConvDesc& d) {
   return {by_planes(images_of(d)), by_outputs(weights_of(d)), by_planes(results_of(d))};
 }
-
-bool is_not_supported(Status status) {
-  return status >= kNotSupported && status < kNotSupported + 1000;
-}
-
-Refusal missed(std::string reason) { return {"cuDNN: " + std::move(reason), true}; }
 
 std::optional<Refusal> refuses(const ConvDesc& d) {
   if (!has_types(d))
@@ -173,48 +156,9 @@ Status ConvolutionPlan::prepare() {
   graph_.set_one(kGraphOperations, forward_);
   graph_.set_one(kGraphHandle, kTypeHandle, session_.handle);
   if (const Status status = graph_.finish(); status != kSuccess) return status;
-  return choose();
-}
-
-// The first engine that may do it and does, by the library's own order.
-Status ConvolutionPlan::choose() {
-  Status failed = kNotSupported;
-  const auto note = [&](Status status) {
-    if (!is_not_supported(status)) failed = status;
-  };
-  for (const int mode : {kModeA, kFallback}) {
-    Object heuristic(session_.library, kHeuristic);
-    heuristic.set_one(kHeuristicGraph, graph_);
-    heuristic.set_one(kHeuristicMode, kTypeHeuristicMode, mode);
-    heuristic.finish();
-    int64_t count = 0;
-    Status status = heuristic.get(kHeuristicResults, kTypeDescriptor, 0, count, nullptr);
-    if (status != kSuccess) {
-      note(status);
-      continue;
-    }
-    std::vector<Object> configs;
-    std::vector<Descriptor> descriptors;
-    for (int64_t i = 0; i < std::min(count, kMostConfigs); i++) {
-      configs.emplace_back(session_.library, kEngineConfig);
-      if (configs.back().status() != kSuccess) return configs.back().status();
-      descriptors.push_back(configs.back().descriptor());
-    }
-    status = heuristic.get(kHeuristicResults, kTypeDescriptor,
-                           static_cast<int64_t>(descriptors.size()), count, descriptors.data());
-    if (status != kSuccess) {
-      note(status);
-      continue;
-    }
-    const auto found = std::clamp<int64_t>(count, 0, static_cast<int64_t>(configs.size()));
-    for (size_t i = 0; i < static_cast<size_t>(found); i++) {
-      status = judge(configs[i]);
-      if (status == kSuccess) status = take(std::move(configs[i]));
-      if (status == kSuccess) return status;
-      note(status);
-    }
-  }
-  return failed;
+  return choose_engine(
+      session_, graph_, kMostWorkspace, [this](const Object& config) { return judge(config); },
+      engine_);
 }
 
 // Whether an engine may do it. Each sum is made of its own terms: by Fourier's or Winograd's way,
@@ -249,22 +193,6 @@ Status ConvolutionPlan::judge(const Object& config) const {
   return std::any_of(notes.begin(), end, is_refused) ? kNotSupported : kSuccess;
 }
 
-Status ConvolutionPlan::take(Object config) {
-  Object plan(session_.library, kPlan);
-  plan.set_one(kPlanConfig, config);
-  plan.set_one(kPlanHandle, kTypeHandle, session_.handle);
-  if (const Status status = plan.finish(); status != kSuccess) return status;
-  int64_t bytes = 0, count = 0;
-  if (const Status status = plan.get(kPlanWorkspace, kTypeInt64, 1, count, &bytes);
-      status != kSuccess)
-    return status;
-  if (bytes < 0 || static_cast<uint64_t>(bytes) > kMostWorkspace) return kNotSupported;
-  workspace_ = static_cast<uint64_t>(bytes);
-  config_.emplace(std::move(config));
-  plan_.emplace(std::move(plan));
-  return kSuccess;
-}
-
 void ConvolutionPlan::require_inside(std::span<const hal::Binding> operands) const {
   const std::array<Images, 3> tensors = tensors_of(desc_);
   for (size_t i = 0; i < tensors.size(); i++)
@@ -276,20 +204,7 @@ void ConvolutionPlan::require_inside(std::span<const hal::Binding> operands) con
 
 std::optional<CudaPlan::Failure> ConvolutionPlan::run(std::span<void* const> operands,
                                                       void* workspace, void* stream) const {
-  const Cudnn& library = session_.library;
-  Object memory(library, kVariantPack);
-  memory.set(kPackNumbers, kTypeInt64, kNumbers);
-  memory.set(kPackPointers, kTypePointer, operands);
-  memory.set_one(kPackWorkspace, kTypePointer, workspace);
-  Status status = memory.finish();
-  if (status == kSuccess) {
-    const std::lock_guard lock(session_.mutex);
-    status = library->set_stream(session_.handle, static_cast<NativeStream>(stream));
-    if (status == kSuccess)
-      status = library->execute(session_.handle, plan_->descriptor(), memory.descriptor());
-  }
-  if (status == kSuccess) return {};
-  return Failure{status == kNoHostMemory || status == kNoDeviceMemory, library.text(status)};
+  return execute(session_, engine_->plan, kNumbers, operands, workspace, stream);
 }
 
 hal::Expected<std::shared_ptr<ConvolutionPlan>> Convolutions::plan(const ConvDesc& desc,
@@ -308,22 +223,19 @@ hal::Expected<std::shared_ptr<ConvolutionPlan>> Convolutions::plan(const ConvDes
 
 Convolutions::Planned Convolutions::make(const ConvDesc& desc, const Manner& manner,
                                          const Key& key) {
-  const Cudnn& library = Cudnn::instance(driver_major_);
-  if (!library.info().reason.empty()) return missed(library.info().reason);
-  if (auto refusal = too_large(desc)) return *refusal;
   if (session_ == nullptr) {
-    auto session = std::make_unique<Session>(library);
-    if (const Status status = library->create(&session->handle); status != kSuccess)
-      return missed("it does not start: " + library.text(status));
-    session_ = std::move(session);
+    auto opened = open_session(driver_major_);
+    if (auto* refusal = std::get_if<Refusal>(&opened)) return std::move(*refusal);
+    session_ = std::get<std::unique_ptr<Session>>(std::move(opened));
   }
+  if (auto refusal = too_large(desc)) return *refusal;
   const std::shared_ptr<ConvolutionPlan> plan(new ConvolutionPlan(*session_, desc, manner));
   const Status status = [&] {
     const std::lock_guard lock(session_->mutex);
     return plan->prepare();
   }();
   if (status != kSuccess && !is_not_supported(status))
-    return missed("it does not plan the convolution: " + library.text(status));
+    return missed("it does not plan the convolution: " + session_->library.text(status));
   Planned answer = plan;
   // Of f64 it has few: that hologram computes them itself is nothing missed.
   if (status != kSuccess) {

@@ -9,23 +9,15 @@
 #include <utility>
 
 #include "libraries/cuda_plan.hpp"
-#include "libraries/cudnn/cudnn.hpp"
+#include "libraries/cudnn/session.hpp"
 #include "libraries/images.hpp"
 
 namespace hologram::libraries::cudnn {
 
-// The library as one device has it. Its handle has one stream at a time.
-struct Session {
-  explicit Session(const Cudnn& library) : library(library) {}
-  const Cudnn& library;
-  Handle handle = nullptr;
-  mutable std::mutex mutex;  // around calls that use the handle's stream
-};
-
 // A convolution with an engine for it.
 class ConvolutionPlan final : public CudaPlan {
  public:
-  uint64_t workspace() const override { return workspace_; }
+  uint64_t workspace() const override { return engine_->workspace; }
   std::optional<Failure> run(std::span<void* const> operands, void* workspace,
                              void* stream) const override;
   void require_inside(std::span<const hal::Binding> operands) const override;
@@ -36,8 +28,6 @@ class ConvolutionPlan final : public CudaPlan {
   friend class Convolutions;
   ConvolutionPlan(const Session& session, const hal::ConvDesc& desc, const Manner& manner);
   Status prepare();
-  Status choose();
-  Status take(Object config);
   Status judge(const Object& config) const;
 
   const Session& session_;
@@ -46,8 +36,7 @@ class ConvolutionPlan final : public CudaPlan {
   const std::shared_ptr<const std::string> name_;
   // What the plan is made of, in this order.
   Object x_, w_, y_, convolution_, forward_, graph_;
-  std::optional<Object> config_, plan_;
-  uint64_t workspace_ = 0;
+  std::optional<Engine> engine_;
 };
 
 // The convolutions of one device: each is planned once. Thread-safe.

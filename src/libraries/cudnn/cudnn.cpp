@@ -42,7 +42,7 @@ Cudnn::Cudnn(int driver_major) {
 }
 
 std::string Cudnn::trouble(int driver_major) {
-  std::array<int, 3> version{};
+  std::array<int, 3>& version = version_;
   if (functions_.property(kMajor, &version[0]) != kSuccess ||
       functions_.property(kMinor, &version[1]) != kSuccess ||
       functions_.property(kPatch, &version[2]) != kSuccess)

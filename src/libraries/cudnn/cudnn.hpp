@@ -1,4 +1,4 @@
-// cuDNN: convolutions on NVIDIA's GPUs.
+// cuDNN: convolutions and attention on NVIDIA's GPUs.
 #pragma once
 
 #include <array>
@@ -20,6 +20,7 @@ class Cudnn {
   static const Cudnn& instance(int driver_major);
 
   const LibraryInfo& info() const { return info_; }
+  const std::array<int, 3>& version() const { return version_; }
   const Functions* operator->() const { return &functions_; }
   // "status 5000 (CUDNN_STATUS_EXECUTION_FAILED)".
   std::string text(Status status) const;
@@ -30,6 +31,7 @@ class Cudnn {
 
   Functions functions_;
   LibraryInfo info_;
+  std::array<int, 3> version_ = {};
 };
 
 // A descriptor of the library's. `status` is what the first call said that failed; those after it

@@ -331,7 +331,9 @@ def scalar_tensor(value, dtype=None, **where):
 def arange(start, end, step=1, dtype=None, **where):
     is_float = any(isinstance(x, float) for x in (start, end, step))
     if is_float and dtype is not None and not dtype.is_floating_point:
-        start, end, step = int(start), int(end), int(step)
+        # As many as there are of floats; only then are the numbers cut to integers.
+        count = max(0, math.ceil((end - start) / step))
+        return (hg.arange(count) * int(step) + int(start)).astype(ours(dtype))
     return hg.arange(start, end, step, dtype=ours(dtype, torch.float32 if is_float else torch.int64))
 
 

@@ -52,6 +52,14 @@ bool is_costly(const Node& node) {
   }
 }
 
+bool is_read_in_less(const Node& node) {
+  if (node.kind != Kind::Elementwise || node.op != &source::kCast) return false;
+  const Node& from = *node.inputs[0].node;
+  const bool in_memory = from.slot == UINT32_MAX || from.kind == Kind::Opaque ||
+                         from.kind == Kind::Assemble || from.kind == Kind::Data;
+  return in_memory && size_of(from.dtype) < size_of(node.dtype);
+}
+
 bool covers(const Draft& draft, const Node& node, const View& way) {
   size_t axes = draft.domain.size();
   if (node.kind == Kind::Reduce || is_constant_along(way, draft.row_axes)) axes -= draft.row_axes;

@@ -1,7 +1,8 @@
 // Greedy fusion. Nodes are met consumers first; one joins a kernel if all that use it stand in that
 // kernel and their way of looking at it can be followed through to its own inputs. So no value that
-// is used by two kernels is computed twice, and kernels never wait for each other in a circle: one
-// that was begun later never needs the result of one that was begun before.
+// is used by two kernels is computed twice, but for casts of what takes less memory, and kernels
+// never wait for each other in a circle: one that was begun later never needs the result of one
+// that was begun before.
 #include "graph/schedule.hpp"
 
 #include <fmt/format.h>
@@ -325,7 +326,8 @@ class Scheduler {
       unguarded++;
       stores = index;
     }
-    if (unguarded > 1 || (views.size() > 1 && node->kind == Kind::Reduce)) {
+    const bool again = unguarded > 1 && is_read_in_less(*node);
+    if ((unguarded > 1 && !again) || (views.size() > 1 && node->kind == Kind::Reduce)) {
       if (is_stored_by_first(node, views, reason)) return true;
       reason = options_.fusion ? "two kernels use it" : "fusion is off";
       return false;

@@ -94,7 +94,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
   const auto weighted = [&](const Tensor& losses) {
     return ops::where(classes.counts, losses * classes.weight, 0);
   };
-  Tensor each = weighted(total - classes.of(wide));
+  Tensor each = weighted(total - widened(classes.of(logits)));
   const double smoothing = options.label_smoothing;
   if (smoothing > 0) {
     Tensor missing = total.unsqueeze(classes.axis) - wide;

@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""torch_cuda.py [PART…]: neural operations, training and PyTorch's own graphs on a CUDA device, beside PyTorch.
+
+Both take the same memory in one process, in turns; of five rounds the median counts. A line a measurement:
+PyTorch's microseconds, hologram's, PyTorch's over hologram's, and the largest difference of the results over the
+largest result. Parts: attention, backward, decode, layers, optimizer, gpt2, graphs, llm; without one, all of them.
+"""
+
+import gc
+import statistics
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+import hologram as hg
+from hologram import nn
+
+torch.manual_seed(0)
+ROUNDS = 5
+
+
+def shared(x):
+    """PyTorch's tensor as one of hologram's, in the same memory."""
+    return hg.from_dlpack(x.detach().contiguous(), copy=False)
+
+
+def clock(function, wait, times):
+    wait()
+    begin = time.perf_counter()
+    for _ in range(times):
+        function()
+    wait()
+    return (time.perf_counter() - begin) / times * 1e6
+
+
+def difference(ours, theirs):
+    ours = ours if isinstance(ours, (list, tuple)) else [ours]
+    theirs = theirs if isinstance(theirs, (list, tuple)) else [theirs]
+    worst = 0.0
+    for a, b in zip(ours, theirs):
+        a, b = torch.from_dlpack(a).double().flatten(), b.detach().double().flatten()
+        worst = max(worst, ((a - b).abs().max() / b.abs().max().clamp(min=1e-30)).item())
+    return worst
+
+
+def beside(name, theirs, ours, times=20, check=True):
+    """Measures two functions without arguments; ours gives tensors of hologram's."""
+    try:
+
+        def run():
+            made = ours()
+            hg.eval(*(made if isinstance(made, (list, tuple)) else [made]))
+            return made
+
+        for _ in range(3):
+            expected, got = theirs(), run()
+        hg.synchronize()
+        torch.cuda.synchronize()
+        error = difference(got, expected) if check else 0
+        del expected, got
+        rounds = [
+            (clock(theirs, torch.cuda.synchronize, times), clock(run, hg.synchronize, times))
+            for _ in range(ROUNDS)
+        ]
+        torch_us, us = (statistics.median(r[i] for r in rounds) for i in (0, 1))
+        print(f"{name:48} {torch_us:10.1f} {us:10.1f}  {torch_us / us:5.2f}  {error:.1e}", flush=True)
+    except Exception as error:  # the rest is wanted all the same
+        print(f"{name:48} {type(error).__name__}: {str(error)[:300]}", flush=True)
+    gc.collect()
+
+
+def captured(function, *tensors):
+    graph = hg.capture(function, *tensors)
+    return lambda: graph(*tensors)
+
+
+def draw(*shape, dtype=torch.bfloat16, grad=False):
+    return torch.randn(*shape, device="cuda", dtype=dtype, requires_grad=grad)
+
+
+SHAPES = [  # batch, heads, heads of keys, length, head size, causal, dtype
+    (4, 32, 32, 4096, 128, True, torch.bfloat16),
+    (4, 32, 8, 4096, 128, True, torch.bfloat16),
+    (8, 12, 12, 1024, 64, True, torch.bfloat16),
+    (2, 16, 16, 1999, 80, False, torch.float16),
+    (2, 8, 8, 2048, 256, True, torch.float16),
+]
+
+
+def sdpa(q, k, v, causal, heads_differ):
+    with sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION,
+                      SDPBackend.MATH], set_priority=True):  # fmt: skip
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=heads_differ)
+
+
+def attention():
+    for b, h, hk, n, d, causal, dtype in SHAPES:
+        q, k, v = draw(b, h, n, d, dtype=dtype), draw(b, hk, n, d, dtype=dtype), draw(b, hk, n, d, dtype=dtype)
+        ours = captured(
+            lambda q, k, v: nn.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=h != hk),
+            shared(q), shared(k), shared(v))  # fmt: skip
+        name = f"attention {b}x{h}/{hk}x{n}x{d} {'causal ' if causal else ''}{str(dtype)[6:]}"
+        beside(name, lambda: sdpa(q, k, v, causal, h != hk), ours, 5)
+
+
+def backward():
+    for b, h, hk, n, d, causal, dtype in SHAPES:
+        q, k, v = (draw(b, x, n, d, dtype=dtype, grad=True) for x in (h, hk, hk))
+        up = draw(b, h, n, d, dtype=dtype)
+
+        def theirs():
+            return torch.autograd.grad(sdpa(q, k, v, causal, h != hk), (q, k, v), up)
+
+        def ours(q, k, v, up):
+            _, back = hg.vjp(
+                lambda q, k, v: nn.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=h != hk),
+                q, k, v)  # fmt: skip
+            return back(up)
+
+        name = f"attention and gradient {b}x{h}/{hk}x{n}x{d} {str(dtype)[6:]}"
+        beside(name, theirs, captured(ours, *(shared(x) for x in (q, k, v, up))), 3)
+
+
+def decode():
+    for b, n in [(1, 4096), (1, 32768), (16, 4096)]:
+        q, k, v = draw(b, 32, 1, 128), draw(b, 8, n, 128), draw(b, 8, n, 128)
+        ours = captured(
+            lambda q, k, v: nn.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+            shared(q), shared(k), shared(v))  # fmt: skip
+        beside(f"decode {b}x{n}", lambda: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), ours, 50)
+
+
+def layers():
+    x = draw(64, 256, 56, 56, dtype=torch.float32)
+    norm = torch.nn.BatchNorm2d(256).cuda()
+    mean, var = torch.zeros(256, device="cuda"), torch.ones(256, device="cuda")
+    arguments = [shared(t) for t in (x, mean, var, norm.weight, norm.bias)]
+    for training in (True, False):
+        norm.train(training)
+        beside(f"batch_norm 64x256x56x56, training {training}", lambda: norm(x),
+               captured(lambda *a: nn.batch_norm(*a, training=training)[0], *arguments),
+               check=training)  # fmt: skip
+    beside("max_pool2d 3, stride 2, 64x256x56x56", lambda: F.max_pool2d(x, 3, 2, 1),
+           captured(lambda x: nn.max_pool2d(x, 3, 2, 1), shared(x)))  # fmt: skip
+    logits, labels = draw(8192, 32000), torch.randint(0, 32000, (8192,), device="cuda")
+    beside("cross_entropy 8192x32000 bf16", lambda: F.cross_entropy(logits.float(), labels),
+           captured(lambda x, y: nn.cross_entropy(x.astype(hg.float32), y), shared(logits), shared(labels)))  # fmt: skip
+    for dtype in (torch.float32, torch.bfloat16):
+        rows, scale = draw(16384, 4096, dtype=dtype), draw(4096, dtype=dtype)
+        name = str(dtype)[6:]
+        beside(f"layer_norm 16384x4096 {name}", lambda: F.layer_norm(rows, (4096,), scale, scale),
+               captured(lambda x, w: nn.layer_norm(x, (4096,), w, w), shared(rows), shared(scale)))  # fmt: skip
+        beside(f"softmax 16384x4096 {name}", lambda: F.softmax(rows, -1),
+               captured(lambda x: nn.softmax(x, -1), shared(rows)))  # fmt: skip
+        beside(f"gelu 16384x4096 {name}", lambda: F.gelu(rows), captured(lambda x: nn.gelu(x), shared(rows)))
+    image, kernel = draw(32, 64, 56, 56, dtype=torch.float32), draw(64, 64, 3, 3, dtype=torch.float32)
+    beside("conv2d 3x3 32x64x56x56 f32", lambda: F.conv2d(image, kernel, padding=1),
+           captured(lambda x, w: nn.conv2d(x, w, padding=1), shared(image), shared(kernel)))  # fmt: skip
+
+
+def optimizer():
+    parameters = [draw(64 << 20, dtype=torch.float32, grad=True) for _ in range(4)]
+    for p in parameters:
+        p.grad = torch.randn_like(p)
+    adam = torch.optim.AdamW(parameters, fused=True)
+
+    class Four(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for i in range(4):
+                setattr(self, f"p{i}", hg.zeros((64 << 20,)))
+
+    module = Four()
+    ours = hg.optim.AdamW(module)
+    gradients = {f"p{i}": shared(p.grad) for i, p in enumerate(parameters)}
+
+    def step():
+        ours.update(gradients)
+        return [*module.state_dict().values(), *ours.state_dict().values()]
+
+    beside("AdamW 256 M f32", adam.step, step, 5, check=False)
+
+
+def of_transformers(kind, **settings):
+    import transformers
+
+    configuration = getattr(transformers, f"{kind}Config")(**settings)
+    name = {"GPT2": "GPT2LMHeadModel", "Bert": "BertModel", "Llama": "LlamaForCausalLM"}[kind]
+    return getattr(transformers, name)(configuration).cuda().eval()
+
+
+def graphs():
+    import torchvision
+
+    models = [
+        ("GPT-2, 4x128", of_transformers("GPT2", use_cache=False), torch.randint(0, 50000, (4, 128)).cuda()),
+        ("BERT, 8x128", of_transformers("Bert"), torch.randint(0, 30000, (8, 128)).cuda()),
+        ("Llama, 4 layers of 1024, 4x128",
+         of_transformers("Llama", hidden_size=1024, intermediate_size=2816, num_hidden_layers=4,
+                         num_attention_heads=16, use_cache=False),
+         torch.randint(0, 32000, (4, 128)).cuda()),
+        ("ResNet-18, 8x224", torchvision.models.resnet18().cuda().eval(), draw(8, 3, 224, 224, dtype=torch.float32)),
+        ("ResNet-50, 8x224", torchvision.models.resnet50().cuda().eval(), draw(8, 3, 224, 224, dtype=torch.float32)),
+    ]  # fmt: skip
+    for name, model, x in models:
+        with torch.no_grad():
+            first = (lambda out: out) if name.startswith("ResNet") else (lambda out: out[0])
+            times = {}
+            for way, run in (("eager", model), ("inductor", torch.compile(model)),
+                             ("hologram", torch.compile(model, backend="hologram"))):  # fmt: skip
+                try:
+                    begin = time.perf_counter()
+                    out = first(run(x))
+                    torch.cuda.synchronize()
+                    cold = time.perf_counter() - begin
+                    if way == "eager":
+                        expected = out.double()
+                    error = ((out.double() - expected).abs().max() / expected.abs().max()).item()
+                    for _ in range(5):
+                        run(x)
+                    times[way] = statistics.median(
+                        clock(lambda: run(x), torch.cuda.synchronize, 20) for _ in range(ROUNDS))  # fmt: skip
+                    print(f"{name:40} {way:10} {times[way]:10.1f} us, first call {cold:.1f} s, error {error:.1e}",
+                          flush=True)  # fmt: skip
+                except Exception as error:
+                    print(f"{name:40} {way:10} {type(error).__name__}: {str(error)[:300]}", flush=True)
+            if "hologram" in times and "inductor" in times:
+                print(f"{name:40} of inductor {times['inductor'] / times['hologram']:.2f}", flush=True)
+        torch.compiler.reset()
+
+
+def gpt2():
+    """A training step of GPT-2 small, 8 x 512 tokens: PyTorch's, by inductor and by hologram."""
+    x = torch.randint(0, 50000, (8, 512)).cuda()
+    for precision in (torch.float32, torch.bfloat16):
+        losses, times = {}, {}
+        for way, options in (("inductor", {}), ("hologram", {"backend": "hologram"})):
+            try:
+                torch.manual_seed(0)
+                model = of_transformers("GPT2", use_cache=False, attn_pdrop=0, embd_pdrop=0, resid_pdrop=0).train()
+                run = torch.compile(model, **options)
+                adam = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+                def step():
+                    adam.zero_grad()
+                    with torch.autocast("cuda", precision, enabled=precision != torch.float32):
+                        loss = run(x, labels=x).loss
+                    loss.backward()
+                    adam.step()
+                    return loss
+
+                losses[way] = [step().item() for _ in range(5)]
+                times[way] = statistics.median(clock(step, torch.cuda.synchronize, 5) for _ in range(3))
+                print(f"GPT-2 training step {str(precision)[6:]:9} {way:10} {times[way]:10.1f} us, losses "
+                      f"{losses[way][0]:.5f} … {losses[way][-1]:.5f}", flush=True)  # fmt: skip
+            except Exception as error:
+                print(f"GPT-2 training {way}: {type(error).__name__}: {str(error)[:400]}", flush=True)
+            torch.compiler.reset()
+        if len(times) == 2:
+            print(f"GPT-2 training step {str(precision)[6:]:9} of inductor {times['inductor'] / times['hologram']:.2f}",
+                  flush=True)  # fmt: skip
+
+
+def llm():
+    """Mistral 7B's shape with random weights: a prompt of 2,048 tokens, and tokens one by one, both in bf16."""
+    import pathlib
+    import tempfile
+
+    import transformers
+
+    configuration = transformers.MistralConfig(
+        hidden_size=4096, intermediate_size=14336, num_hidden_layers=32, num_attention_heads=32,
+        num_key_value_heads=8, vocab_size=32000, max_position_embeddings=8192, sliding_window=None,
+        dtype=torch.bfloat16)  # fmt: skip
+    with torch.device("cuda"):
+        model = transformers.AutoModelForCausalLM.from_config(configuration, dtype=torch.bfloat16).eval()
+    folder = pathlib.Path(tempfile.mkdtemp())
+    model.save_pretrained(folder, max_shard_size="5GB")
+    ids = torch.randint(3, 32000, (1, 2048), device="cuda")
+    with torch.no_grad():
+        prefill = statistics.median(
+            clock(lambda: model(ids, use_cache=False, logits_to_keep=1), torch.cuda.synchronize, 2)
+            for _ in range(3))  # fmt: skip
+
+        def generate(count):
+            begin = time.perf_counter()
+            model.generate(ids[:, :128], max_new_tokens=count, min_new_tokens=count, do_sample=False,
+                           pad_token_id=0, cache_implementation="static")  # fmt: skip
+            torch.cuda.synchronize()
+            return time.perf_counter() - begin
+
+        try:
+            generate(32), generate(160)
+            decode = 128 / (generate(160) - generate(32))
+        except Exception as error:
+            decode = 0
+            print(f"transformers: {type(error).__name__}: {str(error)[:300]}")
+        print(f"transformers: prefill of 2048 {prefill / 1e3:.1f} ms, {decode:.1f} tokens/s", flush=True)
+        expected = model(ids[:, :256]).logits[0, -1].double().cpu()
+    del model
+    torch.cuda.empty_cache()
+    begin = time.perf_counter()
+    ours = hg.llm.load(folder, context=4096, device="cuda")
+    print(f"hologram: loaded in {time.perf_counter() - begin:.1f} s", flush=True)
+    logits = torch.from_numpy(ours.logits(ids[0, :256].tolist()).__array__()).double()
+    print(f"hologram: logits differ by {((logits - expected).abs().max() / expected.abs().max()).item():.1e}")
+    for _ in range(3):
+        got = ours.generate(ids[0, :2048].tolist(), max_tokens=1, greedy=True)
+        print(f"hologram: prefill of 2048 {got.prefill_seconds * 1e3:.1f} ms", flush=True)
+    for _ in range(3):
+        got = ours.generate(ids[0, :128].tolist(), max_tokens=129, greedy=True)
+        count = len(got.tokens)
+        print(f"hologram: {(count - 1) / got.decode_seconds:.1f} tokens/s of {count}", flush=True)
+
+
+PARTS = {f.__name__: f for f in (attention, backward, decode, layers, optimizer, gpt2, graphs, llm)}
+print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, hologram {hg.__version__}")
+print(f"{'':48} {'PyTorch us':>10} {'ours us':>10}  {'ratio':>5}  difference")
+with hg.use("cuda"):
+    for part in sys.argv[1:] or PARTS:
+        try:
+            PARTS[part]()
+        except Exception as error:
+            print(f"{part}: {type(error).__name__}: {str(error)[:400]}", flush=True)

@@ -256,6 +256,11 @@ void fake_cuda(FakeCuda* control) {
     const std::lock_guard lock(world().mutex);
     return allocated_on(world(), kFirstDevice) + allocated_on(world(), kFirstDevice + 1);
   };
+  control->holds = [](const void* start, size_t bytes) {
+    const std::lock_guard lock(world().mutex);
+    const auto* const found = around(world(), reinterpret_cast<Address>(start), bytes);
+    return found != nullptr && !found->second.host;
+  };
   control->live = [](const char* kind) {
     const std::lock_guard lock(world().mutex);
     const auto counts = [&](const std::string& name) { return kind == nullptr || name == kind; };

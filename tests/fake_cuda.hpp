@@ -31,6 +31,8 @@ struct FakeCuda {
   enum Hang { Never, Obedient, Stubborn };
   void (*hang)(Hang how);
   uint64_t (*allocated)();  // bytes of device memory, but for words that streams have
+  // Whether all of these bytes lie in one allocation of device memory.
+  bool (*holds)(const void* start, size_t bytes);
   // What was made and not yet given back: "memory" and "host memory" (allocations), "stream",
   // "event", "module", "graph", "ready graph"; null for all of them.
   int (*live)(const char* kind);

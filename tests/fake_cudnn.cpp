@@ -1,17 +1,14 @@
 // A cuDNN for machines without a GPU, beside the driver of fake_cuda.cpp, whose memory is the
-// host's: convolutions are plain loops in double. It holds its caller to what the real one asks
+// host's: convolutions are plain loops in double, and so is what fake_cudnn_graphs.cpp makes of
+// graphs of several operations. It holds its caller to what the real one asks
 // for: every attribute with its type and number of elements, descriptors that are finished before
 // others speak of them, sizes that go together, the alignment that was promised, the workspace that
 // was asked for, a context that is current. Engines that hologram may not use give wrong results.
 #include "fake_cudnn.hpp"
 
-#include <algorithm>
-#include <array>
 #include <type_traits>
-#include <vector>
 
-#include "fake_library.hpp"
-#include "libraries/cudnn/api.hpp"
+#include "fake_cudnn_graphs.hpp"
 
 // Names and types are the vendor's.
 // NOLINTBEGIN(readability-identifier-naming, bugprone-macro-parentheses)
@@ -21,19 +18,27 @@ struct CudnnHandle {
 };
 }  // namespace hologram::libraries::cudnn
 
+namespace hologram::fake::cudnn {
+
+World& world() {
+  static auto* const instance = new World;
+  return *instance;
+}
+
+}  // namespace hologram::fake::cudnn
+
 namespace {
 
 using namespace hologram;
-using namespace hologram::libraries::cudnn;
-
-constexpr Status kBadParameter = 2000;
+using namespace hologram::fake::cudnn;
 
 struct Engine {
   int mode;   // of the heuristics that propose it
   bool runs;  // its plans can be made
   bool right;
-  int64_t workspace;
+  int64_t workspace;  // of graphs: beside what the graph takes
   std::vector<int> notes;
+  enum { Convolution, Graph, FastGraph } of = Convolution;
 };
 const std::vector<Engine>& engines() {
   static const auto* const all = new std::vector<Engine>{
@@ -46,127 +51,93 @@ const std::vector<Engine>& engines() {
       {kModeA, true, true, 512, {kTensorCore}},
       {kFallback, true, false, 0, {kDownConverts, kTensorCore}},
       {kFallback, true, true, 0, {}},
+      {kModeA, false, true, 0, {}, Engine::FastGraph},
+      {kModeA, true, true, int64_t{1} << 40, {kTensorCore}, Engine::FastGraph},
+      {kModeA, true, true, 256, {kTensorCore}, Engine::FastGraph},
+      {kModeA, true, true, 256, {kTensorCore}, Engine::Graph},
   };
   return *all;
 }
 
-struct Attribute {
-  int type;
-  int64_t count;
-  std::vector<std::byte> bytes;
-};
-struct Thing {
-  int kind = 0;
-  bool finished = false;
-  std::map<int, Attribute> attributes;
-  int engine = -1;               // of an engine or its configuration
-  const Thing* graph = nullptr;  // of a configuration
-};
-
-struct World : fake::Calls {
-  std::vector<Thing*> things;
-  bool refuses = false;
-  int major = 9, cuda = 12, engine = -1;
-};
-World& world() {
-  static auto* const instance = new World;
-  return *instance;
-}
 #define ENTER                          \
   World& w = world();                  \
   const std::lock_guard lock(w.mutex); \
   if (const int status = w.enter(__func__)) return status
 
-int refuse(const std::string& what) { return world().refuse(what, kBadParameter); }
-
 // What each kind of descriptor has to be told: the type, and how many there are.
+constexpr int64_t kAny = -1;
 struct Wanted {
   int kind, attribute, type;
-  int64_t count;
+  int64_t count = 1;
+  bool is_optional = false;
 };
 constexpr Wanted kWanted[] = {
-    {kTensor, kTensorType, kTypeData, 1},
+    {kTensor, kTensorType, kTypeData},
     {kTensor, kTensorLengths, kTypeInt64, 4},
     {kTensor, kTensorStrides, kTypeInt64, 4},
-    {kTensor, kTensorNumber, kTypeInt64, 1},
-    {kTensor, kTensorAlignment, kTypeInt64, 1},
-    {kConvolution, kSpatialAxes, kTypeInt64, 1},
-    {kConvolution, kComputeType, kTypeData, 1},
-    {kConvolution, kConvolutionMode, kTypeMode, 1},
+    {kTensor, kTensorNumber, kTypeInt64},
+    {kTensor, kTensorAlignment, kTypeInt64},
+    {kTensor, kTensorVirtual, kTypeBool, 1, true},
+    {kTensor, kTensorByValue, kTypeBool, 1, true},
+    {kConvolution, kSpatialAxes, kTypeInt64},
+    {kConvolution, kComputeType, kTypeData},
+    {kConvolution, kConvolutionMode, kTypeMode},
     {kConvolution, kDilations, kTypeInt64, 2},
     {kConvolution, kStrides, kTypeInt64, 2},
     {kConvolution, kPaddingBefore, kTypeInt64, 2},
     {kConvolution, kPaddingBehind, kTypeInt64, 2},
-    {kForward, kForwardConvolution, kTypeDescriptor, 1},
-    {kForward, kForwardX, kTypeDescriptor, 1},
-    {kForward, kForwardW, kTypeDescriptor, 1},
-    {kForward, kForwardY, kTypeDescriptor, 1},
-    {kForward, kForwardAlpha, -1, 1},
-    {kForward, kForwardBeta, -1, 1},
-    {kGraph, kGraphOperations, kTypeDescriptor, 1},
-    {kGraph, kGraphHandle, kTypeHandle, 1},
-    {kHeuristic, kHeuristicGraph, kTypeDescriptor, 1},
-    {kHeuristic, kHeuristicMode, kTypeHeuristicMode, 1},
-    {kPlan, kPlanConfig, kTypeDescriptor, 1},
-    {kPlan, kPlanHandle, kTypeHandle, 1},
-    {kVariantPack, kPackNumbers, kTypeInt64, 3},
-    {kVariantPack, kPackPointers, kTypePointer, 3},
-    {kVariantPack, kPackWorkspace, kTypePointer, 1},
+    {kForward, kForwardConvolution, kTypeDescriptor},
+    {kForward, kForwardX, kTypeDescriptor},
+    {kForward, kForwardW, kTypeDescriptor},
+    {kForward, kForwardY, kTypeDescriptor},
+    {kForward, kForwardAlpha, -1},
+    {kForward, kForwardBeta, -1},
+    {kPointwise, kPointwiseMode, kTypePointwiseMode},
+    {kPointwise, kPointwiseComputeType, kTypeData},
+    {kPointwise, kPointwiseAxis, kTypeInt64, 1, true},
+    {kOperationPointwise, kPointwiseDescriptor, kTypeDescriptor},
+    {kOperationPointwise, kPointwiseX, kTypeDescriptor},
+    {kOperationPointwise, kPointwiseB, kTypeDescriptor, 1, true},
+    {kOperationPointwise, kPointwiseT, kTypeDescriptor, 1, true},
+    {kOperationPointwise, kPointwiseY, kTypeDescriptor, 1, true},
+    {kOperationPointwise, kPointwiseDy, kTypeDescriptor, 1, true},
+    {kOperationPointwise, kPointwiseDx, kTypeDescriptor, 1, true},
+    {kMatmul, kMatmulComputeType, kTypeData},
+    {kOperationMatmul, kMatmulDescriptor, kTypeDescriptor},
+    {kOperationMatmul, kMatmulA, kTypeDescriptor},
+    {kOperationMatmul, kMatmulB, kTypeDescriptor},
+    {kOperationMatmul, kMatmulC, kTypeDescriptor},
+    {kReduction, kReductionOperator, kTypeReductionOperator},
+    {kReduction, kReductionComputeType, kTypeData},
+    {kOperationReduction, kReductionDescriptor, kTypeDescriptor},
+    {kOperationReduction, kReductionX, kTypeDescriptor},
+    {kOperationReduction, kReductionY, kTypeDescriptor},
+    {kOperationReshape, kReshapeX, kTypeDescriptor},
+    {kOperationReshape, kReshapeY, kTypeDescriptor},
+    {kGraph, kGraphOperations, kTypeDescriptor, kAny},
+    {kGraph, kGraphHandle, kTypeHandle},
+    {kHeuristic, kHeuristicGraph, kTypeDescriptor},
+    {kHeuristic, kHeuristicMode, kTypeHeuristicMode},
+    {kPlan, kPlanConfig, kTypeDescriptor},
+    {kPlan, kPlanHandle, kTypeHandle},
+    {kVariantPack, kPackNumbers, kTypeInt64, kAny},
+    {kVariantPack, kPackPointers, kTypePointer, kAny},
+    {kVariantPack, kPackWorkspace, kTypePointer},
 };
 
 size_t bytes_of(int type) {
   switch (type) {
+    case kTypeBool: return 1;
     case kTypeData:
     case kTypeMode:
     case kTypeHeuristicMode:
     case kTypeNote:
+    case kTypePointwiseMode:
+    case kTypeReductionOperator:
     case kTypeFloat: return 4;
     default: return 8;
   }
 }
-
-Thing* thing(Descriptor descriptor) {
-  const auto& all = world().things;
-  const auto found = std::find(all.begin(), all.end(), static_cast<Thing*>(descriptor));
-  return found == all.end() ? nullptr : *found;
-}
-template <class T, size_t n = 1>
-std::array<T, n> read(const Thing& of, int attribute) {
-  std::array<T, n> values{};
-  const auto found = of.attributes.find(attribute);
-  if (found != of.attributes.end())
-    std::memcpy(values.data(), found->second.bytes.data(),
-                std::min(sizeof values, found->second.bytes.size()));
-  return values;
-}
-Thing* child(const Thing& of, int attribute) { return thing(read<Descriptor>(of, attribute)[0]); }
-
-DType dtype(int type) {
-  switch (type) {
-    case kF32: return DType::F32;
-    case kF64: return DType::F64;
-    case kF16: return DType::F16;
-    case kBF16: return DType::BF16;
-    default: return DType::None;
-  }
-}
-
-// A tensor: image, channel, row, column; or output, channel, row, column.
-struct Tensor {
-  DType type;
-  std::array<int64_t, 4> lengths, strides;
-  int64_t alignment, number;
-  explicit Tensor(const Thing& t)
-      : type(dtype(read<int>(t, kTensorType)[0])),
-        lengths(read<int64_t, 4>(t, kTensorLengths)),
-        strides(read<int64_t, 4>(t, kTensorStrides)),
-        alignment(read<int64_t>(t, kTensorAlignment)[0]),
-        number(read<int64_t>(t, kTensorNumber)[0]) {}
-  size_t at(int64_t n, int64_t c, int64_t y, int64_t x) const {
-    return static_cast<size_t>(n * strides[0] + c * strides[1] + y * strides[2] + x * strides[3]) *
-           fake::element_size(type);
-  }
-};
 
 struct Forward {
   Tensor x, w, y;
@@ -177,13 +148,16 @@ struct Forward {
         w(*child(operation, kForwardW)),
         y(*child(operation, kForwardY)) {
     const Thing& c = *child(operation, kForwardConvolution);
-    dilations = read<int64_t, 2>(c, kDilations);
-    strides = read<int64_t, 2>(c, kStrides);
-    before = read<int64_t, 2>(c, kPaddingBefore);
-    behind = read<int64_t, 2>(c, kPaddingBehind);
-    compute = read<int>(c, kComputeType)[0];
+    dilations = c.read<int64_t, 2>(kDilations);
+    strides = c.read<int64_t, 2>(kStrides);
+    before = c.read<int64_t, 2>(kPaddingBefore);
+    behind = c.read<int64_t, 2>(kPaddingBehind);
+    compute = c.read<int>(kComputeType)[0];
   }
   bool fits() const {
+    for (const Tensor* t : {&x, &w, &y})
+      if (t->is_virtual || t->by_value || t->type == DType::I32 || t->type == DType::Bool)
+        return false;
     if (x.lengths[0] != y.lengths[0] || w.lengths[0] != y.lengths[1] ||
         x.lengths[1] % w.lengths[1] != 0 || y.lengths[1] % (x.lengths[1] / w.lengths[1]) != 0)
       return false;
@@ -197,6 +171,41 @@ struct Forward {
   }
 };
 const Thing& operation_of(const Thing& graph) { return *child(graph, kGraphOperations); }
+
+// One convolution, or what can be evaluated.
+int finish_graph(Thing& graph) {
+  std::vector<const Thing*> operations;
+  for (const Descriptor descriptor : graph.all<Descriptor>(kGraphOperations)) {
+    operations.push_back(thing(descriptor));
+    if (operations.back() == nullptr) return refuse("an operation of a graph is gone");
+  }
+  if (operations.size() == 1 && operations[0]->kind == kForward) return 0;
+  const auto program = std::make_shared<Program>();
+  if (const std::string wrong = program->make(operations); !wrong.empty()) return refuse(wrong);
+  graph.program = program;
+  return 0;
+}
+
+// The engines of a mode for a graph, by the library's own order.
+std::vector<int> engines_for(const Thing& graph, int mode) {
+  Offer offer;
+  if (graph.program != nullptr) offer = offer_for(*graph.program);
+  world().reason = offer.reason;
+  if (offer.crashes) refuse("a graph is asked about that ends the process: " + offer.reason);
+  std::vector<int> found;
+  for (size_t i = 0; i < engines().size() && offer.reason.empty(); i++)
+    if (const Engine& e = engines()[i];
+        e.mode == mode && (e.of != Engine::Convolution) == (graph.program != nullptr) &&
+        (e.of != Engine::FastGraph || !offer.by_the_general))
+      found.push_back(static_cast<int>(i));
+  return found;
+}
+int64_t workspace_of(const Thing& config) {
+  const Thing* const graph = thing(const_cast<Thing*>(config.graph));
+  const bool is_program = graph != nullptr && graph->program != nullptr;
+  return engines()[static_cast<size_t>(config.engine)].workspace +
+         (is_program ? offer_for(*graph->program).workspace : 0);
+}
 
 int finish_plan(Thing& plan) {
   const Thing* config = child(plan, kPlanConfig);
@@ -218,10 +227,21 @@ std::vector<double> elements_of(const Tensor& t, const std::byte* base, bool tf3
   return all;
 }
 
-void convolve(const Forward& f, const Engine& engine, const std::array<std::byte*, 3>& memory) {
+std::string refuses(const Forward& f, const Program::Memory& memory) {
+  for (const Tensor* t : {&f.x, &f.w, &f.y}) {
+    const auto found = memory.find(t->number);
+    if (found == memory.end()) return "a tensor has no memory";
+    if (reinterpret_cast<uintptr_t>(found->second) % static_cast<size_t>(t->alignment) != 0)
+      return "an operand is not aligned as was promised";
+  }
+  return memory.size() == 3 ? "" : "there is memory for a tensor that the graph has not";
+}
+
+void convolve(const Forward& f, const Engine& engine, const Program::Memory& memory) {
   const bool tf32 = f.x.type == DType::F32 && !engine.notes.empty();
-  const std::vector<double> image = elements_of(f.x, memory[0], tf32),
-                            filters = elements_of(f.w, memory[1], tf32);
+  const std::vector<double> image = elements_of(f.x, memory.at(f.x.number), tf32),
+                            filters = elements_of(f.w, memory.at(f.w.number), tf32);
+  std::byte* const result = memory.at(f.y.number);
   const int64_t channels = f.w.lengths[1], height = f.x.lengths[2], width = f.x.lengths[3],
                 outputs = f.y.lengths[1] * channels / f.x.lengths[1];  // of a group
   for (int64_t n = 0; n < f.y.lengths[0]; n++)
@@ -241,7 +261,7 @@ void convolve(const Forward& f, const Engine& engine, const std::array<std::byte
                   sum += plane[y * width + x] * *weight;
               }
           }
-          fake::store(f.y.type, memory[2] + f.y.at(n, o, row, column), sum);
+          fake::store(f.y.type, result + f.y.at(n, o, row, column), sum);
         }
 }
 
@@ -294,13 +314,15 @@ int cudnnBackendSetAttribute(Descriptor descriptor, int attribute, int type, int
       std::begin(kWanted), std::end(kWanted),
       [&](const Wanted& one) { return one.kind == t->kind && one.attribute == attribute; });
   if (wanted == std::end(kWanted)) return refuse("a descriptor has no such attribute");
-  if (count != wanted->count || (wanted->type >= 0 && type != wanted->type))
+  if ((wanted->count == kAny ? count < 1 : count != wanted->count) ||
+      (wanted->type >= 0 && type != wanted->type))
     return refuse("an attribute has another type or number of elements");
   const auto* const bytes = static_cast<const std::byte*>(values);
   t->attributes[attribute] = {
       type, count, {bytes, bytes + static_cast<size_t>(count) * bytes_of(type)}};
-  if (type == kTypeDescriptor) {
-    const Thing* const it = child(*t, attribute);
+  if (type != kTypeDescriptor) return 0;
+  for (const Descriptor one : t->all<Descriptor>(attribute)) {
+    const Thing* const it = thing(one);
     if (it == nullptr || (!it->finished && it->kind != kEngineConfig))
       return refuse("a descriptor that is not finished is spoken of");
     if (it->kind == kEngineConfig && it->engine < 0) return refuse("a configuration is empty");
@@ -312,18 +334,23 @@ int cudnnBackendFinalize(Descriptor descriptor) {
   Thing* const t = thing(descriptor);
   if (t == nullptr || t->finished) return refuse("no descriptor, or one that is finished");
   for (const Wanted& one : kWanted)
-    if (one.kind == t->kind && t->attributes.count(one.attribute) == 0)
+    if (one.kind == t->kind && !one.is_optional && !t->has(one.attribute))
       return refuse("an attribute is missing");
   if (t->kind == kTensor && Tensor(*t).type == DType::None) return refuse("a type is unknown");
   if (t->kind == kForward) {
     const Forward f(*t);
     const bool wide = f.compute == kF64;
     if (t->attributes[kForwardAlpha].type != (wide ? kTypeDouble : kTypeFloat) ||
-        (wide ? read<double>(*t, kForwardAlpha)[0] - read<double>(*t, kForwardBeta)[0] != 1
-              : read<float>(*t, kForwardAlpha)[0] - read<float>(*t, kForwardBeta)[0] != 1))
+        (wide ? t->read<double>(kForwardAlpha)[0] - t->read<double>(kForwardBeta)[0] != 1
+              : t->read<float>(kForwardAlpha)[0] - t->read<float>(kForwardBeta)[0] != 1))
       return refuse("alpha is not 1, or beta not 0");
     if (!f.fits()) return refuse("sizes do not go together");
   }
+  if (t->kind == kGraph)
+    if (const int status = finish_graph(*t)) return status;
+  if (t->kind == kVariantPack &&
+      t->attributes[kPackNumbers].count != t->attributes[kPackPointers].count)
+    return refuse("there are not as many pointers as numbers");
   if (t->kind == kPlan) {
     if (!fake::has_context()) return refuse("a plan is made without a context");
     if (const int status = finish_plan(*t)) return status;
@@ -338,10 +365,9 @@ int cudnnBackendGetAttribute(Descriptor descriptor, int attribute, int type, int
   if (t == nullptr) return refuse("that is no descriptor");
   if (t->kind == kHeuristic && attribute == kHeuristicResults && type == kTypeDescriptor) {
     if (!t->finished) return refuse("heuristics are asked before they are finished");
-    const int mode = read<int>(*t, kHeuristicMode)[0];
-    std::vector<int> found;
-    for (size_t i = 0; i < engines().size(); i++)
-      if (engines()[i].mode == mode) found.push_back(static_cast<int>(i));
+    const Thing* const graph = child(*t, kHeuristicGraph);
+    if (graph == nullptr) return refuse("the graph of heuristics is gone");
+    const std::vector<int> found = engines_for(*graph, t->read<int>(kHeuristicMode)[0]);
     *count = static_cast<int64_t>(found.size());
     if (values == nullptr) return 0;
     *count = std::min(*count, most);
@@ -350,7 +376,7 @@ int cudnnBackendGetAttribute(Descriptor descriptor, int attribute, int type, int
       if (config == nullptr || config->kind != kEngineConfig)
         return refuse("results go to configurations of engines");
       config->engine = found[static_cast<size_t>(i)];
-      config->graph = child(*t, kHeuristicGraph);
+      config->graph = graph;
     }
     return 0;
   }
@@ -369,8 +395,7 @@ int cudnnBackendGetAttribute(Descriptor descriptor, int attribute, int type, int
     return 0;
   }
   if (t->kind == kPlan && attribute == kPlanWorkspace && type == kTypeInt64 && t->finished) {
-    *static_cast<int64_t*>(values) =
-        engines()[static_cast<size_t>(child(*t, kPlanConfig)->engine)].workspace;
+    *static_cast<int64_t*>(values) = workspace_of(*child(*t, kPlanConfig));
     *count = 1;
     return 0;
   }
@@ -385,27 +410,31 @@ int cudnnBackendExecute(Handle handle, Descriptor plan, Descriptor memory) {
     return refuse("a plan or its memory is not finished");
   const Thing* const config = child(*p, kPlanConfig);
   if (config == nullptr) return refuse("the configuration of a plan is gone");
-  const auto numbers = read<int64_t, 3>(*m, kPackNumbers);
-  const auto pointers = read<std::byte*, 3>(*m, kPackPointers);
   const Thing* const graph = thing(const_cast<Thing*>(config->graph));
   if (graph == nullptr) return refuse("the graph of a plan is gone");
-  const Forward f(operation_of(*graph));
+  Program::Memory operands;
+  const auto numbers = m->all<int64_t>(kPackNumbers);
+  const auto pointers = m->all<std::byte*>(kPackPointers);
+  for (size_t i = 0; i < numbers.size(); i++)
+    if (!operands.emplace(numbers[i], pointers[i]).second)
+      return refuse("a tensor has memory twice");
   const Engine& engine = engines()[static_cast<size_t>(config->engine)];
-  std::array<std::byte*, 3> operands{};
-  const std::array<const Tensor*, 3> tensors = {&f.x, &f.w, &f.y};
-  for (size_t i = 0; i < 3; i++) {
-    const auto found = std::find(numbers.begin(), numbers.end(), tensors[i]->number);
-    if (found == numbers.end()) return refuse("a tensor has no memory");
-    operands[i] = pointers[static_cast<size_t>(found - numbers.begin())];
-    if (reinterpret_cast<uintptr_t>(operands[i]) % static_cast<size_t>(tensors[i]->alignment) != 0)
-      return refuse("an operand is not aligned as was promised");
-  }
-  auto* const room = read<std::byte*>(*m, kPackWorkspace)[0];
-  if (engine.workspace > 0 && room == nullptr) return refuse("there is no workspace");
-  fake::do_on(handle->stream, [=, &w, &engine, number = config->engine] {
-    if (engine.workspace > 0) std::memset(room, 0x77, static_cast<size_t>(engine.workspace));
+  const auto bytes = static_cast<size_t>(workspace_of(*config));
+  auto* const room = m->read<std::byte*>(kPackWorkspace)[0];
+  if (bytes > 0 && room == nullptr) return refuse("there is no workspace");
+  if (bytes > 0 && fake::driver().holds != nullptr && !fake::driver().holds(room, bytes))
+    return refuse("the workspace is smaller than was asked for");
+  const std::string wrong = graph->program != nullptr
+                                ? graph->program->refuses(operands, {room, bytes})
+                                : refuses(Forward(operation_of(*graph)), operands);
+  if (!wrong.empty()) return refuse(wrong);
+  const auto work = graph->program != nullptr ? work_of(graph->program, operands)
+                                              : [f = Forward(operation_of(*graph)), operands,
+                                                 &engine] { convolve(f, engine, operands); };
+  fake::do_on(handle->stream, [=, &w, number = config->engine] {
+    if (bytes > 0) std::memset(room, 0x77, bytes);
     w.engine = number;
-    convolve(f, engine, operands);
+    work();
   });
   return 0;
 }
@@ -422,6 +451,7 @@ void fake_cudnn(FakeCudnn* control) {
     world().major = major;
     world().cuda = cuda;
   };
+  control->reason = [] { return world().reason.c_str(); };
   control->engine = [] { return world().engine; };
 }
 

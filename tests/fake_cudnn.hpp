@@ -14,7 +14,8 @@ struct FakeCudnn {
   const char* (*wrong)();    // what a call did that the real library does not take; empty: nothing
   void (*refuse)(bool all);  // it has no engine for anything
   void (*version)(int major, int cuda);  // what it says of itself; 9, for CUDA 12, unless set
-  int (*engine)();  // the number of the last that ran, in its table; -1: none yet
+  const char* (*reason)();  // why it has no engine for the graph that was asked about last, or ""
+  int (*engine)();          // the number of the last that ran, in its table; -1: none yet
 };
 
 }  // namespace hologram

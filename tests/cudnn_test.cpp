@@ -171,7 +171,7 @@ LibraryInfo listed() {
 }
 
 TEST_F(CudnnTest, IsListedWithItsFileOrAReason) {
-  EXPECT_EQ(listed().version, "9.8.2");
+  EXPECT_EQ(listed().version, "9.14.2");
   EXPECT_EQ(listed().path, FAKE_CUDNN);
   EXPECT_EQ(listed().reason, "");
 }
@@ -185,7 +185,7 @@ TEST_F(CudnnTest, AnotherLibraryOfThatNameIsAReason) {
 
 TEST_F(CudnnTest, AnotherVersionIsAReason) {
   library_.version(8, 12);
-  EXPECT_EQ(listed().reason, "not usable (it is version 8.8.2, and 9 is known)");
+  EXPECT_EQ(listed().reason, "not usable (it is version 8.14.2, and 9 is known)");
 }
 
 TEST_F(CudnnTest, OneForANewerDriverIsAReason) {

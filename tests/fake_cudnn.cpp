@@ -271,7 +271,7 @@ extern "C" {
 
 int cudnnGetProperty(int which, int* value) {
   ENTER;
-  *value = which == kMajor ? w.major : which == kMinor ? 8 : 2;
+  *value = which == kMajor ? w.major : which == kMinor ? 14 : 2;
   return 0;
 }
 size_t cudnnGetCudartVersion() { return static_cast<size_t>(world().cuda) * 1000; }
@@ -425,10 +425,10 @@ int cudnnBackendExecute(Handle handle, Descriptor plan, Descriptor memory) {
   if (bytes > 0 && fake::driver().holds != nullptr && !fake::driver().holds(room, bytes))
     return refuse("the workspace is smaller than was asked for");
   const std::string wrong = graph->program != nullptr
-                                ? graph->program->refuses(operands, {room, bytes})
+                                ? graph->program->refuses(operands)
                                 : refuses(Forward(operation_of(*graph)), operands);
   if (!wrong.empty()) return refuse(wrong);
-  const auto work = graph->program != nullptr ? work_of(graph->program, operands)
+  const auto work = graph->program != nullptr ? work_of(graph->program, operands, {room, bytes})
                                               : [f = Forward(operation_of(*graph)), operands,
                                                  &engine] { convolve(f, engine, operands); };
   fake::do_on(handle->stream, [=, &w, number = config->engine] {

@@ -378,37 +378,44 @@ std::string Program::make(const std::vector<const Thing*>& descriptors) {
   return sort();
 }
 
-std::string Program::refuses(const Memory& memory, const Room& room) const {
+std::string Program::refuses(const Memory& memory) const {
   for (const auto& life : lives)
     if (life.expired()) return "a descriptor of a graph is gone";
   size_t found = 0;
-  std::vector<Part> parts;
-  for (size_t i = 0; i < tensors.size(); i++) {
-    const Tensor& t = tensors[i];
+  for (const Tensor& t : tensors) {
     const auto given = memory.find(t.number);
     if (t.is_virtual && given == memory.end()) continue;
     if (t.is_virtual) return "a virtual tensor has memory";
     if (given == memory.end()) return "a tensor has no memory";
     found++;
     const std::byte* const start = given->second;
-    const bool is_of_device = driver().holds != nullptr && driver().holds(start, t.bytes());
     if (start == nullptr) return "the memory of a tensor is null";
     if (t.by_value) {
-      if (is_of_device) return "what is passed by value is in device memory";
+      if (driver().holds != nullptr && driver().holds(start, t.bytes()))
+        return "what is passed by value is in device memory";
       continue;
     }
-    if (driver().holds != nullptr && !is_of_device)
-      return "a tensor is not, or not all, in device memory";
     const auto alignment = static_cast<size_t>(t.alignment);
     if (reinterpret_cast<uintptr_t>(start) %
             (has_features(t) ? std::max<size_t>(alignment, 16) : alignment) !=
         0)
       return "a tensor is not aligned as was promised, or not to 16 bytes";
+  }
+  return found == memory.size() ? "" : "there is memory for a tensor that the graph has not";
+}
+
+std::string Program::misplaced(const Memory& memory, const Room& room) const {
+  std::vector<Part> parts;
+  for (size_t i = 0; i < tensors.size(); i++) {
+    const Tensor& t = tensors[i];
+    if (t.is_virtual || t.by_value) continue;
+    const std::byte* const start = memory.at(t.number);
+    if (driver().holds != nullptr && !driver().holds(start, t.bytes()))
+      return "a tensor is not, or not all, in device memory";
     parts.push_back({start, &t, maker(i) != nullptr});
     if (room.bytes > 0 && start < room.start + room.bytes && room.start < start + t.bytes())
       return "a tensor lies in the workspace";
   }
-  if (found != memory.size()) return "there is memory for a tensor that the graph has not";
   for (size_t i = 0; i < parts.size(); i++)
     for (size_t j = 0; j < i; j++)
       if ((parts[i].written || parts[j].written) && overlap(parts[i], parts[j]))
@@ -416,12 +423,18 @@ std::string Program::refuses(const Memory& memory, const Room& room) const {
   return {};
 }
 
-std::function<void()> work_of(std::shared_ptr<const Program> program,
-                              const Program::Memory& memory) {
+std::function<void()> work_of(std::shared_ptr<const Program> program, const Program::Memory& memory,
+                              const Program::Room& room) {
   std::map<int64_t, double> constants;
   for (const Tensor& t : program->tensors)
     if (t.by_value) constants[t.number] = load(t.type, memory.at(t.number));
-  return [=] { evaluate(*program, memory, constants); };
+  return [=] {
+    if (const std::string wrong = program->misplaced(memory, room); !wrong.empty()) {
+      world().refuse(wrong, 0);
+      return;
+    }
+    evaluate(*program, memory, constants);
+  };
 }
 
 }  // namespace hologram::fake::cudnn

@@ -35,7 +35,9 @@ struct Program {
     std::byte* start;
     size_t bytes;
   };
-  std::string refuses(const Memory& memory, const Room& room) const;
+  std::string refuses(const Memory& memory) const;
+  // The same of where its memory lies when it runs; a call that is captured may be given stand-ins.
+  std::string misplaced(const Memory& memory, const Room& room) const;
 
  private:
   std::string read(const Thing& operation, std::map<const Thing*, size_t>& known);
@@ -45,8 +47,8 @@ struct Program {
 
 // What evaluates it in that memory. What is passed by value is read now, all else when it is
 // called.
-std::function<void()> work_of(std::shared_ptr<const Program> program,
-                              const Program::Memory& memory);
+std::function<void()> work_of(std::shared_ptr<const Program> program, const Program::Memory& memory,
+                              const Program::Room& room);
 
 // fake_cudnn_attention.cpp: what the library makes of a graph.
 struct Offer {

@@ -25,7 +25,8 @@ class Deltas : public Terms {
       const Var sum = b_.var(real(0));
       b_.for_(whole(0), whole(key_.value_features), 1, [&](Value d) {
         const Value change = b_.cast(b_.load(g_.buffer, g_.at(first, d)), key_.wide);
-        b_.set(sum, fma(change, b_.cast(b_.load(result, first_result + d), key_.wide), b_.get(sum)));
+        b_.set(sum,
+               fma(change, b_.cast(b_.load(result, first_result + d), key_.wide), b_.get(sum)));
       });
       b_.store(deltas, row, b_.get(sum));
     });

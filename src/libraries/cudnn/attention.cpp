@@ -51,9 +51,7 @@ std::optional<Refusal> refuses_layout(const char* name, const Axes& lengths,
   return {};
 }
 
-bool is_bottom_right(const AttentionDesc& d) {
-  return d.after && d.first + *d.after != 0;
-}
+bool is_bottom_right(const AttentionDesc& d) { return d.after && d.first + *d.after != 0; }
 
 std::optional<Refusal> refuses(const AttentionDesc& d) {
   if (d.dtype != DType::F16 && d.dtype != DType::BF16)
@@ -65,7 +63,8 @@ std::optional<Refusal> refuses(const AttentionDesc& d) {
     return Refusal{"there is little to compute"};
   if (!std::isfinite(d.scale) || !std::isfinite(d.softcap))
     return Refusal{"the scale is no finite number"};
-  if (d.alignment % kAccess != 0) return Refusal{"an operand does not lie at a multiple of 16 bytes"};
+  if (d.alignment % kAccess != 0)
+    return Refusal{"an operand does not lie at a multiple of 16 bytes"};
   const uint64_t element = size_of(d.dtype);
   const Axes q = {d.batch, d.heads, d.queries, d.features},
              k = {d.batch, d.key_heads, d.keys, d.features},
@@ -119,8 +118,7 @@ AttentionPlan::Tensor AttentionPlan::operand(const Axes& lengths, const Axes& st
 
 AttentionPlan::Scores AttentionPlan::scores(const Tensor& q, const Tensor& k_transposed,
                                             const Tensor& scale) {
-  const Tensor products =
-      graph_.between({desc_.batch, desc_.heads, desc_.queries, desc_.keys});
+  const Tensor products = graph_.between({desc_.batch, desc_.heads, desc_.queries, desc_.keys});
   graph_.matmul(q, k_transposed, products);
   Scores made{graph_.binary(kMul, products, scale), {}, {}};
   if (desc_.softcap == 0) return made;
@@ -155,8 +153,8 @@ void AttentionPlan::forward() {
   const Tensor k_transposed = operand(transposed(keys()), transposed(k));
   const Tensor v = operand(values(), strides_of(values(), desc_.v_strides));
   const Tensor result = operand(results(), dense_strides(results()));
-  const Tensor logs = desc_.part == Part::ResultAndLogs ? graph_.memory(rows(), kF32)
-                                                        : graph_.between(rows());
+  const Tensor logs =
+      desc_.part == Part::ResultAndLogs ? graph_.memory(rows(), kF32) : graph_.between(rows());
   const Tensor scale = graph_.value(static_cast<float>(desc_.scale));
   const Tensor s = masked(scores(q, k_transposed, scale).all);
   const Tensor most = graph_.reduced(kReduceMaximum, s, rows());
@@ -195,8 +193,7 @@ void AttentionPlan::backward() {
   const Tensor v_change = operand(values(), dense_strides(values()));
   // Of a row, its result times the change of it, in memory of ours.
   const Tensor deltas = graph_.memory(rows(), kF32);
-  const Tensor of_rows =
-      graph_.reduced(kReduceAdd, graph_.binary(kMul, change, result), rows());
+  const Tensor of_rows = graph_.reduced(kReduceAdd, graph_.binary(kMul, change, result), rows());
   const Tensor one = graph_.value(1.0f);
   graph_.pointwise(kMul, of_rows, &one, nullptr, deltas);
   // The shares, as the forward pass had them.
@@ -204,8 +201,7 @@ void AttentionPlan::backward() {
   const Scores s = scores(q, k_transposed, scale);
   const Tensor shares = graph_.unary(kExp, masked(graph_.binary(kSub, s.all, logs)));
   shared_product(turned(shares), change, v_change);
-  const Tensor of_shares =
-      graph_.between({desc_.batch, desc_.heads, desc_.queries, desc_.keys});
+  const Tensor of_shares = graph_.between({desc_.batch, desc_.heads, desc_.queries, desc_.keys});
   graph_.matmul(change, v_transposed, of_shares);
   Tensor of_scores = graph_.binary(kMul, graph_.binary(kSub, of_shares, deltas), shares);
   if (s.cap) {

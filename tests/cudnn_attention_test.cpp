@@ -76,30 +76,42 @@ struct Case {
 constexpr Case kCases[] = {
     {"plain", {1, 2, 2, 384, 352, 16, 16}, [](nn::AttentionOptions&) {}},
     {"causal", {2, 2, 2, 300, 450, 24, 8}, [](nn::AttentionOptions& o) { o.is_causal = true; }},
-    {"grouped heads", {1, 6, 2, 210, 220, 16, 16}, [](nn::AttentionOptions& o) {
+    {"grouped heads",
+     {1, 6, 2, 210, 220, 16, 16},
+     [](nn::AttentionOptions& o) {
        o.enable_gqa = true;
        o.is_causal = true;
      }},
-    {"causal to the last key", {1, 2, 1, 200, 700, 8, 8}, [](nn::AttentionOptions& o) {
+    {"causal to the last key",
+     {1, 2, 1, 200, 700, 8, 8},
+     [](nn::AttentionOptions& o) {
        o.enable_gqa = true;
        o.is_causal = true;
        o.query_offset = 500;
        o.scale = 0.5;
      }},
-    {"more queries than keys", {1, 2, 2, 700, 200, 8, 8}, [](nn::AttentionOptions& o) {
+    {"more queries than keys",
+     {1, 2, 2, 700, 200, 8, 8},
+     [](nn::AttentionOptions& o) {
        o.is_causal = true;
        o.query_offset = -500;
      }},
-    {"window", {1, 2, 2, 400, 400, 8, 8}, [](nn::AttentionOptions& o) {
+    {"window",
+     {1, 2, 2, 400, 400, 8, 8},
+     [](nn::AttentionOptions& o) {
        o.is_causal = true;
        o.window = nn::AttentionWindow{.before = 37, .after = 0};
      }},
-    {"window to the last key", {1, 2, 2, 300, 500, 8, 8}, [](nn::AttentionOptions& o) {
+    {"window to the last key",
+     {1, 2, 2, 300, 500, 8, 8},
+     [](nn::AttentionOptions& o) {
        o.is_causal = true;
        o.query_offset = 200;
        o.window = nn::AttentionWindow{.before = 64, .after = 0};
      }},
-    {"soft cap", {1, 2, 2, 400, 400, 8, 8}, [](nn::AttentionOptions& o) {
+    {"soft cap",
+     {1, 2, 2, 400, 400, 8, 8},
+     [](nn::AttentionOptions& o) {
        o.is_causal = true;
        o.softcap = 2;
      }},
@@ -163,11 +175,10 @@ TEST_F(CudnnAttention, OperandsAreReadAsTheyLie) {
 TEST_F(CudnnAttention, IsPlannedOnceAndCaptured) {
   const Executor gpu = Executor::from_config(config());
   const Operands x({1, 2, 2, 384, 352, 16, 16}, DType::BF16, gpu);
-  const Graph graph = capture(
-      [](const Tensor& q, const Tensor& k, const Tensor& v) {
-        return nn::scaled_dot_product_attention(q, k, v);
-      },
-      x.on_device[0], x.on_device[1], x.on_device[2]);
+  const Graph graph =
+      capture([](const Tensor& q, const Tensor& k,
+                 const Tensor& v) { return nn::scaled_dot_product_attention(q, k, v); },
+              x.on_device[0], x.on_device[1], x.on_device[2]);
   EXPECT_EQ(graph.note(), "a CUDA graph of 1 nodes");
   const Tensor right = nn::scaled_dot_product_attention(x.exact[0], x.exact[1], x.exact[2]);
   for (int i = 0; i < 3; i++) {
@@ -225,9 +236,9 @@ TEST_F(CudnnAttention, EveryCallMayFail) {
   set_log_callback([](LogLevel, std::string_view) {});
   int own = 0, errors = 0;
   int64_t queries = 400;
-  for (const char* call : {"cudnnBackendCreateDescriptor", "cudnnBackendSetAttribute",
-                           "cudnnBackendFinalize", "cudnnBackendGetAttribute", "cudnnSetStream",
-                           "cudnnBackendExecute"})
+  for (const char* call :
+       {"cudnnBackendCreateDescriptor", "cudnnBackendSetAttribute", "cudnnBackendFinalize",
+        "cudnnBackendGetAttribute", "cudnnSetStream", "cudnnBackendExecute"})
     for (int skip = 0;; skip += 7) {
       SCOPED_TRACE(std::string(call) + ' ' + std::to_string(skip));
       const Executor gpu = Executor::from_config(config());

@@ -64,9 +64,62 @@ class Windows {
     return tensor::Access::make(tensor::Access::node(x), view);
   }
 
+  // The largest of each window: [batch, row, column, channel].
+  Tensor largest(const Tensor& images) const {
+    const std::vector<Run> of_rows = runs(rows), of_columns = runs(columns);
+    constexpr size_t kMostParts = 9;
+    const size_t parts = of_rows.size() * of_columns.size();
+    if (parts == 1 || parts > kMostParts || images.size() == 0)
+      return max(of(images, least(images.dtype())), {-2, -1});
+    // Windows that reach beyond an edge have fewer elements: nothing is put around the images.
+    const Tensor x = tensor::without_alias(images);
+    const graph::View view = tensor::Access::view(x);
+    const graph::Strides& s = view.strides;
+    const bool planes = s[2] < s[3];  // the result lies as the images do
+    const Shape shape = {x.size(0), rows.output, columns.output, x.size(3)};
+    const Shape lies = planes ? Shape{shape[0], shape[3], shape[1], shape[2]} : shape;
+    const graph::View dense = graph::dense_view(lies);
+    std::vector<tensor::Part> all;
+    all.reserve(parts);
+    for (const Run& r : of_rows)
+      for (const Run& c : of_columns) {
+        graph::View windows = view;
+        windows.offset += r.first * s[1] + c.first * s[2];
+        windows.shape = {shape[0], r.count, c.count, shape[3], r.elements, c.elements};
+        windows.strides = {s[0], s[1] * rows.stride, s[2] * columns.stride, s[3], s[1], s[2]};
+        const Tensor part = max(tensor::Access::make(tensor::Access::node(x), windows), {-2, -1});
+        const size_t row_axis = planes ? 2 : 1;
+        graph::View to = dense;
+        to.shape[row_axis] = r.count;
+        to.shape[row_axis + 1] = c.count;
+        to.offset = r.at * dense.strides[row_axis] + c.at * dense.strides[row_axis + 1];
+        all.push_back({planes ? part.permute({0, 3, 1, 2}) : part, to});
+      }
+    const Tensor made = tensor::assemble(x.dtype(), lies, all, tensor::context_of(x));
+    return planes ? made.permute({0, 2, 3, 1}) : made;
+  }
+
   ConvAxis rows, columns;
 
  private:
+  // Windows along an axis that follow each other and have as many elements inside of the image.
+  struct Run {
+    int64_t at, count;  // of windows
+    int64_t first, elements;
+  };
+  static std::vector<Run> runs(const ConvAxis& a) {
+    std::vector<Run> all;
+    for (int64_t i = 0; i < a.output; i++) {
+      const int64_t begin = i * a.stride - a.before, end = std::min(begin + a.kernel, a.input);
+      const Run one{i, 1, std::max<int64_t>(begin, 0), end - std::max<int64_t>(begin, 0)};
+      // Windows that begin before the edge do not stand a stride apart.
+      const bool goes_on = !all.empty() && all.back().elements == one.elements &&
+                           one.first - all.back().first == all.back().count * a.stride;
+      if (goes_on) all.back().count++;
+      else all.push_back(one);
+    }
+    return all;
+  }
   static int64_t after(const ConvAxis& a) {
     return std::max<int64_t>(0, (a.output - 1) * a.stride + a.kernel - a.before - a.input);
   }
@@ -90,10 +143,7 @@ Tensor pooled(const char* operation, const Tensor& input, const Pool2d& options,
 Tensor max_pool2d(const Tensor& input, const Pool2d& options) {
   return pooled("max_pool2d", input, options, [](const Tensor& x, const Windows& windows) {
     return tensor::with_gradient(
-        x,
-        [&] {
-          return max(windows.of(x, least(x.dtype())), {-2, -1});
-        },
+        x, [&] { return windows.largest(x); },
         [&](const Tensor& y) {
           return tensor::rules::of_max_pool2d(x, y, windows.rows, windows.columns);
         });

@@ -142,7 +142,8 @@ class Compiled:
         self.inputs.wait(v for v in values if isinstance(v, torch.Tensor))
         orders = [order_of(v) if isinstance(v, torch.Tensor) else v for v in values]
         tensors = [
-            self.inputs.take(v, order) for v, order in zip(values, orders) if isinstance(v, torch.Tensor)
+            self.inputs.take(v, order, keeps=not self.is_random)
+            for v, order in zip(values, orders) if isinstance(v, torch.Tensor)
         ]
         if self.is_random:
             hg.random.seed(int(torch.randint(0, 2**62, ())), device=self.executor)

@@ -19,19 +19,21 @@ def order_of(t):
     return order if t.permute(order).is_contiguous() else None
 
 
-class Resident:
-    """Copies on a device of what lies in memory of the host, kept while it has not changed."""
+class Kept:
+    """What tensors of PyTorch were made into, until they go or have changed."""
 
     def __init__(self):
         self._kept = {}
 
-    def find(self, t, make):
+    def find(self, t, state, make):
+        """That of t in this state, or what make() gives: a tensor, and whether it is kept."""
         key = id(t)
         found = self._kept.get(key)
-        if found is not None and found[0]() is t and found[1] == t._version:
+        if found is not None and found[0]() is t and found[1] == state:
             return found[2]
-        made = make()
-        self._kept[key] = (weakref.ref(t, lambda _: self._kept.pop(key, None)), t._version, made)
+        made, keeps = make()
+        if keeps:
+            self._kept[key] = (weakref.ref(t, lambda _: self._kept.pop(key, None)), state, made)
         return made
 
 
@@ -45,7 +47,7 @@ class Inputs:
 
     def __init__(self, executor):
         self.executor = executor
-        self._resident = Resident()
+        self._copies, self._shares = Kept(), Kept()
 
     @staticmethod
     def wait(tensors):
@@ -53,17 +55,26 @@ class Inputs:
         for device in {t.device for t in tensors if t.device.type == "cuda"}:
             torch.cuda.current_stream(device).synchronize()
 
-    def take(self, t, order):
-        """The tensor with its axes in that order, as one of hologram."""
+    def take(self, t, order, keeps=True):
+        """The tensor with its axes in that order, as one of hologram. keeps: what shares the memory of t may be
+        given again as long as it lies there; nothing may be derived from its values and kept."""
         if self.executor.backend in _SHARED.get(t.device.type, ()):
-            capsule = self._dense(t, order).__dlpack__()
-            return _core._from_capsule(capsule, False, self.executor, wait=False)
+            at = t.data_ptr()
+
+            def shared():
+                dense = self._dense(t, order)
+                tensor = _core._from_capsule(dense.__dlpack__(), False, self.executor, wait=False)
+                return tensor, dense.data_ptr() == at
+
+            if not keeps or t.is_inference():
+                return shared()[0]
+            return self._shares.find(t, (t._version, at, t.shape, t.stride()), shared)
 
         def copied():
             count(copies=1)
-            return hg.from_dlpack(self._dense(t, order).cpu(), device=self.executor, copy=True)
+            return hg.from_dlpack(self._dense(t, order).cpu(), device=self.executor, copy=True), True
 
-        return self._resident.find(t, copied)
+        return copied()[0] if t.is_inference() else self._copies.find(t, t._version, copied)
 
     def _dense(self, t, order):
         with torch.no_grad():

@@ -4,6 +4,7 @@ import copy
 import gc
 import pathlib
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -189,10 +190,36 @@ def test_nothing_is_shared_with_results_or_stale():
         layer.weight.mul_(2)
         x.add_(1)
     torch.testing.assert_close(layer(x), F.linear(x, layer.weight, layer.bias))
+    layer.weight.data.copy_(torch.randn(4, 6))  # which PyTorch does not count
+    torch.testing.assert_close(layer(x), F.linear(x, layer.weight, layer.bias))
+    layer.weight.data = torch.randn(6, 4).T
+    torch.testing.assert_close(layer(x), F.linear(x, layer.weight, layer.bias))
     two = torch.compile(lambda x: (x * 2, (x * 2).T, x * 2), backend="hologram")(x)
     two[0].zero_()
     assert two[2].abs().sum() > 0 and two[1].abs().sum() > 0
     assert isinstance(layer, nn.Linear) and set(layer.state_dict()) == {"weight", "bias"}
+
+
+def test_weights_of_convolutions_are_not_stale():
+    layer = nn.Conv2d(16, 16, 3)
+    fast = torch.compile(layer, backend="hologram", options={"strict": True})
+    x = torch.randn(2, 16, 20, 20)
+    with torch.no_grad():
+        for _ in range(3):
+            torch.testing.assert_close(fast(x), layer(x), rtol=1e-4, atol=1e-4)
+            layer.weight.data.copy_(torch.randn(16, 16, 3, 3))
+
+
+def test_memory_of_inputs_goes_with_them():
+    fast = torch.compile(lambda x: x * 2, backend="hologram")
+    gone = []
+    for _ in range(3):
+        x = torch.randn(1000)
+        fast(x)
+        weakref.finalize(x.untyped_storage(), gone.append, 1)
+        del x
+        gc.collect()
+    assert len(gone) == 3
 
 
 def test_strides_are_pytorchs():

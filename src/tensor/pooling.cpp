@@ -72,13 +72,11 @@ class Windows {
     if (parts == 1 || parts > kMostParts || images.size() == 0)
       return max(of(images, least(images.dtype())), {-2, -1});
     // Windows that reach beyond an edge have fewer elements: nothing is put around the images.
-    const Tensor x = tensor::without_alias(images);
+    const Tensor x = tensor::dense(tensor::without_alias(images));
     const graph::View view = tensor::Access::view(x);
     const graph::Strides& s = view.strides;
-    const bool planes = s[2] < s[3];  // the result lies as the images do
     const Shape shape = {x.size(0), rows.output, columns.output, x.size(3)};
-    const Shape lies = planes ? Shape{shape[0], shape[3], shape[1], shape[2]} : shape;
-    const graph::View dense = graph::dense_view(lies);
+    const graph::View dense = graph::dense_view(shape);
     std::vector<tensor::Part> all;
     all.reserve(parts);
     for (const Run& r : of_rows)
@@ -87,16 +85,13 @@ class Windows {
         windows.offset += r.first * s[1] + c.first * s[2];
         windows.shape = {shape[0], r.count, c.count, shape[3], r.elements, c.elements};
         windows.strides = {s[0], s[1] * rows.stride, s[2] * columns.stride, s[3], s[1], s[2]};
-        const Tensor part = max(tensor::Access::make(tensor::Access::node(x), windows), {-2, -1});
-        const size_t row_axis = planes ? 2 : 1;
         graph::View to = dense;
-        to.shape[row_axis] = r.count;
-        to.shape[row_axis + 1] = c.count;
-        to.offset = r.at * dense.strides[row_axis] + c.at * dense.strides[row_axis + 1];
-        all.push_back({planes ? part.permute({0, 3, 1, 2}) : part, to});
+        to.shape[1] = r.count;
+        to.shape[2] = c.count;
+        to.offset = r.at * dense.strides[1] + c.at * dense.strides[2];
+        all.push_back({max(tensor::Access::make(tensor::Access::node(x), windows), {-2, -1}), to});
       }
-    const Tensor made = tensor::assemble(x.dtype(), lies, all, tensor::context_of(x));
-    return planes ? made.permute({0, 2, 3, 1}) : made;
+    return tensor::assemble(x.dtype(), shape, all, tensor::context_of(x));
   }
 
   ConvAxis rows, columns;

@@ -71,6 +71,8 @@ L sinc(L x) {
   const L whole = std::nearbyint(x), sine = std::sin(kPi * (x - whole));
   return (std::fmod(whole, L{2}) == 0 ? sine : -sine) / (kPi * x);
 }
+// Some C libraries give numbers below -1.
+L acosh(L x) { return x < 1 ? kNan : std::acosh(x); }
 // By Newton's steps from erfc, where that keeps what 1 - x has left.
 L erfinv(L x) {
   const L a = std::fabs(x);
@@ -212,7 +214,7 @@ return is_negative(x[1]) ? -size : size;
     {"asin", by<std::asin>, nullptr}, {"acos", by<std::acos>, nullptr},
     {"atan", by<std::atan>, nullptr}, {"atan2", by2<std::atan2>, nullptr},
     {"sinh", by<std::sinh>, nullptr}, {"cosh", by<std::cosh>, nullptr},
-    {"asinh", by<std::asinh>, nullptr}, {"acosh", by<std::acosh>, nullptr},
+    {"asinh", by<std::asinh>, nullptr}, {"acosh", by<acosh>, nullptr},
     {"atanh", by<std::atanh>, nullptr}, {"sinc", by<sinc>, nullptr},
     {"cbrt", by<std::cbrt>, nullptr},
     {"lerp", [](X x, const double*) -> Wide { return x[0] + x[2] * (x[1] - x[0]); }, nullptr,

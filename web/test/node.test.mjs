@@ -1,8 +1,12 @@
 // node --test web/test: the built module in build-web/package, in Node. The conformance suite's cases
 // are chosen by HOLOGRAM_TEST_FILTER, and of those one in HOLOGRAM_TEST_EVERY.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { randomModel } from './models.mjs';
 
 const folder = new URL('../../build-web/package/', import.meta.url);
 const { Hologram, HologramError } = await import(new URL('hologram.js', folder));
@@ -132,15 +136,21 @@ test('what is dropped is freed', async () => {
 });
 
 test('the examples of the documentation run', async () => {
-  const { readFile, writeFile, rm } = await import('node:fs/promises');
   const text = await readFile(new URL('../../docs/web.md', import.meta.url), 'utf8');
-  const examples = [...text.matchAll(/```js\n([^]*?)```/g)].map((m) => m[1]);
+  const examples = [...text.matchAll(/```js\n([^]*?)```/g)].map((m) => m[1]).filter((e) => e.includes('Hologram.create'));
   assert.ok(examples.length >= 3);
-  for (const [i, example] of examples.entries()) {
-    const file = new URL(`example${i}.mjs`, folder);
-    await writeFile(file, example.replace("from 'hologram'", "from './hologram.js'"));
-    await import(file);
-    await rm(file);
+  const scratch = await mkdtemp(join(tmpdir(), 'hologram-examples-')), home = process.cwd();
+  try {
+    await writeFile(join(scratch, 'model.gguf'), randomModel());
+    process.chdir(scratch);
+    for (const [i, example] of examples.entries()) {
+      const file = join(scratch, `example${i}.mjs`);
+      await writeFile(file, example.replace("from 'hologram'", `from '${new URL('hologram.js', folder)}'`));
+      await import(pathToFileURL(file));
+    }
+  } finally {
+    process.chdir(home);
+    await rm(scratch, { recursive: true });
   }
 });
 

@@ -31,7 +31,7 @@ async function fetched(path) {
 
 async function load() {
   const boot = $('boot');
-  boot.textContent = 'Loading hologram, 3 MB of WebAssembly…';
+  boot.textContent = 'Loading hologram, 7 MB of WebAssembly…';
   const texts = Promise.all(
     EXAMPLES.map(async (name) => [name, await (await fetched(`examples/${name}.atlas`)).text()]),
   );

@@ -69,6 +69,7 @@ for (const [type, last] of [['F32', 282], ['Q8_0', 282], ['Q4_0', 262]]) {
       const told = await (await other.loadModel(new Blob([stories]))).generate('Once upon a time', { greedy: true, maxTokens: 24 });
       assert.deepEqual(told.tokens, [...STORY, last]);
       assert.ok(told.text.startsWith(', there was a little girl named Lily. She loved to play outside'), told.text);
+      if (existsSync(command)) assert.deepEqual(ofCommand(file, 'Once upon a time', 24).tokens, told.tokens);
       other.dispose();
     }
   });

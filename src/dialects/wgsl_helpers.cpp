@@ -12,7 +12,8 @@ struct Helper {
   std::string_view name, text;
 };
 
-// Each stands after those that it calls.
+// Each stands after those that it calls. Conditions are made by & and |: && and || would be
+// branches, and kernels with many calls would take SwiftShader seconds and gigabytes to compile.
 constexpr Helper kHelpers[] = {
     {"special_f32",
      R"(fn special_f32(bits: u32) -> f32 { return bitcast<f32>(bits ^ parameters.zero); }
@@ -58,10 +59,10 @@ constexpr Helper kHelpers[] = {
 }
 )"},
     {"less_u64",
-     R"(fn less_u64(a: vec2u, b: vec2u) -> bool { return a.y < b.y || (a.y == b.y && a.x < b.x); }
+     R"(fn less_u64(a: vec2u, b: vec2u) -> bool { return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x)); }
 )"},
     {"less_i64", R"(fn less_i64(a: vec2u, b: vec2u) -> bool {
-  return i32(a.y) < i32(b.y) || (a.y == b.y && a.x < b.x);
+  return (i32(a.y) < i32(b.y)) | ((a.y == b.y) & (a.x < b.x));
 }
 )"},
     {"shl_u64", R"(fn shl_u64(a: vec2u, b: u32) -> vec2u {
@@ -106,7 +107,7 @@ constexpr Helper kHelpers[] = {
     {"div_u32", R"(fn div_u32(a: u32, b: u32) -> u32 { return select(a / b, 0u, b == 0u); }
 )"},
     {"rem_i32",
-     R"(fn rem_i32(a: i32, b: i32) -> i32 { return select(a % b, 0i, b == 0i || b == -1i); }
+     R"(fn rem_i32(a: i32, b: i32) -> i32 { return select(a % b, 0i, (b == 0i) | (b == -1i)); }
 )"},
     {"rem_u32", R"(fn rem_u32(a: u32, b: u32) -> u32 { return select(a % b, 0u, b == 0u); }
 )"},
@@ -239,7 +240,7 @@ constexpr Helper kHelpers[] = {
   let n = clz_u64(a);
   let x = shl_u64(a, n);
   let more = (x.y & 0x7fu) | x.x | ((x.y >> 8u) & 1u);
-  let up = u32((x.y & 0x80u) != 0u && more != 0u);
+  let up = u32(((x.y & 0x80u) != 0u) & (more != 0u));
   return bitcast<f32>(((189u - n) << 23u) + (x.y >> 8u) + up);
 }
 )"},
@@ -270,7 +271,7 @@ constexpr Helper kHelpers[] = {
   let c_bits = bitcast<u32>(c);
   let x = bitcast<u32>(a) & 0x7fffffffu;
   let y = bitcast<u32>(b) & 0x7fffffffu;
-  if (x == 0u || y == 0u || x >= 0x7f800000u || y >= 0x7f800000u) { return kept_f32(a) * kept_f32(b) + c; }
+  if ((x == 0u) | (y == 0u) | (x >= 0x7f800000u) | (y >= 0x7f800000u)) { return kept_f32(a) * kept_f32(b) + c; }
   if ((c_bits & 0x7fffffffu) >= 0x7f800000u) { return c; }
   let p = parts_f32(x);
   let q = parts_f32(y);
@@ -283,7 +284,7 @@ constexpr Helper kHelpers[] = {
     let r = parts_f32(c_bits);
     var small = vec2u(0u, u32(r.x) << 7u);
     var below = exponent - (r.y - 39i);
-    if (below < 0i || (below == 0i && less_u64(large, small))) {
+    if ((below < 0i) | ((below == 0i) & less_u64(large, small))) {
       let other = large;
       large = small;
       small = other;
@@ -308,7 +309,7 @@ constexpr Helper kHelpers[] = {
     exponent = 1i;
   }
   let more = (large.y & 0x7fu) | large.x | ((large.y >> 8u) & 1u);
-  let up = u32((large.y & 0x80u) != 0u && more != 0u);
+  let up = u32(((large.y & 0x80u) != 0u) & (more != 0u));
   return bitcast<f32>(sign | ((u32(exponent - 1i) << 23u) + (large.y >> 8u) + up));
 }
 )"},
@@ -325,15 +326,15 @@ constexpr Helper kHelpers[] = {
 }
 )"},
     {"div_f32", R"(fn div_f32(a: f32, b: f32) -> f32 {
-  if (abs(a) >= 0x1p-60f && abs(a) < 0x1p60f && abs(b) >= 0x1p-60f && abs(b) < 0x1p60f) {
+  if ((abs(a) >= 0x1p-60f) & (abs(a) < 0x1p60f) & (abs(b) >= 0x1p-60f) & (abs(b) < 0x1p60f)) {
     return quotient_f32(a, b);
   }
   let x = bitcast<u32>(a);
   let y = bitcast<u32>(b);
   let p = (x >> 23u) & 0xffu;
   let q = (y >> 23u) & 0xffu;
-  if (p == 255u && q != 255u) { return a * bitcast<f32>((y & 0x80000000u) | 0x3f800000u); }
-  if (p - 1u >= 254u || q - 1u >= 254u) { return a / b; }
+  if ((p == 255u) & (q != 255u)) { return a * bitcast<f32>((y & 0x80000000u) | 0x3f800000u); }
+  if ((p - 1u >= 254u) | (q - 1u >= 254u)) { return a / b; }
   let m = bitcast<f32>((x & 0x7fffffu) | 0x3f800000u);
   let n = bitcast<f32>((y & 0x7fffffu) | 0x3f800000u);
   let s = bitcast<u32>(quotient_f32(m, n));
@@ -445,7 +446,7 @@ fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
   let w = sum_pair(t.y, v.y);
   let bits = bitcast<u32>(w.x);
   let odd = select(bits - 1u, bits + 1u, (w.y < 0.0f) == (w.x < 0.0f));
-  let rest = select(bits, odd, w.y != 0.0f && (bits & 1u) == 0u);
+  let rest = select(bits, odd, (w.y != 0.0f) & ((bits & 1u) == 0u));
   let whole = (bitcast<u32>(v.x) & 0x7fffffffu) < 0x7f800000u;
   return select(p + c, v.x + kept_f32(bitcast<f32>(rest)), whole);
 }

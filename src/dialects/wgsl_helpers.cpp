@@ -428,7 +428,8 @@ constexpr std::string_view kToHalf =
     "  return bitcast<u32>(vec2<f16>(vec2f(value, 0.0f))) ^ parameters.zero;\n}\n";
 
 // By sums whose errors are known: of c and what a * b leaves, and of a * b and that. What those
-// leave is rounded to odd, so that the last sum rounds as if it had all of it.
+// leave is rounded to odd, so that the last sum rounds as if it had all of it. Where that is zero,
+// the product is whole, and its own sum with c has the right sign.
 constexpr std::string_view kPairs = R"(fn sum_pair(a: f32, b: f32) -> vec2f {
   let s = kept_f32(a + b);
   let z = kept_f32(s - a);
@@ -448,7 +449,8 @@ fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
   let odd = select(bits - 1u, bits + 1u, (w.y < 0.0f) == (w.x < 0.0f));
   let rest = select(bits, odd, (w.y != 0.0f) & ((bits & 1u) == 0u));
   let whole = (bitcast<u32>(v.x) & 0x7fffffffu) < 0x7f800000u;
-  return select(p + c, v.x + kept_f32(bitcast<f32>(rest)), whole);
+  let sum = v.x + kept_f32(bitcast<f32>(rest));
+  return select(p + c, sum, whole & (sum != 0.0f));
 }
 )";
 

@@ -12,6 +12,7 @@ struct FakeCudnn {
   int (*calls)(const char* name);  // so far
   int (*alive)();                  // descriptors
   const char* (*wrong)();    // what a call did that the real library does not take; empty: nothing
+  void (*forgive)();         // forgets it
   void (*refuse)(bool all);  // it has no engine for anything
   void (*version)(int major, int cuda);  // what it says of itself; 9, for CUDA 12, unless set
   const char* (*reason)();  // why it has no engine for the graph that was asked about last, or ""

@@ -154,8 +154,12 @@ class Judge {
 Offer offer_for(const Program& program) {
   const Judge judge(program);
   Offer offer;
-  offer.crashes = judge.has_bool_in_memory();
-  offer.reason = offer.crashes ? "a bool is in memory" : judge.refusal();
+  offer.is_fatal = judge.has_bool_in_memory();
+  offer.reason = offer.is_fatal ? "a bool is in memory" : judge.refusal();
+  if (offer.reason.empty()) {
+    offer.reason = program.misaligned();
+    offer.is_fatal = !offer.reason.empty();
+  }
   offer.by_the_general = judge.is_for_the_general();
   offer.workspace = judge.workspace();
   return offer;

@@ -336,6 +336,15 @@ std::string Program::misuse() const {
     if (t.by_value && (makers > 0 || t.is_virtual || count_of(t.lengths) != 1 ||
                        (t.type != DType::F32 && t.type != DType::I32)))
       return "what is passed by value is not one number that is given";
+  }
+  for (const Operation& o : operations)
+    if (!fits(*this, o)) return "sizes do not go together";
+  return {};
+}
+
+std::string Program::misaligned() const {
+  for (size_t i = 0; i < tensors.size(); i++) {
+    const Tensor& t = tensors[i];
     if (t.is_virtual || t.by_value || !has_features(t)) continue;
     for (size_t axis = 0; axis < 4; axis++) {
       if (axis == features(i) && t.strides[axis] != 1)
@@ -345,8 +354,6 @@ std::string Program::misuse() const {
         return "a stride is not a multiple of 16 bytes";
     }
   }
-  for (const Operation& o : operations)
-    if (!fits(*this, o)) return "sizes do not go together";
   return {};
 }
 

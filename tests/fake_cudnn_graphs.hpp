@@ -28,6 +28,9 @@ struct Program {
   std::vector<const Operation*> readers(size_t tensor) const;
   // What of a tensor of somebody else's is a row: 2 for K' and V', which are read down the columns.
   size_t features(size_t tensor) const;
+  // By which strides it may not lie in memory: the library takes it, and a run of it ends the
+  // context.
+  std::string misaligned() const;
 
   // Of the tensors that are in memory, and no others: their addresses, by number.
   using Memory = std::map<int64_t, std::byte*>;
@@ -53,7 +56,7 @@ std::function<void()> work_of(std::shared_ptr<const Program> program, const Prog
 // fake_cudnn_attention.cpp: what the library makes of a graph.
 struct Offer {
   std::string reason;           // why it has no engine; empty: it has
-  bool crashes = false;         // asking for one ends the process
+  bool is_fatal = false;        // the real one would end the process, or a run of it the context
   bool by_the_general = false;  // the fastest does not take it
   int64_t workspace = 0;
 };

@@ -176,8 +176,9 @@ class CudnnGraphs : public CudnnTest {
     for (const auto& [name, given] : a.memory)
       if (const auto found = right.x.find(name); found != right.x.end()) {
         const Node t = as_rows(name, given);
+        std::byte* const start = buffers.at(name);
         each(t.lengths, [&](const Axes& i) {
-          products::put(dtype(t.type), element(t, buffers.at(name), i),
+          products::put(dtype(t.type), element(t, start, i),
                         found->second.at(i[0], i[1], i[2], i[3]));
         });
       }

@@ -20,6 +20,7 @@ std::vector<std::pair<std::string, std::function<void(Form&)>>> forms() {
       {"cap", [](Form& f) { f.cap = 0.75f, f.causal = true; }},
       {"lengths", [](Form& f) { f.lengths = true; }},
       {"sink", [](Form& f) { f.sink = true, f.causal = true; }},
+      {"a sink alone", [](Form& f) { f.sink = f.causal = true, f.rows = 7; }},
       {"deterministic", [](Form& f) { f.deterministic = true, f.causal = true; }},
       {"one of each", [](Form& f) { f.batch = f.heads = f.key_heads = f.rows = f.keys = 1; }},
   };
@@ -32,6 +33,30 @@ TEST_F(CudnnGraphs, AttentionAndItsGradientsArePlainLoops) {
     change(form);
     check(form);
     if (HasFatalFailure()) return;
+  }
+}
+
+// As what is between operations is, when it is of such a type.
+TEST_F(CudnnGraphs, NumbersBetweenOperationsAreRounded) {
+  const Axes n = {1, 1, 2, 8};
+  for (const int type : {api::kF16, api::kBF16, api::kF32}) {
+    Attention a(cudnn(), {});
+    const Node x = a.add("x", n, cudnn_graphs::dense(n), api::kF32),
+               y = a.add("y", n, cudnn_graphs::dense(n), api::kF32),
+               between = a.graph.between(n, type);
+    a.graph.reshape(x, between);
+    a.graph.elementwise(api::kIdentity, {{api::kPointwiseX, &between}, {api::kPointwiseY, &y}});
+    const Buffers buffers = allocate(a);
+    std::array<float, 16> given{}, got{};
+    for (size_t i = 0; i < given.size(); i++) given[i] = 1 + static_cast<float>(i) * 0x1p-12f;
+    std::memcpy(buffers.at("x"), given.data(), sizeof given);
+    run(a, buffers, kGeneral);
+    std::memcpy(got.data(), buffers.at("y"), sizeof got);
+    for (size_t i = 0; i < given.size(); i++) {
+      std::array<std::byte, 4> bytes{};
+      products::put(dtype(type), bytes.data(), static_cast<double>(given[i]));
+      EXPECT_EQ(static_cast<long double>(got[i]), products::element(dtype(type), bytes.data()));
+    }
   }
 }
 

@@ -175,7 +175,7 @@ const Thing& operation_of(const Thing& graph) { return *child(graph, kGraphOpera
 // One convolution, or what can be evaluated.
 int finish_graph(Thing& graph) {
   std::vector<const Thing*> operations;
-  for (const Descriptor descriptor : graph.all<Descriptor>(kGraphOperations)) {
+  for (Descriptor descriptor : graph.all<Descriptor>(kGraphOperations)) {
     operations.push_back(thing(descriptor));
     if (operations.back() == nullptr) return refuse("an operation of a graph is gone");
   }
@@ -321,7 +321,7 @@ int cudnnBackendSetAttribute(Descriptor descriptor, int attribute, int type, int
   t->attributes[attribute] = {
       type, count, {bytes, bytes + static_cast<size_t>(count) * bytes_of(type)}};
   if (type != kTypeDescriptor) return 0;
-  for (const Descriptor one : t->all<Descriptor>(attribute)) {
+  for (Descriptor one : t->all<Descriptor>(attribute)) {
     const Thing* const it = thing(one);
     if (it == nullptr || (!it->finished && it->kind != kEngineConfig))
       return refuse("a descriptor that is not finished is spoken of");

@@ -118,14 +118,15 @@ Values product(const Program& p, const Operation& o, const std::vector<Values>& 
 
 Values reduction(const Program& p, const Operation& o, const std::vector<Values>& values) {
   const Axes &x = p.tensors[o.inputs[0]].lengths, &n = p.tensors[o.output].lengths;
-  Values y(count_of(n), o.mode == kReduceAdd ? 0 : -kInfinity);
-  const double* next = values[o.inputs[0]].data();
+  Values y(count_of(n), 0);
+  if (o.mode == kReduceMaximum) std::fill(y.begin(), y.end(), -kInfinity);
+  size_t next = 0;
   const Axes steps = steps_of(n);
   each(x, [&](const Axes& place) {
     Axes to = place;
     to[1] /= x[1] / n[1];
     double& sum = y[static_cast<size_t>(at(to, steps))];
-    const double value = *next++;
+    const double value = values[o.inputs[0]][next++];
     if (o.mode == kReduceAdd) sum += value;
     else if (value > sum || std::isnan(value)) sum = value;
   });
@@ -263,11 +264,11 @@ size_t Program::features(size_t tensor) const {
 }
 
 // One operation with its tensors, which several may speak of.
-std::string Program::read(const Thing& thing, std::map<const Thing*, size_t>& known) {
-  Operation o{thing.kind, -1, -1, -1, {}, 0};
+std::string Program::read(const Thing& operation, std::map<const Thing*, size_t>& known) {
+  Operation o{operation.kind, -1, -1, -1, {}, 0};
   std::vector<int> inputs;
   int output = 0, about = 0, kind = 0;
-  switch (thing.kind) {
+  switch (operation.kind) {
     case kOperationPointwise: about = kPointwiseDescriptor, kind = kPointwise; break;
     case kOperationMatmul: about = kMatmulDescriptor, kind = kMatmul; break;
     case kOperationReduction: about = kReductionDescriptor, kind = kReduction; break;
@@ -275,7 +276,7 @@ std::string Program::read(const Thing& thing, std::map<const Thing*, size_t>& kn
     default: return "a graph has an operation that none of several can be";
   }
   if (about != 0) {
-    const Thing* const which = child(thing, about);
+    const Thing* const which = child(operation, about);
     if (which == nullptr || which->kind != kind) return "an operation has no descriptor";
     lives.push_back(which->life);
     o.compute = which->read<int>(kind == kPointwise ? kPointwiseComputeType
@@ -287,7 +288,7 @@ std::string Program::read(const Thing& thing, std::map<const Thing*, size_t>& kn
     if ((o.axis >= 0) != (kind == kPointwise && o.mode == kIndex))
       return "an axis is not where it belongs";
   }
-  switch (thing.kind) {
+  switch (operation.kind) {
     case kOperationMatmul: inputs = {kMatmulA, kMatmulB}, output = kMatmulC; break;
     case kOperationReduction:
       if (o.mode != kReduceAdd && o.mode != kReduceMaximum) return "a reduction is not emulated";
@@ -301,10 +302,10 @@ std::string Program::read(const Thing& thing, std::map<const Thing*, size_t>& kn
       if (o.mode == kSelect) inputs.push_back(kPointwiseT);
       if (o.mode == kTanhBackward) inputs = {kPointwiseDy, kPointwiseX}, output = kPointwiseDx;
   }
-  if (thing.attributes.size() != inputs.size() + 1 + (about != 0 ? 1 : 0))
+  if (operation.attributes.size() != inputs.size() + 1 + (about != 0 ? 1 : 0))
     return "an operation has too few tensors or too many";
   const auto tensor = [&](int attribute) -> size_t {
-    const Thing* const it = child(thing, attribute);
+    const Thing* const it = child(operation, attribute);
     if (it == nullptr || it->kind != kTensor) return SIZE_MAX;
     const auto [found, is_new] = known.emplace(it, tensors.size());
     if (is_new) {

@@ -2,10 +2,15 @@
 // can be while each operation is in it that is emulated.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "libraries/cudnn/cudnn.hpp"
 

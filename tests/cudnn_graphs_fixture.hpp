@@ -2,6 +2,8 @@
 // memory of the emulated driver, plans and runs.
 #pragma once
 
+#include <optional>
+
 #include "cudnn_fixture.hpp"
 #include "cudnn_graphs.hpp"
 

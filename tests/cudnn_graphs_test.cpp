@@ -315,6 +315,31 @@ TEST_F(CudnnGraphs, MemoryThatIsNotAsWasSaidIsRefused) {
   EXPECT_EQ(wrong([](Memory&) {}), "a descriptor of a graph is gone");
 }
 
+// As gradients of queries, keys and values do that are one array.
+TEST_F(CudnnGraphs, TensorsMayLieBetweenEachOthersRows) {
+  const Axes n = {1, 1, 3, 8}, rows = {48, 48, 16, 1};
+  Attention a(cudnn(), {});
+  const Node x = a.add("x", n, cudnn_graphs::dense(n), api::kF32),
+             y = a.add("y", n, rows, api::kF32), z = a.add("z", n, rows, api::kF32);
+  for (const Node* to : {&y, &z})
+    a.graph.elementwise(api::kExp, {{api::kPointwiseX, &x}, {api::kPointwiseY, to}});
+  ASSERT_EQ(a.graph.finish(handle_), api::kSuccess);
+  const Planned planned = plan(*a.graph.graph);
+  ASSERT_TRUE(planned.plan);
+  std::byte *const given = take(96), *const array = take(192), *const room = take(256);
+  std::memset(given, 0, 96);
+  EXPECT_EQ(execute(planned, {{x.number, given}, {y.number, array}, {z.number, array + 32}}, room),
+            api::kSuccess);
+  wait();
+  std::array<float, 48> got{};
+  std::memcpy(got.data(), array, sizeof got);
+  EXPECT_EQ(std::count(got.begin(), got.end(), 1.0f), 48);
+  EXPECT_EQ(execute(planned, {{x.number, given}, {y.number, array}, {z.number, array + 16}}, room),
+            kBadParameter);
+  EXPECT_STREQ(library_.wrong(), "two tensors share memory that is written to");
+  library_.forgive();
+}
+
 // The numbers of the host are those of the call; what is in the device's memory, those of the run.
 TEST_F(CudnnGraphs, WhatIsPassedByValueIsReadAtTheCall) {
   Form form;

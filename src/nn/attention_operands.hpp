@@ -47,6 +47,7 @@ class Attention {
   int64_t queries() const { return query_.size(-2); }
   int64_t keys() const { return key_.size(-2); }
   int64_t of_key_head() const { return heads_ / key_heads_; }
+  int64_t rows() const { return batch_ * heads_ * queries(); }
   Shape results() const { return {batch_, heads_, queries(), value_.size(-1)}; }
   // [batch, heads, queries, x] with the axes before the heads that the operands have.
   Tensor as_given(const Tensor& x) const;
@@ -63,11 +64,11 @@ class Attention {
   Tensors composed_changes(const Tensors& operands, const Tensor& change) const;
 
   // --- by a program
-  Tensor node(Tensors operands, Wanted wanted, const Shape& shape,
-              const tensor::Wanted& changed = {}) const;
+  Program program() const;
+  Tensor node(const Program& program, Tensors operands, Wanted wanted, const Shape& shape) const;
   // `both`: the result and its logs.
-  Tensors program_changes(const Tensors& operands, const Tensor& both, const Tensor& change,
-                          const tensor::Wanted& wanted) const;
+  Tensors program_changes(Program program, const Tensors& operands, const Tensor& both,
+                          const Tensor& change, const tensor::Wanted& wanted) const;
 
   // --- by products
   struct Scores {

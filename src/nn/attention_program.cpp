@@ -13,35 +13,42 @@ Tensor section(const Tensor& node, int64_t begin, const Shape& shape) {
 
 Tensor Attention::by_program() const {
   const Tensors operands = this->operands();
-  if (!tensor::is_recording()) return as_given(node(operands, Wanted::Result, results()));
-  const int64_t rows = batch_ * heads_ * queries(), count = rows * value_.size(-1);
+  Program program = this->program();
+  if (!tensor::is_recording()) return as_given(node(program, operands, Wanted::Result, results()));
+  // Gradients of f16 and bf16 are as exact as they can be only with the result as it was before it
+  // was rounded, which libraries do not keep.
+  const auto view = [&](size_t i) { return tensor::Access::view(operands[i]); };
+  program.keeps_wide = !graph::attention::has_library(tensor::context_of(operands[0]), program,
+                                                      {view(0), view(1), view(2)}, to_);
   Tensor both;
   {
     const tensor::Pause pause;
-    both =
-        node(operands, Wanted::ResultAndLogs, {graph::attention::with_logs(to_, count, rows).size});
+    both = node(
+        program, operands, Wanted::ResultAndLogs,
+        {graph::attention::with_logs(to_, count_of(results()), rows(), program.keeps_wide).size});
   }
   return as_given(recorded(
       operands, [&] { return section(both, 0, results()); },
-      [operands, both](const Attention& self, const Tensor& change, const tensor::Wanted& wanted) {
-        return self.program_changes(operands, both, change, wanted);
+      [program, operands, both](const Attention& self, const Tensor& change,
+                                const tensor::Wanted& wanted) {
+        return self.program_changes(program, operands, both, change, wanted);
       }));
 }
 
-Tensor Attention::node(Tensors operands, Wanted wanted, const Shape& shape,
-                       const tensor::Wanted& changed) const {
+Attention::Program Attention::program() const {
   const auto [before, after] = reach();
   Program program{.scale = scale_, .softcap = options_.softcap, .first = options_.query_offset};
   program.before = before;
   program.after = after;
   program.has_mask = mask_.defined();
-  const bool forward = wanted != Wanted::Changes;
-  program.has_sinks = sinks_.defined() && forward;
+  program.has_sinks = sinks_.defined();
   program.has_place = position_.defined();
-  if (!forward) {
-    program.of_queries = changed[0];
-    program.of_keys = changed[1] || changed[2];
-  }
+  return program;
+}
+
+Tensor Attention::node(const Program& program, Tensors operands, Wanted wanted,
+                       const Shape& shape) const {
+  const bool forward = wanted != Wanted::Changes;
   const size_t mask_at = forward ? 3 : 5;
   if (mask_.defined()) {
     Tensor& mask = operands[mask_at];
@@ -55,16 +62,19 @@ Tensor Attention::node(Tensors operands, Wanted wanted, const Shape& shape,
                              std::span<Tensor>(operands));
 }
 
-Attention::Tensors Attention::program_changes(const Tensors& operands, const Tensor& both,
-                                              const Tensor& change,
+Attention::Tensors Attention::program_changes(Program program, const Tensors& operands,
+                                              const Tensor& both, const Tensor& change,
                                               const tensor::Wanted& wanted) const {
+  program.has_sinks = false;  // the logs know of them
+  program.of_queries = wanted[0];
+  program.of_keys = wanted[1] || wanted[2];
   Tensors inputs = {operands[0], operands[1], operands[2], change, both};
   if (mask_.defined()) inputs.push_back(operands[3]);
   if (position_.defined()) inputs.push_back(operands.back());
   Tensors all(operands.size());
   if (wanted[0] || wanted[1] || wanted[2]) {
     const graph::attention::Sections parts(to_, {query_.size(), key_.size(), value_.size()});
-    const Tensor changes = node(std::move(inputs), Wanted::Changes, {parts.size}, wanted);
+    const Tensor changes = node(program, std::move(inputs), Wanted::Changes, {parts.size});
     const std::array<const Tensor*, 3> given = {&query_, &key_, &value_};
     for (size_t i = 0; i < given.size(); i++)
       if (wanted[i]) all[i] = section(changes, parts.begins[i], given[i]->shape());
@@ -72,12 +82,14 @@ Attention::Tensors Attention::program_changes(const Tensors& operands, const Ten
   // A sink has a share, too, but no value.
   const size_t sinks = mask_.defined() ? 4 : 3;
   if (sinks_.defined() && wanted[sinks]) {
-    const int64_t rows = batch_ * heads_ * queries();
-    const Tensor result = section(both, 0, results());
-    Tensor node = both;
-    const Tensor logs =
-        tensor::make_opaque(graph::attention::attention_logs_work(result.size(), rows), wide_,
-                            {batch_, heads_, queries()}, std::span<Tensor>(&node, 1));
+    const graph::attention::Sections parts =
+        graph::attention::with_logs(to_, count_of(results()), rows(), program.keeps_wide);
+    const auto part = [&](size_t nth, DType dtype, const Shape& shape) {
+      return tensor::make_opaque(graph::attention::section_work(parts.begins[nth]), dtype, shape,
+                                 both);
+    };
+    const Tensor logs = part(1, wide_, {batch_, heads_, queries()});
+    const Tensor result = part(2, program.keeps_wide ? wide_ : to_, results());
     const Tensor deltas = ops::sum(change.to(wide_) * result.to(wide_), -1);
     const Tensor share = ops::exp(operands[sinks].reshape({heads_, 1}) - logs);
     all[sinks] = -ops::sum(share * deltas, {0, 2});

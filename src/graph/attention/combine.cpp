@@ -16,7 +16,7 @@ class Combine : public Terms {
     parts_of_result_ = b_.buffer("parts_of_result", key_.wide, Access::In);
     if (key_.sinks) sinks_ = b_.buffer("sinks", key_.wide, Access::In);
     result_ = b_.buffer("result", key_.result, Access::Out);
-    if (key_.with_logs) second_ = b_.buffer("logs", key_.wide, Access::Out);
+    if (key_.with_logs) declare_kept();
     const Value rows = scalar("rows"), queries = scalar("queries"), heads = scalar("heads");
     parts_ = scalar("parts");
     states_ = scalar("states");

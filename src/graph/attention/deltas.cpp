@@ -14,7 +14,7 @@ class Deltas : public Terms {
 
   program::Program write() {
     g_.buffer = b_.buffer("change", key_.change, Access::In);
-    const Buf result = b_.buffer("result", key_.result, Access::In);
+    const Buf result = b_.buffer("result", key_.wide_result ? key_.wide : key_.result, Access::In);
     const Buf deltas = b_.buffer("deltas", key_.wide, Access::Out);
     const Value rows = scalar("rows"), queries = scalar("queries"), heads = scalar("heads");
     declare_strides("g", g_);

@@ -23,9 +23,10 @@ struct Key {
   Part part;
   Mask mask;
   bool softcap, before, after, sinks;
-  bool with_logs;  // Forward: logs stand behind the result
-  bool split;      // Forward: keys are cut into parts, whose sums a second program puts together
-  bool placed;     // the place of the first query among the keys is read from memory
+  bool with_logs;    // Forward: logs stand behind the result
+  bool wide_result;  // and the result as it was before it was rounded to its dtype
+  bool split;        // Forward: keys are cut into parts, whose sums a second program puts together
+  bool placed;       // the place of the first query among the keys is read from memory
   // Whether neighbouring features of queries, keys, values, cotangents lie side by side.
   bool unit_query, unit_key, unit_value, unit_change;
   DType query, key, value, change, added, position, result;

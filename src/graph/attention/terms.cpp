@@ -46,7 +46,7 @@ void Terms::declare() {
   result_ = key_.split ? b_.buffer("parts_of_result", key_.wide, Access::Out)
                        : b_.buffer("result", key_.result, Access::Out);
   if (key_.part == Part::KeyChange) second_ = b_.buffer("value_change", key_.result, Access::Out);
-  else if (key_.with_logs && !key_.split) second_ = b_.buffer("logs", key_.wide, Access::Out);
+  else if (key_.with_logs && !key_.split) declare_kept();
   batches_ = scalar("batches");
   heads_ = scalar("heads");
   key_heads_ = scalar("key_heads");
@@ -72,6 +72,11 @@ void Terms::declare() {
   }
   group_ = heads_ / key_heads_;
   if (key_.placed) first_ = first_ + b_.cast(b_.load(position, whole(0)), key_.index);
+}
+
+void Terms::declare_kept() {
+  second_ = b_.buffer("logs", key_.wide, Access::Out);
+  if (keeps_wide()) wide_result_ = b_.buffer("wide_result", key_.wide, Access::Out);
 }
 
 Value Terms::never() { return real(-std::numeric_limits<double>::infinity()); }
@@ -129,8 +134,10 @@ Terms::Ending Terms::ending(Value largest, Value total, Value head) {
 
 void Terms::store_result(Value row, Value feature, Value sum, const Ending& e) {
   if (key_.sinks) sum = sum * e.factor;
-  b_.store(result_, row * int64_t{key_.value_features} + feature,
-           b_.cast(select(e.total == 0, 0, sum / e.total), compute_type(key_.result)));
+  const Value at = row * int64_t{key_.value_features} + feature;
+  const Value result = select(e.total == 0, 0, sum / e.total);
+  b_.store(result_, at, b_.cast(result, compute_type(key_.result)));
+  if (keeps_wide()) b_.store(wide_result_, at, result);
 }
 
 void Terms::store_log(Value row, const Ending& e) {

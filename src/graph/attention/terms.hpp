@@ -53,6 +53,8 @@ class Terms {
   // Buffers and numbers, in the order in which arguments are given (work.cpp).
   void declare();
   void declare_strides(const char* name, Vectors& x);
+  // What gradients need of a result.
+  void declare_kept();
 
   Score score(Value dot, const Pair& pair);
   // d score / d dot, without the scale.
@@ -101,6 +103,9 @@ class Terms {
   Vectors q_, k_, v_, g_;
   Buf mask_{}, sinks_{}, logs_{}, deltas_{}, result_{};
   Buf second_{};  // of results their logs, of the change of keys that of values
+  Buf wide_result_{};
+  // Whether the result is stored once more before it is rounded, for the gradients.
+  bool keeps_wide() const { return key_.with_logs && key_.wide_result; }
   Value parts_, part_length_;
   Value heads_, key_heads_, group_, queries_, keys_, first_, before_, after_, batches_;
   Value scale_, softcap_;

@@ -25,6 +25,25 @@ hal::Binding section(const hal::Binding& all, DType of_node, int64_t begin, DTyp
           static_cast<uint64_t>(elements) * size_of(dtype)};
 }
 
+// Of a result and its logs.
+hal::AttentionDesc described(const Attention& attention, const std::array<View, 3>& operands,
+                             DType dtype) {
+  const auto& [q, k, v] = operands;
+  hal::AttentionDesc desc;
+  desc.part = hal::AttentionDesc::Part::ResultAndLogs;
+  desc.dtype = dtype;
+  desc.batch = q.shape[0], desc.heads = q.shape[1], desc.key_heads = k.shape[1];
+  desc.queries = q.shape[2], desc.keys = k.shape[2];
+  desc.features = q.shape[3], desc.value_features = v.shape[3];
+  std::copy_n(q.strides.begin(), 4, desc.q_strides.begin());
+  std::copy_n(k.strides.begin(), 4, desc.k_strides.begin());
+  std::copy_n(v.strides.begin(), 4, desc.v_strides.begin());
+  desc.alignment = kSectionBytes;
+  desc.scale = attention.scale, desc.softcap = attention.softcap;
+  desc.first = attention.first, desc.before = attention.before, desc.after = attention.after;
+  return desc;
+}
+
 class AttentionWork : public Work {
  public:
   AttentionWork(const Attention& attention, Wanted wanted)
@@ -48,6 +67,9 @@ class AttentionWork : public Work {
 
  private:
   bool is_backward() const { return wanted_ == Wanted::Changes; }
+  bool keeps_wide(DType dtype) const {
+    return attention_.keeps_wide && compute_type(dtype) != dtype && wanted_ != Wanted::Result;
+  }
 
   struct Operands {
     Operands(const AttentionWork& work, const Node& node) {
@@ -56,15 +78,24 @@ class AttentionWork : public Work {
       key_heads = views[1].shape[1], keys = views[1].shape[2];
       features = views[0].shape[3], value_features = views[2].shape[3];
       dtype = node.inputs[0].node->dtype;
+      keeps_wide = work.keeps_wide(dtype);
       if (work.attention_.has_mask) mask = work.is_backward() ? 5 : 3;
     }
     std::vector<View> views;
     size_t mask = 0;
     int64_t batch, heads, key_heads, queries, keys, features, value_features;
     DType dtype;
+    bool keeps_wide;
     int64_t rows() const { return batch * heads * queries; }
     int64_t key_rows() const { return batch * key_heads * keys; }
-    Sections result_and_logs() const { return with_logs(dtype, rows() * value_features, rows()); }
+    Sections result_and_logs() const {
+      return with_logs(dtype, rows() * value_features, rows(), keeps_wide);
+    }
+    // The result as wide as it is kept.
+    hal::Binding kept_result(const hal::Binding& all) const {
+      return section(all, dtype, result_and_logs().begins[2],
+                     keeps_wide ? compute_type(dtype) : dtype, rows() * value_features);
+    }
     hal::Binding result(const hal::Binding& all) const {
       return section(all, dtype, 0, dtype, rows() * value_features);
     }
@@ -86,27 +117,17 @@ class AttentionWork : public Work {
   // --- by a library
   bool may_ask(const Context& context) const {
     return !attention_.has_mask && !attention_.has_sinks && !attention_.has_place &&
-           !context.has_programs_alone();
+           !attention_.keeps_wide && !context.has_programs_alone();
   }
 
   hal::AttentionDesc desc_of(const Operands& x, uint32_t alignment) const {
     using Part = hal::AttentionDesc::Part;
-    hal::AttentionDesc desc;
+    hal::AttentionDesc desc = described(attention_, {x.views[0], x.views[1], x.views[2]}, x.dtype);
     desc.part = is_backward()                      ? Part::Changes
                 : wanted_ == Wanted::ResultAndLogs ? Part::ResultAndLogs
                                                    : Part::Result;
-    desc.dtype = x.dtype;
-    desc.batch = x.batch, desc.heads = x.heads, desc.key_heads = x.key_heads;
-    desc.queries = x.queries, desc.keys = x.keys;
-    desc.features = x.features, desc.value_features = x.value_features;
-    const auto strides = [&](size_t input, std::array<int64_t, 4>& to) {
-      std::copy_n(x.views[input].strides.begin(), 4, to.begin());
-    };
-    strides(0, desc.q_strides), strides(1, desc.k_strides), strides(2, desc.v_strides);
-    if (is_backward()) strides(3, desc.change_strides);
+    if (is_backward()) std::copy_n(x.views[3].strides.begin(), 4, desc.change_strides.begin());
     desc.alignment = alignment;
-    desc.scale = attention_.scale, desc.softcap = attention_.softcap;
-    desc.first = attention_.first, desc.before = attention_.before, desc.after = attention_.after;
     return desc;
   }
 
@@ -149,6 +170,7 @@ class AttentionWork : public Work {
     for (const Input& input : node.inputs) bindings.push_back(input.node->result.where);
     std::vector<hal::Binding> results = {x.result(result)};
     if (key.with_logs) results.push_back(x.logs(result));
+    if (key.with_logs && key.wide_result) results.push_back(x.kept_result(result));
     if (!key.split) {
       bindings.insert(bindings.end(), results.begin(), results.end());
       return launch(context, key, x, std::move(bindings));
@@ -172,7 +194,7 @@ class AttentionWork : public Work {
     for (const int64_t n : {x.rows(), x.queries, x.heads, x.views[3].offset})
       arguments.push_back(index_bits(of_query.index, n));
     for (const int64_t s : x.views[3].strides) arguments.push_back(index_bits(of_query.index, s));
-    const hal::Binding sums[] = {change, x.result(both), deltas.where};
+    const hal::Binding sums[] = {change, x.kept_result(both), deltas.where};
     context.launch(
         context.kept("attention deltas", of_query, [&] { return deltas_program(of_query); }),
         {(static_cast<uint64_t>(x.rows()) + kDeltaLanes - 1) / kDeltaLanes, 1, 1}, sums, arguments);
@@ -212,6 +234,7 @@ class AttentionWork : public Work {
     Key key{};
     key.part = part;
     key.with_logs = wanted_ == Wanted::ResultAndLogs;
+    key.wide_result = x.keeps_wide;
     key.split = key.part == Part::Forward && parts_of(x).count > 1;
     key.softcap = attention_.softcap > 0;
     key.before = attention_.before.has_value();
@@ -346,24 +369,23 @@ class AttentionWork : public Work {
   const Wanted wanted_;
 };
 
-class LogsWork : public Work {
+class SectionWork : public Work {
  public:
-  LogsWork(int64_t elements, int64_t rows) : elements_(elements), rows_(rows) {}
+  explicit SectionWork(int64_t begin) : begin_(begin) {}
 
-  std::string_view name() const override { return "attention_logs"; }
+  std::string_view name() const override { return "section"; }
   std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
     return "by a copy";
   }
   void run(Context& context, const Node& node, const Storage& result) const override {
-    const Node& both = *node.inputs[0].node;
-    Storage logs = both.result;
-    logs.where = section(logs.where, both.dtype, with_logs(both.dtype, elements_, rows_).begins[1],
-                         node.dtype, rows_);
-    context.copy(result, logs);
+    const Node& all = *node.inputs[0].node;
+    Storage part = all.result;
+    part.where = section(part.where, all.dtype, begin_, node.dtype, element_count(node.shape));
+    context.copy(result, part);
   }
 
  private:
-  const int64_t elements_, rows_;
+  const int64_t begin_;
 };
 
 }  // namespace
@@ -377,17 +399,29 @@ Sections::Sections(DType dtype, std::initializer_list<int64_t> sizes) {
   }
 }
 
-Sections with_logs(DType dtype, int64_t elements, int64_t rows) {
-  const auto of_log = static_cast<int64_t>(size_of(compute_type(dtype)) / size_of(dtype));
-  return {dtype, {elements, rows * of_log}};
+Sections with_logs(DType dtype, int64_t elements, int64_t rows, bool keeps_wide) {
+  const auto wider = static_cast<int64_t>(size_of(compute_type(dtype)) / size_of(dtype));
+  if (keeps_wide && wider > 1) return {dtype, {elements, rows * wider, elements * wider}};
+  Sections made(dtype, {elements, rows * wider});
+  made.begins[2] = made.begins[0];
+  return made;
 }
 
 std::unique_ptr<const Work> attention_work(const Attention& attention, Wanted wanted) {
   return std::make_unique<AttentionWork>(attention, wanted);
 }
 
-std::unique_ptr<const Work> attention_logs_work(int64_t elements, int64_t rows) {
-  return std::make_unique<LogsWork>(elements, rows);
+bool has_library(Context& context, const Attention& attention, const std::array<View, 3>& operands,
+                 DType dtype) {
+  if (attention.has_mask || attention.has_sinks || attention.has_place) return false;
+  hal::LibraryOps* const library = context.executor().device->library();
+  if (library == nullptr || context.has_programs_alone()) return false;
+  const auto planned = library->plan(described(attention, operands, dtype));
+  return std::holds_alternative<std::shared_ptr<hal::LibraryPlan>>(planned);
+}
+
+std::unique_ptr<const Work> section_work(int64_t begin) {
+  return std::make_unique<SectionWork>(begin);
 }
 
 }  // namespace hologram::graph::attention

@@ -24,12 +24,15 @@ struct Attention {
   bool has_sinks = false;  // [heads], of the wide dtype
   bool has_place = false;  // i32 or i64, [1]: is added to `first` when the node is computed
   bool of_queries = true, of_keys = true;  // Changes: which of them somebody wants
+  // ResultAndLogs of f16 and bf16: whether the wide result is kept, too. A library does not write
+  // it.
+  bool keeps_wide = false;
 
   // What a node has for its result, of the operands' dtype. The wide one is f32 or f64.
   enum class Wanted : uint8_t {
     Result,         // [batch, heads, queries, value features]
-    ResultAndLogs,  // sections: the result, and log(sum(exp(score))) of [batch, heads, queries],
-                    // wide, whatever the node's dtype
+    ResultAndLogs,  // sections: the result; log(sum(exp(score))) of [batch, heads, queries]; and if
+                    // it keeps that, the result before it was rounded. These two are wide
     Changes         // sections: how queries, keys and values change
   };
 };
@@ -42,14 +45,19 @@ struct Sections {
   std::array<int64_t, 3> begins = {};
   int64_t size = 0;
 };
-// Of a result of so many elements in so many rows, and their logs.
-Sections with_logs(DType dtype, int64_t elements, int64_t rows);
+// Of a result of so many elements in so many rows, and their logs; the third is the result as wide
+// as it is kept.
+Sections with_logs(DType dtype, int64_t elements, int64_t rows, bool keeps_wide);
 
 // Inputs: query, key, value; then, of changes: the change of the result, and the node of the result
 // and logs; then the mask; of results, the sinks; and at last the place.
 std::unique_ptr<const Work> attention_work(const Attention& attention, Attention::Wanted wanted);
 
-// The logs of a node of a result and logs, its input, as a tensor of their own.
-std::unique_ptr<const Work> attention_logs_work(int64_t elements, int64_t rows);
+// Whether the device's library computes it of queries, keys and values that lie so.
+bool has_library(Context& context, const Attention& attention, const std::array<View, 3>& operands,
+                 DType dtype);
+
+// A section of the input, which begins at this element of its, as a tensor of its own dtype.
+std::unique_ptr<const Work> section_work(int64_t begin);
 
 }  // namespace hologram::graph::attention

@@ -72,13 +72,12 @@ class AttentionWork : public Work {
   }
 
   struct Operands {
-    Operands(const AttentionWork& work, const Node& node) {
+    Operands(const AttentionWork& work, const Node& node)
+        : dtype(node.inputs[0].node->dtype), keeps_wide(work.keeps_wide(dtype)) {
       for (const Input& input : node.inputs) views.push_back(input.view());
       batch = views[0].shape[0], heads = views[0].shape[1], queries = views[0].shape[2];
       key_heads = views[1].shape[1], keys = views[1].shape[2];
       features = views[0].shape[3], value_features = views[2].shape[3];
-      dtype = node.inputs[0].node->dtype;
-      keeps_wide = work.keeps_wide(dtype);
       if (work.attention_.has_mask) mask = work.is_backward() ? 5 : 3;
     }
     std::vector<View> views;

@@ -11,7 +11,10 @@ constexpr int64_t kAlignment = 16;  // of addresses, which the library takes for
 
 }  // namespace
 
-Axes dense_strides(const Axes& n) { return {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1}; }
+Axes dense_strides(const Axes& lengths) {
+  const auto& [batch, heads, rows, columns] = lengths;
+  return {heads * rows * columns, rows * columns, columns, 1};
+}
 
 Axes transposed(const Axes& axes) { return {axes[0], axes[1], axes[3], axes[2]}; }
 
@@ -54,7 +57,8 @@ void Graph::pointwise(int mode, const Tensor& x, const Tensor* b, const Tensor* 
   descriptor.finish();
   Object& its = operation(kOperationPointwise);
   its.set_one(kPointwiseDescriptor, descriptor);
-  if (mode == kTanhBackward) {  // x is the derivative of tanh's result, b its argument
+  if (mode == kTanhBackward &&
+      b != nullptr) {  // x is the derivative of tanh's result, b its argument
     its.set_one(kPointwiseDy, *x.object);
     its.set_one(kPointwiseX, *b->object);
     its.set_one(kPointwiseDx, *y.object);

@@ -120,7 +120,8 @@ const Helper kHelpers[] = {
      "  else if (m >= 31u << 23) x = m | 0x7f800000u;\n"
      "  return as_f32((half_bits & 0x8000u) << 16 | x);\n}",
      {"#ifdef __CUDA_ARCH__\n"
-      "$q f32 f16_to_f32(u16 x) { f32 r; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(x)); return r; }\n"
+      "$q f32 f16_to_f32(u16 x) {\n  f32 r;\n  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(x));\n"
+      "  return __uint_as_float(__float_as_uint(r) | (x & 0x8000u) << 16);  // a NaN has lost its sign\n}\n"
       "#else\n" HOLOGRAM_FROM_F16 "\n#endif",
       "",
       HOLOGRAM_FROM_F16,
@@ -135,7 +136,8 @@ const Helper kHelpers[] = {
      "  else h = (x + 0xfffu + (x >> 13 & 1u) - (112u << 23)) >> 13;\n"
      "  return (u16)(sign | h);\n}",
      {"#ifdef __CUDA_ARCH__\n"
-      "$q u16 f32_to_f16(f32 x) { u16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(x)); return r; }\n"
+      "$q u16 f32_to_f16(f32 x) {\n  u16 r;\n  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(x));\n"
+      "  return (u16)(r | (__float_as_uint(x) >> 16 & 0x8000u));\n}\n"
       "#else\n" HOLOGRAM_TO_F16 "\n#endif",
       "$q u16 f32_to_f16(f32 x) { u16 h; vstore_half_rte(x, 0, (half*)&h); return h; }",
       HOLOGRAM_TO_F16,

@@ -43,7 +43,7 @@ struct Program {
   std::string misplaced(const Memory& memory, const Room& room) const;
 
  private:
-  std::string read(const Thing& thing, std::map<const Thing*, size_t>& known);
+  std::string read(const Thing& operation, std::map<const Thing*, size_t>& known);
   std::string misuse() const;
   std::string sort();
 };

@@ -334,8 +334,8 @@ TEST_F(CudnnGraphs, TensorsMayLieBetweenEachOthersRows) {
   std::array<float, 48> got{};
   std::memcpy(got.data(), array, sizeof got);
   EXPECT_EQ(std::count(got.begin(), got.end(), 1.0f), 48);
-  EXPECT_EQ(execute(planned, {{x.number, given}, {y.number, array}, {z.number, array + 16}}, room),
-            kBadParameter);
+  execute(planned, {{x.number, given}, {y.number, array}, {z.number, array + 16}}, room);
+  wait();
   EXPECT_STREQ(library_.wrong(), "two tensors share memory that is written to");
   library_.forgive();
 }

@@ -264,6 +264,8 @@ set(HOLOGRAM_SOURCES
     src/graph/group_scan.cpp
     src/graph/layout.cpp
     src/graph/library_kernels.cpp
+    src/graph/lowering.cpp
+    src/graph/moving.cpp
     src/graph/node.cpp
     src/graph/product_work.cpp
     src/graph/scan.cpp
@@ -301,6 +303,7 @@ set(HOLOGRAM_SOURCES
     src/tensor/linear.cpp
     src/tensor/movement.cpp
     src/tensor/comparison.cpp
+    src/tensor/composite.cpp
     src/tensor/counting.cpp
     src/tensor/einsum.cpp
     src/tensor/indexing.cpp

@@ -380,6 +380,11 @@ TEST_F(Epilogues, AreExplainedAndProfiled) {
   const std::string text = explain(both(l));
   EXPECT_EQ(text,
             "1 step on Emulated GPU\n"
+            "before lowering:\n"
+            "   %1 = matmul [6, 12] f32 of data [6, 8] f32, data [8, 12] f32\n"
+            "   %2 = add [6, 12] f32 of %1, data [12] f32\n"
+            "   %3 = relu [6, 12] f32 of %2\n"
+            "lowered:\n"
             "1. matmul [1, 6, 12] f32\n"
             "   reads data [6, 8] f32\n"
             "   reads data [8, 12] f32\n"

@@ -7,10 +7,10 @@
 #include <random>
 
 #include "graph/kernel.hpp"
-#include "graph/schedule.hpp"
+
 #include "hologram/hologram.hpp"
+#include "scheduled.hpp"
 #include "share.hpp"
-#include "tensor/access.hpp"
 
 namespace hologram {
 namespace {
@@ -28,9 +28,7 @@ Tensor numbers(Shape shape, DType dtype, const Executor& executor) {
   return Tensor::from_vector(values, shape, executor).to(dtype).eval();
 }
 
-size_t steps(const Tensor& tensor) {
-  return graph::schedule({tensor::Access::node(tensor).get()}, {}).steps.size();
-}
+size_t steps(const Tensor& tensor) { return tests::Scheduled(tensor).steps().size(); }
 
 // "interpreted: " and why, where the compiler of the processor takes it not.
 bool is_compiled(const Tensor& tensor) {

@@ -13,10 +13,10 @@
 #include "graph/codegen.hpp"
 #include "graph/context.hpp"
 #include "graph/layout.hpp"
-#include "graph/schedule.hpp"
+
 #include "hologram/hologram.hpp"
+#include "scheduled.hpp"
 #include "share.hpp"
-#include "tensor/access.hpp"
 
 namespace hologram {
 namespace {
@@ -77,12 +77,12 @@ void expect_same_bits(const Executor& executor, const Tensor& x, const Rows (&wo
                       const std::function<void(const graph::Layout&, const graph::Layout&)>& look) {
   for (const Rows& work : works) {
     const Tensor y = tensor::dense(work.make(x));
-    const graph::Schedule plan = graph::schedule({tensor::Access::node(y).get()}, {});
-    for (const graph::Step& step : plan.steps) {
+    const tests::Scheduled plan(y);
+    for (const graph::Step& step : plan.steps()) {
       // Not of what another step makes first.
       if (step.opaque != nullptr || step.kernel.row_axes == 0 ||
           std::any_of(step.kernel.loads.begin(), step.kernel.loads.end(),
-                      [](const auto* node) { return node->state != graph::NodeState::Ready; }))
+                      [](const auto* node) { return node->result.owner == nullptr; }))
         continue;
       const graph::Layout few = graph::layout(step.kernel, {}),
                           many = graph::layout(step.kernel, {.many_threads = true});
@@ -265,14 +265,13 @@ TEST(GatheredPieces, SameBitsInOneKernel) {
       for (const auto& work : works) {
         if (!share.next()) continue;
         const Tensor y = tensor::dense(work.make(x)), z = tensor::dense(work.make(x));
-        const graph::Schedule plan =
-            graph::schedule({tensor::Access::node(y).get()}, {.gather = true});
+        const tests::Scheduled plan(y, {.gather = true});
         const bool fits = dtype != DType::F16 && work.steps == 1;
         if (fits) {
-          ASSERT_EQ(plan.steps.size(), 1u) << work.name << " of " << name_of(dtype);
+          ASSERT_EQ(plan.steps().size(), 1u) << work.name << " of " << name_of(dtype);
         }
-        if (plan.steps.size() != 1) continue;
-        const graph::Kernel& kernel = plan.steps[0].kernel;
+        if (plan.steps().size() != 1) continue;
+        const graph::Kernel& kernel = plan.steps()[0].kernel;
         const graph::Layout how = graph::layout(kernel, {.many_threads = true});
         if (dtype != DType::F16) {
           EXPECT_EQ(how.walk == graph::Walk::Pieces, fits) << work.name;
@@ -335,11 +334,10 @@ TEST(GatheredPieces, OfOneRowForALibrary) {
       const Tensor x = numbers({length}, DType::F32).to(executor).eval();
       if (std::string_view(work.name) == "of a matrix" && length % 2 == 0) continue;
       const Tensor y = work.make(x), z = work.make(x);
-      const graph::Schedule plan =
-          graph::schedule({tensor::Access::node(y).get()}, {.library = &library});
-      EXPECT_EQ(plan.steps.size(), work.steps);
-      if (plan.steps.size() != 1) continue;
-      const graph::Kernel& kernel = plan.steps[0].kernel;
+      const tests::Scheduled plan(y, {.library = &library});
+      EXPECT_EQ(plan.steps().size(), work.steps);
+      if (plan.steps().size() != 1) continue;
+      const graph::Kernel& kernel = plan.steps()[0].kernel;
       graph::require_inside(kernel);
       const std::vector<Array> got = results(executor, kernel, graph::layout(kernel, {}));
       const Array expected = z.array();
@@ -348,8 +346,7 @@ TEST(GatheredPieces, OfOneRowForALibrary) {
     }
   const Tensor more = numbers({kMostGathered * kLongestGroupRow + 1}, DType::F32).to(executor);
   const Tensor sum = ops::sum(more);
-  EXPECT_EQ(graph::schedule({tensor::Access::node(sum).get()}, {.library = &library}).steps.size(),
-            2u);
+  EXPECT_EQ(tests::Scheduled(sum, {.library = &library}).steps().size(), 2u);
 }
 
 // What is read across goes through squares of workgroup memory, whole ones and parts of them.
@@ -396,9 +393,9 @@ TEST(TileLayout, SameBitsOnDevicesWithManyThreads) {
         const bool rank2 = std::string_view(work.name) == "copy";
         const Tensor x = numbers(rank2 ? Shape{shape[0] * shape[1], shape[2]} : shape, dtype);
         const Tensor y = tensor::dense(work.make(x));
-        const graph::Schedule plan = graph::schedule({tensor::Access::node(y).get()}, {});
-        ASSERT_EQ(plan.steps.size(), 1u) << work.name;
-        const graph::Kernel& kernel = plan.steps[0].kernel;
+        const tests::Scheduled plan(y);
+        ASSERT_EQ(plan.steps().size(), 1u) << work.name;
+        const graph::Kernel& kernel = plan.steps()[0].kernel;
         const graph::Layout few = graph::layout(kernel, {}),
                             many = graph::layout(kernel, {.many_threads = true});
         if (shape[0] >= 64 && shape[1] >= 33) {

@@ -57,6 +57,10 @@ class HOLOGRAM_API Graph {
     return launch(std::move(list));
   }
 
+  // The same calculation on another executor: what a device is to do is decided anew, and the
+  // constants are copied there. Nothing changes here.
+  Graph to(const Executor& executor) const;
+
   // The errors of a launch that come before anything is taken over.
   void check(const std::vector<Tensor>& inputs) const;
 
@@ -65,6 +69,7 @@ class HOLOGRAM_API Graph {
   std::string note() const;
 
  private:
+  Graph() = default;
   struct State;
   std::shared_ptr<const State> state_;
 };

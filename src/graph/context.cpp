@@ -30,15 +30,8 @@ void fail(const PlannedStep& step, const std::vector<Node*>& nodes,
 void finish(const PlannedStep& step, const std::vector<Node*>& nodes) {
   // Letting go of inputs may free other nodes, but no target: the plan's caller holds those that
   // nothing else does.
-  for (const PlannedStep::Made& made : step.made) {
-    if (!made.complete) continue;
-    Node& node = *nodes[made.place];
-    node.depth = 0;
-    node.keep_context();
-    node.inputs.reset();
-    node.parts.clear();
-    node.state.store(NodeState::Ready, std::memory_order_release);
-  }
+  for (const PlannedStep::Made& made : step.made)
+    if (made.complete) become_ready(*nodes[made.place]);
 }
 
 // What steps hold, by step; each lets go of its own.
@@ -138,11 +131,9 @@ void Context::compute_lazy(std::span<Node* const> roots, const Node* has_memory)
   if (structure_.roots().empty()) return;
   if (can_run)
     if (Plan* known = known_plan()) return run(*known, structure_.nodes(), nullptr, has_memory);
-  const Schedule fresh = schedule(structure_.roots(), options());
-  Plan plan = [&] {
-    const Structure::Places places(structure_.nodes());
-    return plan_of(fresh);
-  }();
+  // The scheduler knows what to say of what cannot run.
+  if (!can_run) schedule(structure_.roots(), options());
+  auto [fresh, plan] = plan_of(structure_, options(), false);
   run(plan, structure_.nodes(), &fresh, has_memory);
   keep(std::move(plan));
 }
@@ -176,27 +167,61 @@ void Context::keep(Plan plan) noexcept {
   }
 }
 
+namespace {
+
+// A run of a plan whose steps mean the nodes of the graph themselves.
+class PlainRun {
+ public:
+  PlainRun(const Plan& plan, const std::vector<Node*>& nodes, const Node* has_memory)
+      : nodes_(nodes), held_(held_by(plan, nodes)), has_memory_(has_memory) {}
+  void finish(const PlannedStep& step, size_t index) {
+    graph::finish(step, nodes_);
+    if (index < held_.size()) held_[index].clear();
+  }
+  void fail(const PlannedStep& step, const std::exception_ptr& error) {
+    graph::fail(step, nodes_, error);
+  }
+  void let_go(const PlannedStep& step) { graph::let_go(step, nodes_, has_memory_); }
+
+ private:
+  const std::vector<Node*>& nodes_;
+  std::vector<std::vector<NodeRef>> held_;
+  const Node* const has_memory_;
+};
+
+}  // namespace
+
 void Context::run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* fresh,
                   const Node* has_memory) {
+  if (plan.lowered != nullptr) {
+    Lowered::Run lent(*plan.lowered, nodes);
+    run_steps(plan, plan.lowered->nodes(), fresh, lent);
+  } else {
+    PlainRun plain(plan, nodes, has_memory);
+    run_steps(plan, nodes, fresh, plain);
+  }
+  if (tape_ == nullptr) stream().start();
+}
+
+template <class Run>
+void Context::run_steps(Plan& plan, const std::vector<Node*>& nodes, const Schedule* fresh,
+                        Run& run) {
   if (fresh != nullptr) rehearse(plan, nodes, *fresh);
-  std::vector<std::vector<NodeRef>> held = held_by(plan, nodes);
   for (size_t i = 0; i < plan.steps.size(); i++) {
     PlannedStep& step = plan.steps[i];
     try {
       compute(step, nodes, fresh != nullptr ? &fresh->steps[i] : nullptr);
-      finish(step, nodes);
-      if (i < held.size()) held[i].clear();
+      run.finish(step, i);
     } catch (const Error& error) {
       // Memory may be there later; everything else would fail again.
-      if (error.kind() != ErrorKind::OutOfMemory) fail(step, nodes, std::current_exception());
-      let_go(step, nodes, has_memory);
+      if (error.kind() != ErrorKind::OutOfMemory) run.fail(step, std::current_exception());
+      run.let_go(step);
       throw;
     } catch (...) {
-      let_go(step, nodes, has_memory);
+      run.let_go(step);
       throw;
     }
   }
-  if (tape_ == nullptr) stream().start();
 }
 
 bool Context::rehearses() const {

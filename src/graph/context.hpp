@@ -46,7 +46,8 @@ class Context {
   void evaluate_into(Node& node, Node& donor);
   // What a capture traced, ready to be launched as often as wanted.
   struct Recording {
-    std::vector<Node*> nodes;  // by place; whoever holds the recording holds their roots
+    std::vector<NodeRef> roots;  // those that were asked for, lowered
+    std::vector<Node*> nodes;    // by place
     Schedule schedule;
     Plan plan;
     Taped taped;  // what the device does at once; where it has no list, the plan is gone through
@@ -182,6 +183,8 @@ class Context {
   // some of its steps have never run.
   void run(Plan& plan, const std::vector<Node*>& nodes, const Schedule* fresh,
            const Node* has_memory);
+  template <class Run>
+  void run_steps(Plan& plan, const std::vector<Node*>& nodes, const Schedule* fresh, Run& run);
   void compute(PlannedStep& step, const std::vector<Node*>& nodes, const Step* fresh);
   bool rehearses() const;  // whether the device compiles programs side by side
   // Has it compile those of steps that never ran.

@@ -13,20 +13,30 @@ Context::Recording Context::record(const std::vector<NodeRef>& given,
   for (const NodeRef& root : roots)
     if (root->state.load(std::memory_order_acquire) == NodeState::Lazy) lazy.push_back(root.get());
   const Locked lock(*this);
-  ScheduleOptions how = options();
-  how.tracing = true;
   structure_.walk(lazy, true);
-  Recording made{structure_.nodes(), schedule(structure_.roots(), how), {}, {}};
-  {
-    const Structure::Places places(made.nodes);
-    made.plan = plan_of(made.schedule);
-  }
+  auto [schedule, plan] = plan_of(structure_, options(), true);
+  const Lowered* const lowered = plan.lowered.get();
+  Recording made{roots,
+                 lowered != nullptr ? lowered->nodes() : structure_.nodes(),
+                 std::move(schedule),
+                 std::move(plan),
+                 {}};
+  if (lowered != nullptr)
+    for (size_t i = 0; i < roots.size(); i++) {
+      const auto& walked = structure_.roots();
+      const auto at = std::find(walked.begin(), walked.end(), roots[i].get());
+      if (at != walked.end())
+        made.roots[i] = lowered->roots()[static_cast<size_t>(at - walked.begin())];
+    }
   for (Donated& each : donated) {
+    const auto root = std::find_if(roots.begin(), roots.end(),
+                                   [&](const NodeRef& node) { return node.get() == each.root; });
+    each.root = made.roots[static_cast<size_t>(root - roots.begin())].get();
     each.refused = place_donation(made.schedule, made.plan, made.nodes, made.donated, each);
     if (each.refused.empty()) made.donated.push_back(std::move(each));
     else copy_donated(each.input, each.refused);
   }
-  made.taped = tape(made, given, roots);
+  made.taped = tape(made, given, made.roots);
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include "graph/codegen.hpp"
 #include "graph/context.hpp"
 #include "graph/elementwise.hpp"
+#include "graph/joining.hpp"
 #include "graph/work.hpp"
 
 namespace hologram::graph {
@@ -31,6 +32,26 @@ const char* walk_words(Walk walk) {
     case Walk::GroupRows: return "a group of lanes a row";
   }
   return "";
+}
+
+// The graph before it is lowered: operations in order, numbered, with what they are made of.
+std::string meant_by(const std::vector<Node*>& nodes) {
+  std::unordered_map<const Node*, size_t> numbers;
+  std::string text = "before lowering:\n";
+  for (const Node* node : nodes) {
+    const bool lazy = node->state.load(std::memory_order_acquire) == NodeState::Lazy;
+    if (!lazy || node->kind == Kind::Data || is_number(*node)) continue;
+    const size_t number = numbers.size() + 1;
+    numbers.emplace(node, number);
+    text += fmt::format("   %{} = {}", number, describe(*node));
+    for (const Input& input : node->inputs) {
+      const auto known = numbers.find(input.node.get());
+      text += &input == node->inputs.begin() ? " of " : ", ";
+      text += known != numbers.end() ? fmt::format("%{}", known->second) : describe(*input.node);
+    }
+    text += "\n";
+  }
+  return text + "lowered:\n";
 }
 
 }  // namespace
@@ -75,9 +96,11 @@ std::string Context::explain(const std::vector<Node*>& roots) {
   for (Node* root : roots)
     if (root->state.load(std::memory_order_acquire) == NodeState::Lazy) lazy.push_back(root);
   if (lazy.empty()) return "Nothing to do: the values are there.\n";
-  const Schedule plan = schedule(lazy, options());
+  structure_.walk(lazy, false);
+  const auto [plan, steps] = plan_of(structure_, options(), false);
   std::string text = fmt::format("{} step{} on {}\n", plan.steps.size(),
                                  plan.steps.size() == 1 ? "" : "s", device().name);
+  if (steps.lowered != nullptr) text += meant_by(structure_.nodes());
   size_t number = 0;
   for (const Step& step : plan.steps) {
     number++;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/spare_memory.hpp"
+#include "graph/composite.hpp"
 #include "graph/context.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/work.hpp"
@@ -66,6 +67,14 @@ void Node::keep_context() {
   if (kept_context == nullptr) kept_context = context->shared();
 }
 
+void become_ready(Node& node) {
+  node.depth = 0;
+  node.keep_context();
+  node.inputs.reset();
+  node.parts.clear();
+  node.state.store(NodeState::Ready, std::memory_order_release);
+}
+
 std::string describe(const Node& node) {
   std::string_view name = "data";
   switch (node.kind) {
@@ -74,6 +83,7 @@ std::string describe(const Node& node) {
     case Kind::Reduce: name = node.combine == program::Combine::Add ? "sum" : "reduce"; break;
     case Kind::Assemble: name = "assemble"; break;
     case Kind::Opaque: name = node.work->name(); break;
+    case Kind::Composite: name = node.meaning->op->name; break;
   }
   return fmt::format("{} {} {}", name, to_string(node.shape), name_of(node.dtype));
 }

@@ -22,6 +22,7 @@ struct ElementwiseOp;
 struct Node;
 class Context;
 class Work;
+struct Meaning;
 
 // Counts the owners of a node. Letting go of the last one frees the nodes behind it one after the
 // other, however long the chain.
@@ -59,6 +60,7 @@ enum class Kind : uint8_t {
   Reduce,       // one element from a row of the input
   Assemble,     // each input written into a part of the result, in order
   Opaque,       // a Work of its own: products, gathers, sorts
+  Composite,    // what was meant, not yet how it is computed (graph/composite.hpp)
 };
 
 enum class NodeState : uint8_t { Lazy, Ready, Failed };
@@ -144,7 +146,8 @@ struct Node {
   // Of Assemble: where each input goes, a view of this node.
   std::vector<View> parts;
 
-  std::unique_ptr<const Work> work;  // of Opaque
+  std::shared_ptr<const Work> work;        // of Opaque
+  std::shared_ptr<const Meaning> meaning;  // of Composite
 
   InlineVector<Input, 2> inputs;  // empty once the state is not Lazy
   // Of another name for a tensor (tensor/tape.hpp): that tensor, which takes its place as an input.
@@ -159,6 +162,9 @@ struct Node {
   uint32_t slot = UINT32_MAX;           // in a schedule under way; the context is locked then
   Node* next_waiting = nullptr;         // of those that are about to be freed
 };
+
+// Its result is there, and the node lets go of what it was made of.
+void become_ready(Node& node);
 
 // Of a node that nobody refers to any more.
 void free(Node* last) noexcept;

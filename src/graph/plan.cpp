@@ -34,9 +34,8 @@ std::vector<uint32_t> held_by(const Kernel& kernel, const std::set<const Node*>&
   return held;
 }
 
-}  // namespace
-
-Plan plan_of(const Schedule& schedule) {
+// The slots of all nodes must be their places.
+Plan steps_of(const Schedule& schedule) {
   Plan plan;
   plan.steps.reserve(schedule.steps.size());
   std::set<const Node*> made;
@@ -56,6 +55,28 @@ Plan plan_of(const Schedule& schedule) {
     }
   }
   return plan;
+}
+
+Planned planned(const Structure& structure, const ScheduleOptions& how) {
+  Schedule fresh = schedule(structure.roots(), how);
+  const Structure::Places places(structure.nodes());
+  Plan plan = steps_of(fresh);
+  return {std::move(fresh), std::move(plan)};
+}
+
+}  // namespace
+
+Planned plan_of(const Structure& structure, ScheduleOptions how, bool captured) {
+  how.tracing = captured;
+  if (!has_composites(structure.nodes())) return planned(structure, how);
+  how.tracing = true;
+  auto lowered = std::make_unique<Lowered>(structure.nodes(), structure.roots(), captured);
+  Structure below;
+  below.walk(lowered->root_nodes(), true);
+  Planned made = planned(below, how);
+  lowered->set_plan(below.nodes(), made.plan);
+  made.plan.lowered = std::move(lowered);
+  return made;
 }
 
 }  // namespace hologram::graph

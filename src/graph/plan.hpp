@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "graph/library_kernels.hpp"
+#include "graph/lowering.hpp"
 #include "graph/schedule.hpp"
+#include "graph/structure.hpp"
 #include "hologram/program.hpp"
 #include "runtime/profiler.hpp"
 
@@ -54,10 +56,17 @@ struct PlannedStep {
 struct Plan {
   std::vector<uint64_t> words;  // of the structure
   std::vector<PlannedStep> steps;
+  // Whose nodes the steps mean; null where the graph has no composites: then its own.
+  std::unique_ptr<Lowered> lowered;
 };
 
-// The slots of all nodes must be their places.
-Plan plan_of(const Schedule& schedule);
+// How the lazy nodes of a structure are computed. Composites are lowered first; then the steps mean
+// the nodes of the plan's lowered graph. `captured`: what is given is lent by whoever replays it.
+struct Planned {
+  Schedule schedule;
+  Plan plan;
+};
+Planned plan_of(const Structure& structure, ScheduleOptions how, bool captured);
 
 // Calls `read` with each node that the step reads.
 template <class F>

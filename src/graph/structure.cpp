@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/composite.hpp"
 #include "graph/elementwise.hpp"
 
 namespace hologram::graph {
@@ -15,19 +16,6 @@ constexpr uint64_t kHeld = uint64_t{1} << 61;     // is_held
 constexpr uint64_t kGathers = uint64_t{1} << 63;  // with the chunk of a reduction
 constexpr uint64_t kWhole = uint64_t{1} << 62;    // an input that is looked at as it lies in memory
 
-// A product, or what reads one, that somebody may ask for later.
-bool is_held(const Node& node) {
-  const auto is_opaque = [](const Input& input) {
-    return input.node->kind == Kind::Opaque &&
-           input.node->state.load(std::memory_order_acquire) == NodeState::Lazy;
-  };
-  if (node.kind != Kind::Opaque &&
-      (node.kind != Kind::Elementwise ||
-       std::none_of(node.inputs.begin(), node.inputs.end(), is_opaque)))
-    return false;
-  return node.references.load(std::memory_order_acquire) > 1;
-}
-
 // Returns where it ends.
 uint64_t* write(const Shape& shape, uint64_t* to) {
   for (const int64_t n : shape) *to++ = static_cast<uint64_t>(n);
@@ -35,6 +23,21 @@ uint64_t* write(const Shape& shape, uint64_t* to) {
 }
 
 }  // namespace
+
+bool is_held(const Node& node) {
+  const auto may_be_product = [](const Node& n) {
+    return n.kind == Kind::Opaque || n.kind == Kind::Composite;
+  };
+  const auto is_of_product = [&](const Input& input) {
+    return may_be_product(*input.node) &&
+           input.node->state.load(std::memory_order_acquire) == NodeState::Lazy;
+  };
+  if (!may_be_product(node) &&
+      (node.kind != Kind::Elementwise ||
+       std::none_of(node.inputs.begin(), node.inputs.end(), is_of_product)))
+    return false;
+  return node.references.load(std::memory_order_acquire) > 1;
+}
 
 Structure::Places::Places(const std::vector<Node*>& nodes) : nodes_(nodes) {
   for (size_t i = 0; i < nodes.size(); i++) nodes[i]->slot = static_cast<uint32_t>(i);
@@ -135,6 +138,14 @@ void Structure::describe(const Node& node) {
   if (node.kind == Kind::Elementwise) *to++ = reinterpret_cast<uintptr_t>(node.op);
   if (node.kind == Kind::Reduce)
     *to++ = static_cast<uint64_t>(node.chunk) | (node.gathers ? kGathers : 0);
+  if (node.kind == Kind::Composite) {
+    const auto& [op, numbers] = *node.meaning;
+    words_.end_at(to);
+    to = words_.room(2 + numbers.size() + node.attributes.size() + inputs);
+    *to++ = reinterpret_cast<uintptr_t>(op);
+    *to++ = numbers.size();
+    for (const int64_t n : numbers) *to++ = static_cast<uint64_t>(n);
+  }
   for (const Attribute& a : node.attributes) *to++ = static_cast<uint64_t>(a.type);
   for (const Input& input : node.inputs) {
     const View* const part = input.part();

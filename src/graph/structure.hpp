@@ -30,6 +30,10 @@ class Words {
   size_t size_ = 0, capacity_ = 0;
 };
 
+// A product, or what reads one, that somebody may ask for later: it is not to be made for what
+// follows it alone.
+bool is_held(const Node& node);
+
 // Kept from graph to graph, so that its memory is.
 class Structure {
  public:

@@ -5,6 +5,7 @@
 #include "core/messages.hpp"
 #include "core/out_of_memory.hpp"
 #include "graph/joining.hpp"
+#include "graph/moving.hpp"
 #include "hologram/movement.hpp"
 #include "tensor/draws.hpp"
 #include "tensor/parts.hpp"
@@ -20,12 +21,15 @@ using tensor::Access;
 
 struct Graph::State {
   std::shared_ptr<graph::Context> context;
-  std::vector<NodeRef> given, roots;
+  std::vector<NodeRef> given, meant;  // as it was captured
+  std::vector<NodeRef> roots;         // lowered
+  std::vector<Donation> donations;
   size_t inputs = 0;                            // of the given nodes; the last one may be of draws
   uint32_t draws = 0;                           // operations that draw random numbers
   std::vector<Shape> shapes;                    // of the results, as which the roots are read
   mutable graph::Context::Recording recording;  // changes under the lock of the context
 
+  void record(const std::vector<Donation>& donated);
   // What the next launch draws: what calling the function would.
   Tensor next_draws() const {
     const auto [key, number] = context->next_random(draws);
@@ -76,7 +80,8 @@ std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
     if (node->slot != UINT32_MAX) continue;
     seen.nodes.push_back(node);
     node->slot = 0;  // met
-    const bool fuses = node->kind == graph::Kind::Elementwise || node->kind == graph::Kind::Reduce;
+    const bool fuses = node->kind == graph::Kind::Elementwise ||
+                       node->kind == graph::Kind::Reduce || node->kind == graph::Kind::Composite;
     for (graph::Input& input : node->inputs) {
       const Node& node_in = *input.node;
       const bool lazy = node_in.state.load(std::memory_order_acquire) == NodeState::Lazy;
@@ -123,6 +128,13 @@ bool is_nobody_elses(const Tensor& tensor) {
 
 }  // namespace
 
+void Graph::State::record(const std::vector<Donation>& donated) {
+  donations = donated;
+  meant = roots;
+  recording = context->record(given, meant, checked(donated, *this));
+  roots = recording.roots;
+}
+
 Graph::Graph(const Function& function, const std::vector<Tensor>& examples,
              const std::vector<Donation>& donated) {
   if (examples.empty()) throw core::error(Text::CaptureInputs);
@@ -156,9 +168,29 @@ Graph::Graph(const Function& function, const std::vector<Tensor>& examples,
   }
   core::or_out_of_memory([&] {
     eval(constants_below(state->roots));
-    state->recording = state->context->record(state->given, state->roots, checked(donated, *state));
+    state->record(donated);
   });
   state_ = std::move(state);
+}
+
+Graph Graph::to(const Executor& executor) const {
+  auto state = std::make_shared<State>();
+  state->context = graph::Context::of(executor);
+  const auto bring = [&](const NodeRef& ready) {
+    return Access::node(Access::make(ready).to(executor).eval());
+  };
+  core::or_out_of_memory([&] {
+    graph::Moved moved = graph::moved(state_->given, state_->meant, *state->context, bring);
+    state->given = std::move(moved.given);
+    state->roots = std::move(moved.roots);
+    state->inputs = state_->inputs;
+    state->draws = state_->draws;
+    state->shapes = state_->shapes;
+    state->record(state_->donations);
+  });
+  Graph graph;
+  graph.state_ = std::move(state);
+  return graph;
 }
 
 void Graph::check(const std::vector<Tensor>& inputs) const {

@@ -27,8 +27,10 @@ std::vector<program::Program> kernels_of(const std::vector<Tensor>& tensors) {
   graph::ScheduleOptions options;
   options.fusion = context->config().fusion;
   const std::lock_guard lock(context->mutex());
-  const graph::Schedule plan = graph::schedule(lazy, options);
-  for (const graph::Step& step : plan.steps)
+  graph::Structure structure;
+  structure.walk(lazy, false);
+  const graph::Planned planned = graph::plan_of(structure, options, false);
+  for (const graph::Step& step : planned.schedule.steps)
     if (step.opaque == nullptr)
       programs.push_back(graph::generate(
           step.kernel, graph::layout(step.kernel, graph::hints_of(context->device()))));

@@ -11,6 +11,7 @@
 #include "graph/layout.hpp"
 #include "graph/product_work.hpp"
 #include "hologram/ops.hpp"
+#include "tensor/composite.hpp"
 #include "tensor/precision.hpp"
 #include "tensor/rules.hpp"
 
@@ -147,6 +148,22 @@ Tensor product_of(const Tensor& x, const Tensor& y, DType out) {
                               graph::dense_view(shape));
 }
 
+Tensor lower_matmul(const tensor::Tensors& in, std::span<const int64_t> numbers) {
+  return product_of(in[0], in[1], static_cast<DType>(numbers[0]));
+}
+constexpr graph::CompositeOp kMatmul = tensor::composite<lower_matmul>("matmul");
+
+// The product as one node: who computes it is decided when it is.
+Tensor meant_product(const Tensor& x, const Tensor& y, DType out) {
+  Shape shape;
+  if (x.rank() > 2 || y.rank() > 2)
+    shape = tensor::broadcast_shape("matmul", Shape(x.shape().begin(), x.shape().end() - 2),
+                                    Shape(y.shape().begin(), y.shape().end() - 2));
+  shape.push_back(rows_of(x));
+  shape.push_back(columns_of(y));
+  return tensor::meant(kMatmul, out, shape, {x, y}, {static_cast<int64_t>(out)});
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -174,7 +191,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, DType out) {
   if (&tensor::context_of(a) != &tensor::context_of(b))
     moved = tensor::together("matmul", {*of_a, *of_b});
   const Tensor &x = moved.empty() ? *of_a : moved[0], &y = moved.empty() ? *of_b : moved[1];
-  const auto make = [&] { return product_of(x, y, out); };
+  const auto make = [&] { return meant_product(x, y, out); };
   if (!tensor::is_recording()) return make();
   return tensor::with_gradient({x, y}, make, [&](const Tensor&) {
     return [x, y](const Tensor& g, const tensor::Wanted& wanted) {

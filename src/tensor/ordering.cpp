@@ -3,6 +3,7 @@
 #include "core/messages.hpp"
 #include "graph/order_works.hpp"
 #include "hologram/ops.hpp"
+#include "tensor/composite.hpp"
 #include "tensor/rules.hpp"
 
 namespace hologram::ops {
@@ -10,6 +11,7 @@ namespace hologram::ops {
 using core::Text;
 using program::Combine;
 using tensor::checked_axis;
+using tensor::Tensors;
 using tensor::with_gradient;
 
 namespace rules = tensor::rules;
@@ -44,6 +46,25 @@ Tensor as_axis(const Tensor& rows, const Tensor& x, int axis) {
   shape.back() = rows.size(-1);
   return rows.reshape(std::move(shape)).transpose(axis, -1);
 }
+
+// Where the first k of each row are, in their order.
+Tensor lower_topk(const Tensors& in, std::span<const int64_t> numbers) {
+  const Tensor& rows = in[0];
+  const int64_t k = numbers[0], length = rows.size(1);
+  const bool largest = numbers[1] != 0;
+  const graph::FirstK how =
+      graph::how_first(tensor::context_of(rows), rows.dtype(), rows.shape(), k);
+  // A few of many are found first and sorted then; very few may soon be in order.
+  constexpr int64_t kLongRow = 256, kShare = 8, kVeryFew = 16;
+  const bool few = (length > kLongRow && k <= length / kShare) ||
+                   (how == graph::FirstK::InOrder && k <= kVeryFew);
+  if (!few && how != graph::FirstK::AtOnce) return argsort(rows, 1, largest).slice(1, {0, k});
+  const Tensor found =
+      tensor::make_opaque(graph::first_work(largest), DType::I64, Shape{rows.size(0), k}, rows);
+  if (how != graph::FirstK::Found) return found;
+  return gather(found, argsort(gather(rows, found, 1), 1, largest), 1);
+}
+constexpr graph::CompositeOp kTopk = tensor::composite<lower_topk>("topk");
 
 // Where the elements are that are true, in an array of that shape: [found, axes].
 Tensor places_of(const Tensor& given, const Shape& shape) {
@@ -100,25 +121,11 @@ Tensor sort(const Tensor& x, int axis, bool descending) {
 TopK topk(const Tensor& x, int64_t k, int axis, bool largest) {
   const int at = checked_axis("topk", axis, x.rank());
   if (k < 0 || k > x.size(at)) throw core::error(Text::TopCount, k, x.size(at));
-  if (k > 0) {
-    const Tensor rows = as_rows(x, at);
-    const graph::FirstK how =
-        graph::how_first(tensor::context_of(rows), rows.dtype(), rows.shape(), k);
-    // A few of many are found first and sorted then; very few may soon be in order.
-    constexpr int64_t kLongRow = 256, kShare = 8, kVeryFew = 16;
-    const bool few = (x.size(at) > kLongRow && k <= x.size(at) / kShare) ||
-                     (how == graph::FirstK::InOrder && k <= kVeryFew);
-    if (few || how == graph::FirstK::AtOnce) {
-      const Tensor found =
-          tensor::make_opaque(graph::first_work(largest), DType::I64, Shape{rows.size(0), k}, rows);
-      const Tensor values = gather(rows, found, 1);
-      if (how != graph::FirstK::Found) return {as_axis(values, x, at), as_axis(found, x, at)};
-      const Tensor order = argsort(values, 1, largest);
-      return {as_axis(gather(values, order, 1), x, at), as_axis(gather(found, order, 1), x, at)};
-    }
-  }
-  const Tensor order = argsort(x, at, largest).slice(at, {0, k});
-  return {gather(x, order, at), order};
+  const Tensor rows = as_rows(x, at);
+  const Tensor found =
+      k == 0 ? zeros({rows.size(0), 0}, DType::I64, x.executor())
+             : tensor::meant(kTopk, DType::I64, {rows.size(0), k}, {rows}, {k, largest ? 1 : 0});
+  return {as_axis(gather(rows, found, 1), x, at), as_axis(found, x, at)};
 }
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, Side side) {

@@ -6,6 +6,7 @@
 #include "core/messages.hpp"
 #include "graph/statistics.hpp"
 #include "hologram/ops.hpp"
+#include "tensor/composite.hpp"
 #include "tensor/images.hpp"
 #include "tensor/rules.hpp"
 
@@ -75,7 +76,7 @@ class Windows {
     const Tensor x = tensor::dense(tensor::without_alias(images));
     const graph::View view = tensor::Access::view(x);
     const graph::Strides& s = view.strides;
-    const Shape shape = {x.size(0), rows.output, columns.output, x.size(3)};
+    const Shape shape = this->shape(x);
     const graph::View dense = graph::dense_view(shape);
     std::vector<tensor::Part> all;
     all.reserve(parts);
@@ -92,6 +93,19 @@ class Windows {
         all.push_back({max(tensor::Access::make(tensor::Access::node(x), windows), {-2, -1}), to});
       }
     return tensor::assemble(x.dtype(), shape, all, tensor::context_of(x));
+  }
+
+  // Those of a node, whose numbers are those that numbers() gave.
+  explicit Windows(std::span<const int64_t> n)
+      : rows{n[0], n[1], n[2], n[3], n[4], n[5]}, columns{n[6], n[7], n[8], n[9], n[10], n[11]} {}
+  std::vector<int64_t> numbers() const {
+    std::vector<int64_t> all;
+    for (const ConvAxis& a : {rows, columns})
+      all.insert(all.end(), {a.input, a.kernel, a.output, a.stride, a.dilation, a.before});
+    return all;
+  }
+  Shape shape(const Tensor& images) const {  // of a number for each window and channel
+    return {images.size(0), rows.output, columns.output, images.size(3)};
   }
 
   ConvAxis rows, columns;
@@ -135,10 +149,22 @@ Tensor pooled(const char* operation, const Tensor& input, const Pool2d& options,
 
 }  // namespace
 
+namespace {
+
+Tensor lower_max_pool2d(const tensor::Tensors& in, std::span<const int64_t> numbers) {
+  return Windows(numbers).largest(in[0]);
+}
+constexpr graph::CompositeOp kMaxPool2d = tensor::composite<lower_max_pool2d>("max_pool2d");
+
+}  // namespace
+
 Tensor max_pool2d(const Tensor& input, const Pool2d& options) {
   return pooled("max_pool2d", input, options, [](const Tensor& x, const Windows& windows) {
     return tensor::with_gradient(
-        x, [&] { return windows.largest(x); },
+        x,
+        [&] {
+          return tensor::meant(kMaxPool2d, x.dtype(), windows.shape(x), {x}, windows.numbers());
+        },
         [&](const Tensor& y) {
           return tensor::rules::of_max_pool2d(x, y, windows.rows, windows.columns);
         });
@@ -172,6 +198,11 @@ Tensor means(const Tensor& x, const Windows& windows, const Tensor& count) {
   return result.to(dtype);
 }
 
+Tensor lower_avg_pool2d(const tensor::Tensors& in, std::span<const int64_t> numbers) {
+  return means(in[0], Windows(numbers), in[1]);
+}
+constexpr graph::CompositeOp kAvgPool2d = tensor::composite<lower_avg_pool2d>("avg_pool2d");
+
 }  // namespace
 
 Tensor avg_pool2d(const Tensor& input, const Pool2d& options) {
@@ -179,7 +210,11 @@ Tensor avg_pool2d(const Tensor& input, const Pool2d& options) {
     const DType wide = tensor::accumulator(tensor::float_dtype(x.dtype()));
     const Tensor count = counts(windows, options.count_include_pad, wide, x.executor());
     return tensor::with_gradient(
-        x, [&] { return means(x, windows, count); },
+        x,
+        [&] {
+          return tensor::meant(kAvgPool2d, tensor::float_dtype(x.dtype()), windows.shape(x),
+                               {x, count}, windows.numbers());
+        },
         [&](const Tensor&) {
           return tensor::rules::of_avg_pool2d(x.shape(), count, windows.rows, windows.columns);
         });

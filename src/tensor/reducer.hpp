@@ -5,7 +5,7 @@
 
 #include "core/messages.hpp"
 #include "hologram/reductions.hpp"
-#include "tensor/access.hpp"
+#include "tensor/composite.hpp"
 
 namespace hologram::tensor {
 
@@ -27,6 +27,9 @@ struct Reducer {
 
   Reducer(const char* name, const Tensor& x, const ops::Axes& wanted, bool keepdims)
       : name(name), x(x), axes(checked_axes(name, wanted.list, x.rank())), keepdims(keepdims) {}
+  // That of a node: `numbers` begin with what meant() wrote.
+  Reducer(const char* name, const Tensor& x, std::span<const int64_t> numbers)
+      : name(name), x(x), axes(as_axes(numbers[0])), keepdims(numbers[1] != 0) {}
 
   DType to() const { return float_dtype(x.dtype()); }  // of results that are no integers
   int64_t count() const {
@@ -40,12 +43,20 @@ struct Reducer {
   Tensor kept(const Tensor& of, program::Combine combine) const {
     return reduce(of, combine, axes, true);
   }
-  Tensor without(const Tensor& result) const {
-    if (keepdims) return result;
+  Tensor without(const Tensor& result) const { return keepdims ? result : result.reshape(shape()); }
+  Shape shape() const {  // of the result
     Shape shape;
     for (int k = 0; k < x.rank(); k++)
       if (std::find(axes.begin(), axes.end(), k) == axes.end()) shape.push_back(x.size(k));
-    return result.reshape(std::move(shape));
+      else if (keepdims) shape.push_back(1);
+    return shape;
+  }
+  // The reduction as one node; `more` are the numbers that it reads behind the axes.
+  Tensor meant(const graph::CompositeOp& op, DType dtype, const Shape& shape,
+               std::initializer_list<int64_t> more = {}) const {
+    std::vector<int64_t> numbers = {as_number(axes), keepdims};
+    numbers.insert(numbers.end(), more);
+    return tensor::meant(op, dtype, shape, {x}, std::move(numbers));
   }
   void refuse_empty() const {
     if (count() == 0) throw core::error(core::Text::EmptyReduction, name, to_string(x.shape()));

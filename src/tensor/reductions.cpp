@@ -8,8 +8,8 @@ namespace hologram::ops {
 
 using program::Combine;
 using tensor::accumulator;
-using tensor::float_dtype;
 using tensor::Reducer;
+using tensor::Tensors;
 using tensor::with_gradient;
 
 namespace rules = tensor::rules;
@@ -44,6 +44,30 @@ Tensor finite_max(const Reducer& r, const Tensor& x) {
   const Tensor largest = r.kept(x, Combine::Max);
   return where(isfinite(largest), largest, 0);
 }
+
+Tensor lower_logsumexp(const Tensors& in, std::span<const int64_t> n) {
+  const Reducer r("logsumexp", in[0], n);
+  const Tensor wide = r.x.to(accumulator(r.to())), largest = finite_max(r, wide);
+  return r.without(log(r.kept(exp(wide - largest), Combine::Add)) + largest).to(r.to());
+}
+
+Tensor lower_softmax(const Tensors& in, std::span<const int64_t> n) {
+  const Reducer r("softmax", in[0], n);
+  const tensor::Converted converted(r.x, accumulator(r.to()));
+  const Tensor& wide = *converted;
+  const Tensor share = exp(wide - r.kept(wide, Combine::Max));
+  return tensor::cast_to(share * reciprocal(r.run(share, Combine::Add)), r.to());
+}
+
+Tensor lower_log_softmax(const Tensors& in, std::span<const int64_t> n) {
+  const Reducer r("log_softmax", in[0], n);
+  const Tensor wide = r.x.to(accumulator(r.to())), distance = wide - r.kept(wide, Combine::Max);
+  return (distance - log(r.run(exp(distance), Combine::Add))).to(r.to());
+}
+
+constexpr graph::CompositeOp kLogsumexp = tensor::composite<lower_logsumexp>("logsumexp"),
+                             kSoftmax = tensor::composite<lower_softmax>("softmax"),
+                             kLogSoftmax = tensor::composite<lower_log_softmax>("log_softmax");
 
 }  // namespace
 
@@ -80,39 +104,22 @@ Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   const Reducer r("logsumexp", x, axes, keepdims);
-  const DType to = float_dtype(x.dtype());
   return with_gradient(
-      x,
-      [&] {
-        const Tensor wide = x.to(accumulator(to)), largest = finite_max(r, wide);
-        return r.without(log(r.kept(exp(wide - largest), Combine::Add)) + largest).to(to);
-      },
+      x, [&] { return r.meant(kLogsumexp, r.to(), r.shape()); },
       [&](const Tensor& y) { return rules::of_logsumexp(rules::Rows(r), x, y); });
 }
 
 Tensor softmax(const Tensor& x, int axis) {
   const Reducer r("softmax", x, axis, true);
-  const DType to = float_dtype(x.dtype());
   return with_gradient(
-      x,
-      [&] {
-        const tensor::Converted converted(x, accumulator(to));
-        const Tensor& wide = *converted;
-        const Tensor share = exp(wide - r.kept(wide, Combine::Max));
-        return tensor::cast_to(share * reciprocal(r.run(share, Combine::Add)), to);
-      },
+      x, [&] { return r.meant(kSoftmax, r.to(), x.shape()); },
       [&](const Tensor& y) { return rules::of_softmax(rules::Rows(r), y); });
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
   const Reducer r("log_softmax", x, axis, true);
-  const DType to = float_dtype(x.dtype());
   return with_gradient(
-      x,
-      [&] {
-        const Tensor wide = x.to(accumulator(to)), distance = wide - r.kept(wide, Combine::Max);
-        return (distance - log(r.run(exp(distance), Combine::Add))).to(to);
-      },
+      x, [&] { return r.meant(kLogSoftmax, r.to(), x.shape()); },
       [&](const Tensor& y) { return rules::of_log_softmax(rules::Rows(r), y); });
 }
 

@@ -11,9 +11,13 @@ namespace hologram::ops {
 using program::Combine;
 using tensor::accumulator;
 using tensor::apply_internal;
+using tensor::as_number;
+using tensor::as_real;
 using tensor::can_overflow;
+using tensor::composite;
 using tensor::reduce_where;
 using tensor::Reducer;
+using tensor::Tensors;
 using tensor::with_gradient;
 
 namespace rows = graph::statistics;
@@ -199,40 +203,76 @@ Tensor length(const Reducer& r, const Tensor& x, double order) {
   return r.run((size != 0).to(size.dtype()), Combine::Add).to(r.to());
 }
 
+using Numbers = std::span<const int64_t>;
+
+Tensor lower_prod(const Tensors& in, Numbers n) { return product({"prod", in[0], n}, in[0]); }
+Tensor lower_mean(const Tensors& in, Numbers n) { return average({"mean", in[0], n}, in[0]); }
+Tensor lower_var(const Tensors& in, Numbers n) {
+  return spread({"var", in[0], n}, in[0], as_real(n[2]), rows::kVariance);
+}
+Tensor lower_std(const Tensors& in, Numbers n) {
+  return spread({"std", in[0], n}, in[0], as_real(n[2]), rows::kStandardDeviation);
+}
+Tensor lower_norm(const Tensors& in, Numbers n) {
+  return length({"norm", in[0], n}, in[0], as_real(n[2]));
+}
+
+constexpr graph::CompositeOp kProd = composite<lower_prod>("prod"),
+                             kMean = composite<lower_mean>("mean"),
+                             kVar = composite<lower_var>("var"), kStd = composite<lower_std>("std"),
+                             kNorm = composite<lower_norm>("norm");
+
 }  // namespace
 
+// Of one element, or none, there is nothing to decide.
 Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
   const Reducer r("prod", x, axes, keepdims);
   return with_gradient(
-      x, [&] { return product(r, x); },
+      x,
+      [&] {
+        return r.count() < 2 ? product(r, x)
+                             : r.meant(kProd, tensor::sum_dtype(x.dtype()), r.shape());
+      },
       [&](const Tensor& y) { return rules::of_prod(rules::Rows(r), x, y); });
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const Reducer r("mean", x, axes, keepdims);
   return with_gradient(
-      x, [&] { return average(r, x); },
+      x, [&] { return r.count() < 2 ? average(r, x) : r.meant(kMean, r.to(), r.shape()); },
       [&](const Tensor&) { return rules::of_mean(rules::Rows(r)); });
 }
 
 Tensor var(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {
   const Reducer r("var", x, axes, keepdims);
   return with_gradient(
-      x, [&] { return spread(r, x, correction, rows::kVariance); },
+      x,
+      [&] {
+        return r.count() < 2 ? spread(r, x, correction, rows::kVariance)
+                             : r.meant(kVar, r.to(), r.shape(), {as_number(correction)});
+      },
       [&](const Tensor&) { return rules::of_var(rules::Rows(r), x, correction); });
 }
 
 Tensor std(const Tensor& x, const Axes& axes, Correction correction, bool keepdims) {
   const Reducer r("std", x, axes, keepdims);
   return with_gradient(
-      x, [&] { return spread(r, x, correction, rows::kStandardDeviation); },
+      x,
+      [&] {
+        return r.count() < 2 ? spread(r, x, correction, rows::kStandardDeviation)
+                             : r.meant(kStd, r.to(), r.shape(), {as_number(correction)});
+      },
       [&](const Tensor& y) { return rules::of_std(rules::Rows(r), x, y, correction); });
 }
 
 Tensor norm(const Tensor& x, Order order, const Axes& axes, bool keepdims) {
   const Reducer r("norm", x, axes, keepdims);
   return with_gradient(
-      x, [&] { return length(r, x, order); },
+      x,
+      [&] {
+        return r.count() < 2 ? length(r, x, order)
+                             : r.meant(kNorm, r.to(), r.shape(), {as_number(order)});
+      },
       [&](const Tensor& y) { return rules::of_norm(rules::Rows(r), x, y, order); });
 }
 

@@ -1,0 +1,29 @@
+// A node that says what was meant, a mean or a product of matrices, and not how it is computed:
+// that is decided when it is, with the device in hand (graph/lowering.hpp).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "graph/node.hpp"
+
+namespace hologram::graph {
+
+// A row: one function.
+struct CompositeOp {
+  std::string_view name;
+  // What it is made of, from its inputs: the result in the order of the node's elements, of its
+  // dtype and size. It may ask the node's device what suits it, but not for the order in which
+  // numbers are added: that is a matter of shapes. The context is locked.
+  Input (*lower)(const Node& composite, std::span<const Input> inputs);
+};
+
+// What a node of this kind means.
+struct Meaning {
+  const CompositeOp* op;
+  std::vector<int64_t> numbers;  // axes, strides, the bits of a real number: what the row reads
+};
+
+}  // namespace hologram::graph

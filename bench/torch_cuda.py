@@ -19,6 +19,7 @@ import hologram as hg
 from hologram import nn
 
 torch.manual_seed(0)
+torch.backends.cudnn.allow_tf32 = False  # its default is True: f32 is f32 on both sides
 ROUNDS = 5
 
 
@@ -158,6 +159,9 @@ def layers():
     image, kernel = draw(32, 64, 56, 56, dtype=torch.float32), draw(64, 64, 3, 3, dtype=torch.float32)
     beside("conv2d 3x3 32x64x56x56 f32", lambda: F.conv2d(image, kernel, padding=1),
            captured(lambda x, w: nn.conv2d(x, w, padding=1), shared(image), shared(kernel)))  # fmt: skip
+    tiles = hg.Executor(backend="cuda", allow_winograd=True)
+    beside("the same, allow_winograd", lambda: F.conv2d(image, kernel, padding=1),
+           captured(lambda x, w: nn.conv2d(x, w, padding=1), shared(image).to(tiles), shared(kernel).to(tiles)))  # fmt: skip
 
 
 def optimizer():

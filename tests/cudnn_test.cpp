@@ -18,7 +18,7 @@ using cudnn_cases::Types;
 using hal::ConvDesc;
 
 constexpr int kInternalError = 4000;
-constexpr int kWithTensorCores = 6, kPlain = 8;  // engines of the emulated library
+constexpr int kByTiles = 1, kWithTensorCores = 6, kPlain = 8;  // engines of the emulated library
 
 void run(hal::Device& device, const hal::LibraryPlan& plan, Operands& o,
          const std::array<uint64_t, 3>& offsets = {}) {
@@ -108,6 +108,13 @@ TEST_F(CudnnTest, EnginesThatPromisesForbidAreNotUsed) {
   how.enable_tensor_cores = false;
   EXPECT_EQ(engine(kTypes[0], how), kPlain);
   EXPECT_EQ(engine(kTypes[2], how), kPlain);
+  how = config();
+  how.allow_winograd = true;
+  const auto gpu = device(how);
+  const ConvDesc desc = describe(kTypes[0]);
+  Operands o(desc, 3);
+  run(*gpu, *planned(*gpu, desc), o);
+  EXPECT_EQ(library_.engine(), kByTiles);
 }
 
 TEST_F(CudnnTest, RefusesWithAReasonWhatItCannotDo) {

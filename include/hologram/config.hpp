@@ -46,6 +46,7 @@ struct HOLOGRAM_API BackendConfig {
   Jit jit = Jit::On;
   bool enable_tensor_cores = true;
   bool allow_tf32 = false;
+  bool allow_winograd = false;
   bool enable_cudnn = true;
   bool deterministic = false;  // nothing whose results may change from run to run
   bool reproducible = false;   // f32 results that are the same on all exact devices; deterministic

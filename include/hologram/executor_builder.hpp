@@ -37,6 +37,7 @@ class HOLOGRAM_API ExecutorBuilder {
   ExecutorBuilder& simd(bool on = true);
   ExecutorBuilder& tensor_cores(bool on = true);
   ExecutorBuilder& tf32(bool on = true);
+  ExecutorBuilder& winograd(bool on = true);
   ExecutorBuilder& deterministic(bool on = true);
   ExecutorBuilder& reproducible(bool on = true);
   ExecutorBuilder& cudnn(bool on = true);

@@ -39,4 +39,4 @@ Tensor = _core.Tensor
 e, pi, inf, nan, newaxis = _math.e, _math.pi, _math.inf, _math.nan, None
 
 __array_api_version__ = "2025.12"
-__version__ = "0.1.0"
+__version__ = "0.2.0"

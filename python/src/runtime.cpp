@@ -51,6 +51,7 @@ BackendConfig config_from(const std::string& backend, nb::kwargs settings) {
     else if (name == "enable_simd") config.enable_simd = flag();
     else if (name == "enable_tensor_cores") config.enable_tensor_cores = flag();
     else if (name == "allow_tf32") config.allow_tf32 = flag();
+    else if (name == "allow_winograd") config.allow_winograd = flag();
     else if (name == "deterministic") config.deterministic = flag();
     else if (name == "reproducible") config.reproducible = flag();
     else if (name == "enable_cudnn") config.enable_cudnn = flag();

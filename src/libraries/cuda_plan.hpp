@@ -14,6 +14,7 @@ namespace hologram::libraries {
 struct Manner {
   bool tensor_cores = true;
   bool tf32 = false;  // operands of f32 may be rounded to 11 bits where tensor cores are allowed
+  bool winograd = false;  // convolutions may be made of sums of small tiles
   friend bool operator==(const Manner&, const Manner&) = default;
 };
 

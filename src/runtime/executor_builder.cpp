@@ -95,6 +95,11 @@ ExecutorBuilder& ExecutorBuilder::tf32(bool on) {
   return *this;
 }
 
+ExecutorBuilder& ExecutorBuilder::winograd(bool on) {
+  config_.allow_winograd = on;
+  return *this;
+}
+
 ExecutorBuilder& ExecutorBuilder::deterministic(bool on) {
   config_.deterministic = on;
   return *this;

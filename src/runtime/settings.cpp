@@ -87,6 +87,10 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"allow_tf32", "HOLOGRAM_ALLOW_TF32", &BackendConfig::allow_tf32,
      "Lets tensor cores round the operands of f32 products to 11 bits (TF32); else they are true "
      "f32."},
+    {"allow_winograd", "HOLOGRAM_ALLOW_WINOGRAD", &BackendConfig::allow_winograd,
+     "Lets a library convolve by Winograd's way, in tiles of up to 6 by 6: f32 results are as near "
+     "as the sums of their tile, not their own, allow, and an element that is infinite or NaN "
+     "spoils its tile."},
     {"deterministic", "HOLOGRAM_DETERMINISTIC", &BackendConfig::deterministic,
      "Forbids what may give other bits from run to run on the same device: algorithms of libraries "
      "that are chosen by time."},

@@ -22,7 +22,9 @@ class CudaLibrary final : public hal::LibraryOps {
  public:
   CudaLibrary(CudaGpu& gpu, const BackendConfig& config)
       : gpu_(gpu),
-        manner_{.tensor_cores = config.enable_tensor_cores, .tf32 = config.allow_tf32},
+        manner_{.tensor_cores = config.enable_tensor_cores,
+                .tf32 = config.allow_tf32,
+                .winograd = config.allow_winograd},
         asks_cudnn_(config.enable_cudnn),
         deterministic_(config.deterministic) {}
 

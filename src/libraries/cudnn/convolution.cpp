@@ -163,7 +163,7 @@ Status ConvolutionPlan::prepare() {
 
 // Whether an engine may do it. Each sum is made of its own terms: by Fourier's or Winograd's way,
 // one that is infinite or not a number would spoil those of its neighbours, and errors are not
-// bounded by the terms.
+// bounded by the terms. Winograd's small tiles are taken where they are allowed.
 Status ConvolutionPlan::judge(const Object& config) const {
   const Object engine(session_.library, kEngine);
   Descriptor its = engine.descriptor();
@@ -182,10 +182,10 @@ Status ConvolutionPlan::judge(const Object& config) const {
       case kReducedSums:
       case kFourier:
       case kNondeterministic:
+      case kWinograd13: return true;
       case kWinograd:
       case kWinograd4:
-      case kWinograd6:
-      case kWinograd13: return true;
+      case kWinograd6: return !manner_.winograd;
       default: return false;
     }
   };
@@ -215,7 +215,7 @@ hal::Expected<std::shared_ptr<ConvolutionPlan>> Convolutions::plan(const ConvDes
     *alignment = std::clamp(*alignment, static_cast<uint32_t>(size_of(desc.x)), kBestAlignment);
   const Key key{numbers_of(aligned),
                 {aligned.alignment_x, aligned.alignment_w, manner.tensor_cores ? 1u : 0,
-                 manner.tf32 ? 1u : 0}};
+                 (manner.tf32 ? 1u : 0) | (manner.winograd ? 2u : 0)}};
   const std::lock_guard lock(mutex_);
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   return make(aligned, manner, key);

@@ -50,6 +50,38 @@ TEST(Attention, HasTheSameBitsOnAnyNumberOfThreads) {
                      computed(drawn(seed, DType::F32), by_program(2)));
 }
 
+// Results, and gradients apart from them: with what was kept, and with nothing.
+TEST(Attention, HasGradientsApartFromItsResult) {
+  for (uint32_t seed = 300; seed < 316; seed++) {
+    SCOPED_TRACE(seed);
+    const DType dtype = seed % 4 == 3 ? DType::BF16 : DType::F32;
+    Draw draw = drawn(seed, dtype);
+    draw.sinks.reset();
+    const std::vector<Array> right = expected(draw);
+    for (const Executor& executor : {by_program(), default_executor()}) {
+      const Tensors x = inputs_of(draw, executor);
+      const Tensor change = Tensor::from(draw.arrays[3], executor);
+      nn::AttentionOptions options = draw.options;
+      if (draw.mask) options.mask = Tensor::from(*draw.mask, executor);
+      const nn::KeptAttention made = nn::attention_with_kept(x[0], x[1], x[2], options);
+      for (const Tensor& kept : {made.kept, ops::zeros({0}, dtype, executor)}) {
+        std::vector<Array> all = {made.result.array()};
+        for (const Tensor& t :
+             nn::attention_changes(x[0], x[1], x[2], made.result, kept, change, options))
+          all.push_back(t.array());
+        expect_close(all, right, dtype == DType::F32 ? 100 : 16);
+      }
+    }
+  }
+  const Tensor x = ops::ones({2, 5, 8}), none = ops::ones({2, 0, 8});
+  const nn::KeptAttention empty = nn::attention_with_kept(x, none, none);
+  const Tensors changes = nn::attention_changes(x, none, none, empty.result, empty.kept, x);
+  EXPECT_EQ(changes[0].to_vector<float>(), std::vector<float>(80));
+  EXPECT_EQ(changes[1].shape(), Shape({2, 0, 8}));
+  EXPECT_THROW(nn::attention_with_kept(x, x, x, {.dropout_p = 0.5}), Error);
+  EXPECT_THROW(nn::attention_changes(x, x, x, x, x, x, {.sinks = ops::ones({2})}), Error);
+}
+
 // Pieces of more than one head, of one head, and of some queries of one.
 TEST(Attention, OfManyScoresIsComputedByPieces) {
   Drawer d(1);

@@ -11,6 +11,7 @@ from torch._dynamo.backends.common import aot_autograd
 
 import hologram as hg
 
+from ._attention import Whole, without_what_nobody_keeps
 from ._graph import Compiled, missing
 from ._report import count_missing
 
@@ -82,12 +83,14 @@ def hologram(module, examples, *, options=None, mode=None):
     strict = options.get("strict", False)
 
     def compiler(graph, _):
+        without_what_nobody_keeps(graph.graph)
         lacking = missing(graph)
         if lacking:
             return make_boxed_func(_by_torch(graph, lacking, strict))
         return _guarded(Compiled(graph, executor), strict)
 
-    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+    math = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
+    with math, Whole(keeps=executor.backend != "cpu"):
         return aot_autograd(
             fw_compiler=compiler, bw_compiler=compiler, inference_compiler=compiler,
             decompositions=_decompositions())(module, examples)  # fmt: skip

@@ -35,4 +35,4 @@ def rows(functions, suffixes, promote=None):
         row(*(f"{name}.{suffix}" for suffix in suffixes), promote=promote)(function)
 
 
-from . import _elementwise, _movement, _neural, _reductions  # noqa: E402, F401
+from . import _attention, _elementwise, _movement, _neural, _reductions  # noqa: E402, F401

@@ -84,6 +84,33 @@ void register_attention(nb::module_& m) {
       "scale"_a = nb::none(), "enable_gqa"_a = false, "softcap"_a = 0.0, "window"_a = nb::none(),
       "query_offset"_a = 0, "sinks"_a = nb::none(), "query_position"_a = nb::none(),
       "The weights of scaled_dot_product_attention: [..., heads, queries, keys].");
+  // Of hologram_torch, whose graphs forward and backward are captured apart.
+  m.def(
+      "_attention_with_kept",
+      [](const Tensor& query, const Tensor& key, const Tensor& value, Optional mask, bool is_causal,
+         std::optional<double> scale, bool enable_gqa) {
+        nn::KeptAttention made = nn::attention_with_kept(
+            query, key, value,
+            attention_options(std::move(mask), 0, is_causal, scale, enable_gqa, 0, {}, 0, {}, {}));
+        return nb::make_tuple(object_from(made.result), object_from(made.kept));
+      },
+      "query"_a, "key"_a, "value"_a, "mask"_a.none(), "is_causal"_a, "scale"_a.none(),
+      "enable_gqa"_a);
+  m.def(
+      "_attention_changes",
+      [](const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& result,
+         const Tensor& kept, const Tensor& change, Optional mask, bool is_causal,
+         std::optional<double> scale, bool enable_gqa) {
+        nb::list list;
+        for (Tensor& each :
+             nn::attention_changes(query, key, value, result, kept, change,
+                                   attention_options(std::move(mask), 0, is_causal, scale,
+                                                     enable_gqa, 0, {}, 0, {}, {})))
+          list.append(object_from(std::move(each)));
+        return list;
+      },
+      "query"_a, "key"_a, "value"_a, "result"_a, "kept"_a, "change"_a, "mask"_a.none(),
+      "is_causal"_a, "scale"_a.none(), "enable_gqa"_a);
   m.def(
       "rope",
       [](const Tensor& x, int64_t dims, double base, double scale, int64_t offset,

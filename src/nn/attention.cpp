@@ -175,6 +175,24 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
   return attention.has_fast_products() ? attention.by_products() : attention.by_program();
 }
 
+KeptAttention attention_with_kept(const Tensor& query, const Tensor& key, const Tensor& value,
+                                  const AttentionOptions& options) {
+  need(options.dropout_p == 0, "attention_with_kept", "dropout_p", options.dropout_p, "0");
+  return Attention("attention_with_kept", query, key, &value, options).with_kept();
+}
+
+std::vector<Tensor> attention_changes(const Tensor& query, const Tensor& key, const Tensor& value,
+                                      const Tensor& result, const Tensor& kept,
+                                      const Tensor& change, const AttentionOptions& options) {
+  constexpr const char* kName = "attention_changes";
+  need(options.dropout_p == 0, kName, "dropout_p", options.dropout_p, "0");
+  need(!options.sinks, kName, "sinks", 1, "none");
+  const tensor::Tensors all =
+      Attention(kName, query, key, &value, options).changes(result, kept, change);
+  return {all[0].reshape(query.shape()), all[1].reshape(key.shape()),
+          all[2].reshape(value.shape())};
+}
+
 Tensor attention_weights(const Tensor& query, const Tensor& key, const AttentionOptions& options) {
   return Attention("attention_weights", query, key, nullptr, options).weights();
 }

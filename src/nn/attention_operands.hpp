@@ -21,6 +21,9 @@ class Attention {
   // By products, but recorded as what they are made of: with dropout, and for gradients of
   // gradients.
   Tensor composed() const;
+  // For gradients that are computed apart.
+  KeptAttention with_kept() const;
+  tensor::Tensors changes(const Tensor& result, const Tensor& kept, const Tensor& change) const;
   // The weights of all, [batch, heads, queries, keys].
   Tensor weights() const;
 
@@ -67,6 +70,8 @@ class Attention {
   Program program() const;
   Tensor node(const Program& program, Tensors operands, Wanted wanted, const Shape& shape) const;
   // `both`: the result and its logs.
+  // The node of the result and its logs.
+  Tensor result_and_logs(const Program& program, const Tensors& operands) const;
   Tensors program_changes(Program program, const Tensors& operands, const Tensor& both,
                           const Tensor& change, const tensor::Wanted& wanted) const;
 

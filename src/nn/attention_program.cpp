@@ -23,9 +23,7 @@ Tensor Attention::by_program() const {
   Tensor both;
   {
     const tensor::Pause pause;
-    both = node(
-        program, operands, Wanted::ResultAndLogs,
-        {graph::attention::with_logs(to_, count_of(results()), rows(), program.keeps_wide).size});
+    both = result_and_logs(program, operands);
   }
   return as_given(recorded(
       operands, [&] { return section(both, 0, results()); },
@@ -33,6 +31,38 @@ Tensor Attention::by_program() const {
                                 const tensor::Wanted& wanted) {
         return self.program_changes(program, operands, both, change, wanted);
       }));
+}
+
+Tensor Attention::result_and_logs(const Program& program, const Tensors& operands) const {
+  const graph::attention::Sections parts =
+      graph::attention::with_logs(to_, count_of(results()), rows(), program.keeps_wide);
+  return node(program, operands, Wanted::ResultAndLogs, {parts.size});
+}
+
+// What is kept has one size for each shape, whoever computes it: no result that is wider than the
+// operands.
+KeptAttention Attention::with_kept() const {
+  const tensor::Pause pause;
+  if (is_empty()) {
+    const auto size = graph::attention::with_logs(to_, count_of(results()), rows(), false).size;
+    return {composed(), ops::zeros({size}, to_, query_.executor())};
+  }
+  const Tensor both = result_and_logs(program(), operands());
+  return {as_given(section(both, 0, results())), both};
+}
+
+Attention::Tensors Attention::changes(const Tensor& result, const Tensor& kept,
+                                      const Tensor& change) const {
+  const tensor::Pause pause;
+  const Tensor changed = change.reshape(results()).to(to_);
+  if (is_empty()) {
+    Tensors nothing;
+    for (const Tensor* x : {&query_, &key_, &value_})
+      nothing.push_back(ops::zeros(x->shape(), to_, x->executor()));
+    return nothing;
+  }
+  if (kept.size() == 0) return product_changes(result.reshape(results()).to(wide_), changed);
+  return program_changes(program(), operands(), kept, changed, {true, true, true, false, false});
 }
 
 Attention::Program Attention::program() const {

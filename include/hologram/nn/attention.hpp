@@ -43,6 +43,24 @@ HOLOGRAM_API Tensor scaled_dot_product_attention(const Tensor& query, const Tens
                                                  const Tensor& value,
                                                  const AttentionOptions& options = {});
 
+// For those who compute a result and, elsewhere, its gradients, as graphs do that are captured
+// apart: the result, and in `kept`, a vector of the result's dtype, what the gradients need of it.
+// InvalidArgument with dropout_p.
+struct KeptAttention {
+  Tensor result, kept;
+};
+HOLOGRAM_API KeptAttention attention_with_kept(const Tensor& query, const Tensor& key,
+                                               const Tensor& value,
+                                               const AttentionOptions& options = {});
+
+// How query, key and value change, in this order, where the result changes so; a mask is taken for
+// constant. Their axes before the heads are the same. `kept` may be a vector of no elements: then
+// scores are computed again by products, which is the faster way on the processor.
+HOLOGRAM_API std::vector<Tensor> attention_changes(const Tensor& query, const Tensor& key,
+                                                   const Tensor& value, const Tensor& result,
+                                                   const Tensor& kept, const Tensor& change,
+                                                   const AttentionOptions& options = {});
+
 // The weights themselves, [..., heads, queries, keys].
 HOLOGRAM_API Tensor attention_weights(const Tensor& query, const Tensor& key,
                                       const AttentionOptions& options = {});

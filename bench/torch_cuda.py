@@ -3,7 +3,9 @@
 
 Both take the same memory in one process, in turns; of five rounds the median counts. A line a measurement:
 PyTorch's microseconds, hologram's, PyTorch's over hologram's, and the largest difference of the results over the
-largest result. Parts: attention, backward, decode, layers, optimizer, gpt2, graphs, llm; without one, all of them.
+largest result. Parts: attention, backward, decode, layers, optimizer, gpt2, graphs, profile, llm; without one, all
+of them. `profile` tells of each graph where a call's time goes: calls behind each other, one by itself, what the host
+is busy with, and the kernels, by PyTorch's profiler, the longest ones by name.
 """
 
 import gc
@@ -16,6 +18,7 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import hologram as hg
+import hologram_torch
 from hologram import nn
 
 torch.manual_seed(0)
@@ -195,10 +198,10 @@ def of_transformers(kind, **settings):
     return getattr(transformers, name)(configuration).cuda().eval()
 
 
-def graphs():
+def models_of_others():
     import torchvision
 
-    models = [
+    return [
         ("GPT-2, 4x128", of_transformers("GPT2", use_cache=False), torch.randint(0, 50000, (4, 128)).cuda()),
         ("BERT, 8x128", of_transformers("Bert"), torch.randint(0, 30000, (8, 128)).cuda()),
         ("Llama, 4 layers of 1024, 4x128",
@@ -208,15 +211,21 @@ def graphs():
         ("ResNet-18, 8x224", torchvision.models.resnet18().cuda().eval(), draw(8, 3, 224, 224, dtype=torch.float32)),
         ("ResNet-50, 8x224", torchvision.models.resnet50().cuda().eval(), draw(8, 3, 224, 224, dtype=torch.float32)),
     ]  # fmt: skip
-    for name, model, x in models:
+
+
+def first(name, out):
+    return out if name.startswith("ResNet") else out[0]
+
+
+def graphs():
+    for name, model, x in models_of_others():
         with torch.no_grad():
-            first = (lambda out: out) if name.startswith("ResNet") else (lambda out: out[0])
             times = {}
             for way, run in (("eager", model), ("inductor", torch.compile(model)),
                              ("hologram", torch.compile(model, backend="hologram"))):  # fmt: skip
                 try:
                     begin = time.perf_counter()
-                    out = first(run(x))
+                    out = first(name, run(x))
                     torch.cuda.synchronize()
                     cold = time.perf_counter() - begin
                     if way == "eager":
@@ -233,6 +242,74 @@ def graphs():
             if "hologram" in times and "inductor" in times:
                 print(f"{name:40} of inductor {times['inductor'] / times['hologram']:.2f}", flush=True)
         torch.compiler.reset()
+
+
+def kernels_of(run, calls=10):
+    """Microseconds of kernels and copies a call, how many of them, and the longest by name."""
+    from torch.profiler import ProfilerActivity
+    from torch.profiler import profile as profiler
+
+    with profiler(activities=[ProfilerActivity.CUDA]) as found:
+        for _ in range(calls):
+            run()
+        torch.cuda.synchronize()
+    events = [e for e in found.key_averages() if e.self_device_time_total > 0]
+    events.sort(key=lambda e: -e.self_device_time_total)
+    total = sum(e.self_device_time_total for e in events) / calls
+    longest = [f"{e.self_device_time_total / calls:9.1f} us  {e.count / calls:6.1f}x  {e.key[:90]}" for e in events]
+    return total, sum(e.count for e in events) / calls, longest[:12]
+
+
+def host_of(run, calls=30):
+    """Microseconds until a call returns, with nothing before it on the device; and where Python spends them."""
+    import cProfile
+    import io
+    import pstats
+
+    times = []
+    for _ in range(calls):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - begin) * 1e6)
+    watch = cProfile.Profile()
+    torch.cuda.synchronize()
+    watch.enable()
+    for _ in range(calls):
+        run()
+    watch.disable()
+    text = io.StringIO()
+    pstats.Stats(watch, stream=text).sort_stats("tottime").print_stats(10)
+    rows = [line.split(maxsplit=5) for line in text.getvalue().splitlines()]
+    lines = [f"{float(r[1]) / calls * 1e6:9.1f} us of Python in {r[5][-80:]}" for r in rows
+             if len(r) == 6 and r[0][0].isdigit() and r[1][0].isdigit() and r[2][0].isdigit()]  # fmt: skip
+    return statistics.median(times), lines
+
+
+def profile():
+    for name, model, x in models_of_others():
+        for way, options in (("inductor", {}), ("hologram", {"backend": "hologram"})):
+            try:
+                with torch.no_grad():
+                    compiled = torch.compile(model, **options)
+
+                    def run():
+                        return compiled(x)
+
+                    for _ in range(5):
+                        run()
+                    behind = statistics.median(clock(run, torch.cuda.synchronize, 20) for _ in range(ROUNDS))
+                    alone = statistics.median(clock(run, torch.cuda.synchronize, 1) for _ in range(20))
+                    host, lines = host_of(run)
+                    kernels, count, longest = kernels_of(run)
+                print(f"{name:32} {way:10} a call {behind:9.1f} us, by itself {alone:9.1f}, host {host:9.1f}, "
+                      f"kernels {kernels:9.1f} in {count:.0f}", flush=True)  # fmt: skip
+                for line in longest + (lines if way == "hologram" else []):
+                    print(f"    {line}")
+            except Exception as error:
+                print(f"{name:32} {way:10} {type(error).__name__}: {str(error)[:300]}", flush=True)
+            torch.compiler.reset()
+    print(hologram_torch.report())
 
 
 def gpt2():
@@ -319,7 +396,7 @@ def llm():
         print(f"hologram: {(count - 1) / got.decode_seconds:.1f} tokens/s of {count}", flush=True)
 
 
-PARTS = {f.__name__: f for f in (attention, backward, decode, layers, optimizer, gpt2, graphs, llm)}
+PARTS = {f.__name__: f for f in (attention, backward, decode, layers, optimizer, gpt2, graphs, profile, llm)}
 print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, hologram {hg.__version__}")
 print(f"{'':48} {'PyTorch us':>10} {'ours us':>10}  {'ratio':>5}  difference")
 with hg.use("cuda"):

@@ -31,6 +31,12 @@ class CudaSharing : public CudaTest {
     BackendConfig config;
     return Executor::from_native(context, stream, config);
   }
+  static Executor on_stream(void* stream, int device = 0, BackendType type = BackendType::Cuda) {
+    BackendConfig config;
+    config.backend_type = type;
+    config.device_id = device;
+    return Executor::on_stream(stream, config);
+  }
 };
 
 TEST_F(CudaSharing, AContextAndAStreamOfTheApplications) {
@@ -62,6 +68,62 @@ TEST_F(CudaSharing, ThePrimaryContextIsTheOneThatEveryoneHas) {
   const Tensor t = Tensor::from(counting(10), gpu).to(same);
   EXPECT_EQ(t.to_vector<float>()[9], 9);
   EXPECT_EQ(driver_.calls("cuMemcpyPeerAsync"), 0);
+}
+
+// As another library has it, which gives memory and takes it back in the order of its stream.
+TEST_F(CudaSharing, AGraphOnTheApplicationsStreamWaitsForNobody) {
+  void* primary = nullptr;
+  call("cuDevicePrimaryCtxRetain", &primary, 7);
+  void* const stream = stream_in(primary);
+  const Executor gpu = on_stream(stream);
+  EXPECT_EQ(gpu.why(), "cuda shares a stream of the application");
+  std::vector<float> values(1000), seen(1000);
+  std::iota(values.begin(), values.end(), 3.f);
+  char *const from = memory_in(primary, values), *const to = memory_in(primary, seen);
+  const auto of = [&](char* memory) {
+    return Tensor::from_device_pointer(memory, {1000}, DType::F32, {}, gpu);
+  };
+  const Graph graph =
+      capture([](const Tensor& t) { return std::vector<Tensor>{ops::relu(t)}; }, of(from));
+  driver_.copy(4000);  // what kernels do: the first argument into the second
+  const auto waits = [&] {
+    int count = 0;
+    for (const char* name :
+         {"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cuEventQuery"})
+      count += driver_.calls(name);
+    return count;
+  };
+  const int waited = waits(), launched = driver_.calls("cuGraphLaunch");
+  for (int i = 0; i < 3; i++) graph.launch_into({of(from)}, {of(to)});
+  EXPECT_EQ(waits(), waited);
+  EXPECT_EQ(driver_.calls("cuGraphLaunch"), launched + 3);
+  gpu.synchronize();
+  std::memcpy(seen.data(), to, 4000);
+  EXPECT_EQ(seen, values);
+
+  // Memory whose values do not change, and other shapes.
+  const Tensor own = Tensor::from(counting(1000), gpu);
+  for (const std::vector<Tensor>& results :
+       {std::vector<Tensor>{own}, {}, {of(to).reshape({10, 100})}})
+    EXPECT_EQ(error_of([&] { graph.launch_into({of(from)}, results); }).kind(),
+              ErrorKind::InvalidArgument);
+  const Tensor host = Tensor::from(counting(1000), Executor(BackendType::Cpu));
+  const Graph on_host = capture([](const Tensor& t) { return t + 1; }, host);
+  EXPECT_EQ(error_of([&] { on_host.launch_into({host}, {host}); }).kind(),
+            ErrorKind::InvalidArgument);
+}
+
+TEST_F(CudaSharing, StreamsThatWillNotDoAreTold) {
+  const auto reason = [&](void* stream, int device) {
+    return std::string(error_of([&] { on_stream(stream, device); }).what());
+  };
+  EXPECT_EQ(reason(stream_in(driver_.new_context(1)), 0),
+            "CUDA backend not available: the stream is of another context");
+  EXPECT_EQ(reason(&driver_, 0), "CUDA backend not available: the driver does not know the stream");
+  EXPECT_NE(reason(nullptr, 9).find("9"), std::string::npos);
+  run(on_stream(nullptr));
+  EXPECT_EQ(error_of([&] { on_stream(nullptr, 0, BackendType::Cpu); }).kind(),
+            ErrorKind::BackendUnavailable);
 }
 
 TEST_F(CudaSharing, WhatIsNoContextIsTold) {

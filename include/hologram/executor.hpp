@@ -108,6 +108,10 @@ class HOLOGRAM_API Executor {
   // what is not right with them.
   static Executor from_native(void* context, void* stream);
   static Executor from_native(void* context, void* stream, const BackendConfig& config);
+  // The same with a stream (a CUstream or hipStream_t; null: the default stream) in the context
+  // that the process has of device `config.device_id`: that of programs over the runtime API, as
+  // PyTorch.
+  static Executor on_stream(void* stream, const BackendConfig& config);
 
   const DeviceInfo& device() const;
   const BackendConfig& config() const;

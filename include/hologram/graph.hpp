@@ -61,6 +61,14 @@ class HOLOGRAM_API Graph {
   // constants are copied there. Nothing changes here.
   Graph to(const Executor& executor) const;
 
+  // The same, with results in memory of the application's: dense tensors of
+  // Tensor::from_device_pointer, of their dtypes and shapes, that lie neither on inputs nor on each
+  // other. What was there is overwritten, and nothing is waited for but what has to be looked at:
+  // for executors on the application's stream, in whose order its own work sees the results.
+  // InvalidArgument for memory of hologram's own, whose values never change, and where something is
+  // donated.
+  void launch_into(std::vector<Tensor> inputs, const std::vector<Tensor>& results) const;
+
   // The errors of a launch that come before anything is taken over.
   void check(const std::vector<Tensor>& inputs) const;
 
@@ -71,6 +79,8 @@ class HOLOGRAM_API Graph {
  private:
   Graph() = default;
   struct State;
+  std::vector<Tensor> dense(std::vector<Tensor> inputs) const;
+
   std::shared_ptr<const State> state_;
 };
 

@@ -14,6 +14,7 @@ import hologram as hg
 from ._attention import Whole, without_what_nobody_keeps
 from ._graph import Compiled, missing
 from ._report import count_missing
+from ._streams import executor_on_stream
 
 _OPTIONS = ("backend", "device_id", "strict")
 
@@ -22,6 +23,15 @@ _OPTIONS = ("backend", "device_id", "strict")
 def executor_of(backend, device_id):
     """The executor of a backend: one a process."""
     return hg.Executor(backend, device_id=device_id) if device_id is not None else hg.Executor(backend)
+
+
+def _executor_for(examples, backend, device_id):
+    """The executor of a graph, and the stream of PyTorch's that it is on, if it is on one."""
+    devices = [x.device for x in examples if isinstance(x, torch.Tensor) and x.device.type == "cuda"]
+    backend = backend or ("cuda" if devices else "cpu")
+    if backend == "cuda" and devices and torch.version.cuda:
+        return executor_on_stream(devices[0].index if device_id is None else device_id)
+    return executor_of(backend, device_id), None
 
 
 @functools.cache
@@ -78,8 +88,7 @@ def hologram(module, examples, *, options=None, mode=None):
     unknown = options.keys() - set(_OPTIONS)
     if unknown:
         raise ValueError(f"unknown options {sorted(unknown)}; there are {', '.join(_OPTIONS)}")
-    on_cuda = any(isinstance(x, torch.Tensor) and x.device.type == "cuda" for x in examples)
-    executor = executor_of(options.get("backend") or ("cuda" if on_cuda else "cpu"), options.get("device_id"))
+    executor, stream = _executor_for(examples, options.get("backend"), options.get("device_id"))
     strict = options.get("strict", False)
 
     def compiler(graph, _):
@@ -87,7 +96,7 @@ def hologram(module, examples, *, options=None, mode=None):
         lacking = missing(graph)
         if lacking:
             return make_boxed_func(_by_torch(graph, lacking, strict))
-        return _guarded(Compiled(graph, executor), strict)
+        return _guarded(Compiled(graph, executor, stream), strict)
 
     math = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
     with math, Whole(keeps=executor.backend != "cpu"):

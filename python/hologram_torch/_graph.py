@@ -1,14 +1,16 @@
 """A graph of PyTorch as one of hologram."""
 
+import weakref
 from collections import OrderedDict
 
 import torch
 from torch.fx.node import map_arg
 
 import hologram as hg
+from hologram import _core
 
 from ._dtypes import OURS, as_dtype
-from ._interchange import Inputs, give, order_of
+from ._interchange import Held, Inputs, Place, shares, without_sharing
 from ._report import count
 from ._table import TABLE
 
@@ -92,11 +94,19 @@ class _Step:
         return as_dtype(made, dtypes) if isinstance(made, hg.Tensor) and dtypes is not None else made
 
 
-class Compiled:
-    """A graph whose operations are all in the table; called with PyTorch's tensors and numbers."""
+class Recorded:
+    """A recording of a graph, for inputs of some shapes and orders."""
 
-    def __init__(self, module, executor):
-        self.module, self.executor = module, executor
+    def __init__(self):
+        self.graph, self.numbers, self.shapes = None, [], []
+
+
+class Compiled:
+    """A graph whose operations are all in the table; called with PyTorch's tensors and numbers. stream: that of
+    PyTorch's which the executor's work goes to; without one, results are waited for."""
+
+    def __init__(self, module, executor, stream=None):
+        self.module, self.executor, self.stream = module, executor, stream
         self.inputs = Inputs(executor)
         nodes = list(module.graph.nodes)
         self.placeholders = [n for n in nodes if n.op == "placeholder"]
@@ -109,7 +119,14 @@ class Compiled:
         self.numbers = [n for n in others if n not in self.computed]
         self.steps = [_Step(n) for n in calls]
         self.is_random = any(s.row is not None and s.row.random for s in self.steps)
+        varying = self._varying(calls)
+        self.places = [Place(_described(n), n not in varying) for n in self.computed]
+        self.into = stream is not None and all(shares(executor, p) for p in self.places)
+        self.tensors = [i for i, n in enumerate(self.placeholders) if isinstance(_described(n), torch.Tensor)]
         self.recorded = OrderedDict()
+        self.held = None
+        self.last = {}  # of the inputs that the last call took anew
+        self._arrange_outputs()
         count(graphs=1)
 
     def _output_nodes(self):
@@ -125,56 +142,164 @@ class Compiled:
                 known.add(node)
         return known
 
+    def _varying(self, calls):
+        """What follows from values of inputs."""
+        known = set(self.placeholders)
+        for node in calls:
+            if not known.isdisjoint(node.all_input_nodes):
+                known.add(node)
+        return known
+
+    def _arrange_outputs(self):
+        """Where each output is among the inputs, what is computed, views and constants."""
+        self.views = [n for n in dict.fromkeys(self._output_nodes()) if n in self.viewed and n.op != "placeholder"]
+        every = [*self.placeholders, *self.computed, *self.numbers, *self.views]
+        place = {n: i for i, n in enumerate(every)}
+        self.plain = [n for n in self.outputs if not isinstance(n, torch.fx.Node)]
+        plain = iter(range(len(every), len(every) + len(self.plain)))
+        self.picked = [place[n] if isinstance(n, torch.fx.Node) else next(plain) for n in self.outputs]
+
     def __call__(self, args):
         """Of a list of inputs, which is emptied, so that their memory can go."""
         count(calls=1)
         values = list(args)
         args.clear()
         with torch.no_grad():
-            return self._outputs(values, *self._results(values))
+            given, numbers = self._results(values)
+            every = [*values, *given, *numbers]
+            if self.views:
+                every += self._viewed(values, numbers)
+            every += self.plain
+            return [every[i] for i in self.picked]
 
-    # --- inputs
+    def _viewed(self, values, numbers):
+        made = {**dict(zip(self.placeholders, values)), **dict(zip(self.numbers, numbers))}
+
+        def value(node):
+            if node not in made:
+                made[node] = node.target(*map_arg(node.args, value), **map_arg(node.kwargs, value))
+            return made[node]
+
+        return [value(n) for n in self.views]
+
+    # --- a call
 
     def _results(self, values):
-        """The computed outputs, as tensors of hologram, and those that are numbers."""
+        """The computed outputs for PyTorch, and those that are numbers."""
         if not self.computed and not self.numbers:
             return [], []
-        self.inputs.wait(v for v in values if isinstance(v, torch.Tensor))
-        orders = [order_of(v) if isinstance(v, torch.Tensor) else v for v in values]
-        tensors = [
-            self.inputs.take(v, order, keeps=not self.is_random)
-            for v, order in zip(values, orders) if isinstance(v, torch.Tensor)
+        if self.stream is not None:
+            return self.stream.ordered(lambda: self._launched(values))
+        if self.executor.backend != "cpu":
+            for device in {values[i].device for i in self.tensors if shares(self.executor, values[i])}:
+                torch.cuda.current_stream(device).synchronize()
+        return self._launched(values)
+
+    def _launched(self, values):
+        if self.is_random or not self.tensors:
+            return self._once(values)
+        held = self.held
+        if held is not None and held.are_in(values):
+            recorded, tensors, kept = self._with_held(held, values)
+        else:
+            recorded, tensors, kept = self._anew(values)
+        if not self.computed:
+            return [], recorded.numbers
+        given = self._run(recorded, tensors)
+        del kept
+        return given, recorded.numbers
+
+    def _run(self, recorded, tensors):
+        if not self.into:
+            made = recorded.graph.launch(tensors, ())
+            return [p.give(x, self.executor) for p, x in zip(self.places, made)]
+        # PyTorch's memory, which PyTorch uses again behind what uses it now.
+        memory = [p.empty(shape) for p, shape in zip(self.places, recorded.shapes)]
+        borrowed = [
+            _core._borrow(t.data_ptr(), t.shape, OURS[t.dtype], self.executor) for t, _ in memory
         ]
-        if self.is_random:
-            hg.random.seed(int(torch.randint(0, 2**62, ())), device=self.executor)
-        if self.is_random or not tensors:
-            with hg.use(self.executor):
-                results, numbers = self._calculated(tensors, orders)
-            hg.eval(*results)
-            return results, numbers
-        key = tuple(
-            (v.shape, v.dtype, order) if isinstance(v, torch.Tensor) else v for v, order in zip(values, orders)
-        )
-        if key not in self.recorded:
-            self.recorded[key] = self._record(tensors, orders)
+        recorded.graph.launch_into(tensors, borrowed)
+        return [t for _, t in memory]
+
+    def _key(self, value, order):
+        return (value.shape, value.dtype, order) if isinstance(value, torch.Tensor) else value
+
+    def _with_held(self, held, values):
+        """Takes the inputs that are not held."""
+        tensors, keys, kept = list(held.tensors), [], []
+        for place, slot in held.others:
+            value, order = values[place], None
+            if slot is not None:
+                tensors[slot], order, dense = self.inputs.take(value)
+                kept.append(dense)
+            keys.append(self._key(value, order))
+        recorded = held.recorded.get(key := tuple(keys))
+        if recorded is None:
+            every = list(held.keys)
+            for (place, _), of_other in zip(held.others, keys):
+                every[place] = of_other
+            recorded = self._recording(tuple(every), values, tensors)
+            if len(held.recorded) >= _KEPT:
+                held.recorded.clear()
+            held.recorded[key] = recorded
+        return recorded, tensors, kept
+
+    def _anew(self, values):
+        """Takes all inputs, and holds those that the last call had, too."""
+        tensors, keys, kept = [], list(values), []
+        for i in self.tensors:
+            ours, order, dense = self.inputs.take(values[i])
+            tensors.append(ours)
+            keys[i] = self._key(values[i], order)
+            kept.append(dense)
+        same = [
+            i for i in self.tensors
+            if (last := self.last.get(i)) is not None and last() is values[i] and not values[i].is_inference()
+            and values[i].data_ptr()
+        ]  # fmt: skip
+        self.held = Held(same, values, tensors, keys, self.executor) if len(same) > 1 else None
+        self.last = {i: weakref.ref(values[i]) for i in self.tensors}
+        return self._recording(tuple(keys), values, tensors), tensors, kept
+
+    # --- recordings
+
+    def _recording(self, key, values, tensors):
+        found = self.recorded.get(key)
+        if found is None:
+            orders = [k[2] if isinstance(v, torch.Tensor) else v for k, v in zip(key, values)]
+            found = self.recorded[key] = self._record(tensors, orders)
             if len(self.recorded) > _KEPT:
                 self.recorded.popitem(last=False)
         self.recorded.move_to_end(key)
-        graph, numbers = self.recorded[key]
-        return graph(*tensors) if self.computed else [], numbers
+        return found
 
     def _record(self, tensors, orders):
-        numbers = []
+        made = Recorded()
 
         def function(*stand_ins):
-            results, numbers[:] = self._calculated(stand_ins, orders)
+            results, made.numbers = self._calculated(stand_ins, orders)
+            made.shapes = [r.shape for r in results]
             return results
 
         count(captured=1)
         with hg.use(self.executor):
-            if not self.computed:
-                return function(*tensors), numbers
-            return hg.capture(function, *tensors), numbers
+            if self.computed:
+                made.graph = hg.capture(function, *tensors)._graph
+            else:
+                function(*tensors)
+        return made
+
+    def _once(self, values):
+        """Not recorded: what draws random numbers, or has no tensor to begin with."""
+        if self.is_random:
+            hg.random.seed(int(torch.randint(0, 2**62, ())), device=self.executor)
+        taken = {i: self.inputs.take(values[i], owned=True) for i in self.tensors}
+        orders = [taken[i][1] if i in taken else v for i, v in enumerate(values)]
+        with hg.use(self.executor):
+            results, numbers = self._calculated([taken[i][0] for i in self.tensors], orders)
+        hg.eval(*results)
+        given = [p.give(x, self.executor) for p, x in zip(self.places, results)]
+        return without_sharing(given), numbers
 
     def _calculated(self, tensors, orders):
         tensors, values = iter(tensors), {}
@@ -183,7 +308,7 @@ class Compiled:
                 values[node] = order  # a number
                 continue
             x = next(tensors)
-            if order is not None and order != tuple(range(x.ndim)):
+            if order is not None:
                 back = sorted(range(x.ndim), key=order.__getitem__)
                 x = hg.permute_dims(x, tuple(back))
             values[node] = x
@@ -192,20 +317,5 @@ class Compiled:
             values[node] = copied
         for step in self.steps:
             values[step.node] = step.run(values.__getitem__)
-        return [values[n] for n in self.computed], [values[n] for n in self.numbers]
-
-    # --- outputs
-
-    def _outputs(self, values, results, numbers):
-        given = give(results, [_described(n) for n in self.computed])
-        made = {**dict(zip(self.computed, given)), **dict(zip(self.numbers, numbers))}
-        made.update(zip(self.placeholders, values))
-
-        def value(node):
-            if node not in made:
-                made[node] = node.target(*map_arg(node.args, value), **map_arg(node.kwargs, value))
-            return made[node]
-
-        return [value(n) if isinstance(n, torch.fx.Node) else n for n in self.outputs]
-
-
+        results = [p.ordered(values[n]) for p, n in zip(self.places, self.computed)]
+        return results, [values[n] for n in self.numbers]

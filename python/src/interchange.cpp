@@ -416,6 +416,20 @@ void register_interchange(nb::module_& m) {
       },
       "object"_a, "copy"_a.none(), "device"_a.none());
   m.def(
+      "_borrow",
+      [](uint64_t address, nb::handle shape, nb::handle dtype, const Executor& executor) {
+        void* const memory = reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+        Shape lengths = shape_from(shape);
+        const DType of = dtype_from(dtype);
+        if (executor.device().backend == BackendType::Cpu)
+          return Tensor::from(
+              Array::borrow(of, std::move(lengths), static_cast<const void*>(memory)), executor);
+        return Tensor::from_device_pointer(memory, std::move(lengths), of, {}, executor);
+      },
+      "address"_a, "shape"_a, "dtype"_a, "executor"_a,
+      "Dense memory of the executor's device, or of the host for the CPU's: nobody keeps it, and\n"
+      "nothing is waited for. Of who promises that it stays until all that reads it is done.");
+  m.def(
       "_from_bytes",
       [](nb::bytes bytes, nb::handle dtype, nb::handle shape, nb::handle device) {
         const auto [array, data] = fresh_array(dtype_from(dtype), shape_from(shape));

@@ -155,6 +155,14 @@ void register_graph(nb::module_& m) {
             return without_gil([&] { return g.launch(std::move(list)); });
           },
           "inputs"_a, "donated"_a)
+      .def(
+          "launch_into",
+          [](const Graph& g, nb::handle inputs, nb::handle results) {
+            std::vector<Tensor> given = tensors_from(inputs);
+            const std::vector<Tensor> into = tensors_from(results);
+            without_gil([&] { g.launch_into(std::move(given), into); });
+          },
+          "inputs"_a, "results"_a)
       .def_prop_ro("steps", &Graph::steps)
       .def_prop_ro("note", &Graph::note);
 }

@@ -250,6 +250,17 @@ Executor executor_from(nb::handle device) {
 void register_runtime(nb::module_& m) {
   register_executor(m);
   register_profile(m);
+  m.def(
+      "_executor_on",
+      [](const std::string& backend, int device_id, uint64_t stream) {
+        BackendConfig config = BackendConfig::from_environment();
+        config.backend_type = backend_from(backend);
+        config.device_id = device_id;
+        void* const handle = reinterpret_cast<void*>(stream);  // NOLINT(performance-no-int-to-ptr)
+        return without_gil([&] { return Executor::on_stream(handle, config); });
+      },
+      "backend"_a, "device_id"_a, "stream"_a,
+      "An executor whose work goes to a stream of another library, in the order of the calls.");
   m.def("_push_executor", [](const Executor& e) { in_use.push_back(e); });
   m.def("_pop_executor", [] { in_use.pop_back(); });
   m.def(

@@ -57,10 +57,10 @@ class Context {
   Recording record(const std::vector<NodeRef>& given, const std::vector<NodeRef>& roots,
                    std::vector<Donated> donated);
   // Computes the roots of a recording from `inputs`, one for each of the given nodes, and leaves
-  // the graph as it was. One result a root.
+  // the graph as it was. One result a root; if `into` is not empty, they are written there.
   std::vector<Storage> replay(Recording& recording, const std::vector<NodeRef>& given,
-                              const std::vector<Storage>& inputs,
-                              const std::vector<NodeRef>& roots);
+                              const std::vector<Storage>& inputs, const std::vector<NodeRef>& roots,
+                              std::span<const Storage> into = {});
   // What evaluating the nodes would do.
   std::string explain(const std::vector<Node*>& roots);
 
@@ -196,6 +196,7 @@ class Context {
   hal::Deadline deadline() const;  // of a launch that begins now
   void launch(const std::shared_ptr<const hal::Executable>& executable, const hal::Launch& launch,
               const Program& program, runtime::Work work);
+  void copy_into(std::span<const Storage> into, const std::vector<Storage>& results);
   Taped tape(Recording& recording, const std::vector<NodeRef>& given,
              const std::vector<NodeRef>& roots);
   const Program& keep(std::string key, Program program);

@@ -53,6 +53,12 @@ struct Clean {
   }
 };
 
+// As libraries may count on.
+bool are_aligned(std::span<const Storage> storages) {
+  return std::all_of(storages.begin(), storages.end(),
+                     [](const Storage& each) { return hal::alignment_of(each.where) >= 256; });
+}
+
 // Neither there already nor in the memory of what is.
 bool is_to_be_made(const Node& root) {
   return root.state.load(std::memory_order_acquire) == NodeState::Lazy &&
@@ -94,12 +100,20 @@ Taped Context::tape(Recording& recording, const std::vector<NodeRef>& given,
   return tape.finish(stream());
 }
 
+// What does not lie there yet.
+void Context::copy_into(std::span<const Storage> into, const std::vector<Storage>& results) {
+  for (size_t i = 0; i < into.size(); i++)
+    if (into[i].where.size > 0) copy(into[i], results[i]);
+}
+
 std::vector<Storage> Context::replay(Recording& recording, const std::vector<NodeRef>& given,
                                      const std::vector<Storage>& inputs,
-                                     const std::vector<NodeRef>& roots) {
+                                     const std::vector<NodeRef>& roots,
+                                     std::span<const Storage> into) {
   const Locked lock(*this);
   std::vector<Storage> results;
   results.reserve(roots.size());
+  const bool straight = recording.taped.calls == 0 || are_aligned(into);
   if (recording.taped.list != nullptr) {
     bindings_.clear();
     std::vector<Storage> bound = inputs;
@@ -119,7 +133,8 @@ std::vector<Storage> Context::replay(Recording& recording, const std::vector<Nod
       if (donated != recording.donated.end()) {
         results.push_back(bound[donated->input]);
       } else if (is_to_be_made(*root)) {
-        results.push_back(allocate(bytes_of(*root)));
+        results.push_back(straight && !into.empty() ? into[results.size()]
+                                                    : allocate(bytes_of(*root)));
         bindings_.push_back(results.back().where);
       } else {
         results.push_back(root->result);
@@ -128,6 +143,7 @@ std::vector<Storage> Context::replay(Recording& recording, const std::vector<Nod
     state_.launches += recording.taped.launches;
     state_.library_calls += recording.taped.calls;
     state_.with_memory([&] { stream().replay(*recording.taped.list, bindings_); });
+    copy_into(into, results);
     for (const Taped::Check& each : recording.taped.checks) check(each.word, each.error);
     return results;
   }
@@ -137,6 +153,7 @@ std::vector<Storage> Context::replay(Recording& recording, const std::vector<Nod
   for (size_t i = 0; i < recording.plan.steps.size(); i++)
     compute(recording.plan.steps[i], recording.nodes, &recording.schedule.steps[i]);
   for (const NodeRef& root : roots) results.push_back(root->result);
+  copy_into(into, results);
   return results;
 }
 

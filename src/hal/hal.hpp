@@ -473,6 +473,11 @@ class Backend {
   virtual Expected<std::shared_ptr<Device>> adopt(void*, void*, const BackendConfig&) {
     return Refusal{"it has no contexts that an application could share"};
   }
+  // A device in the context that the process has, with a stream of the application's as the only
+  // one.
+  virtual Expected<std::shared_ptr<Device>> open_on(int, void*, const BackendConfig&) {
+    return Refusal{"it has no streams that an application could share"};
+  }
   // The libraries that its devices may use. Opens them.
   virtual std::vector<LibraryInfo> libraries() { return {}; }
 };

@@ -56,6 +56,11 @@ Executor Executor::from_native(void* context, void* stream, const BackendConfig&
   return Executor(std::make_shared<State>(config, std::move(chosen.device), std::move(chosen.why)));
 }
 
+Executor Executor::on_stream(void* stream, const BackendConfig& config) {
+  runtime::Selection chosen = runtime::select_on_stream(config, stream);
+  return Executor(std::make_shared<State>(config, std::move(chosen.device), std::move(chosen.why)));
+}
+
 const DeviceInfo& Executor::device() const { return state_->device->info(); }
 const BackendConfig& Executor::config() const { return state_->config; }
 std::string Executor::why() const { return state_->why; }

@@ -133,20 +133,40 @@ Selection select(const BackendConfig& config, uint64_t bytes, Entries entries) {
                                                   : select_named(config, bytes, entries);
 }
 
-Selection select_native(const BackendConfig& config, void* context, void* stream) {
+namespace {
+
+// What the application has of a device; a backend that is not named is CUDA.
+template <class Open>
+Selection shared(const BackendConfig& config, const char* what, const Open& open) {
   check(config);
   const BackendType type =
       config.backend_type == BackendType::Auto ? BackendType::Cuda : config.backend_type;
   const std::vector<backends::Entry> entries = entries_in_order();
   const backends::Entry& entry = entry_of(entries, type);
   auto found = devices_of(entry);
-  Opened opened = std::holds_alternative<hal::Refusal>(found)
-                      ? Opened(std::get<hal::Refusal>(found))
-                      : entry.backend->adopt(context, stream, config);
+  Opened opened = hal::Refusal{};
+  if (const auto* refusal = std::get_if<hal::Refusal>(&found)) opened = *refusal;
+  else opened = open(*entry.backend, std::get<std::vector<DeviceInfo>>(found).size());
   if (const auto* refusal = std::get_if<hal::Refusal>(&opened))
     throw core::error(Text::BackendNotAvailable, display_name(type), refusal->reason);
   return {std::get<std::shared_ptr<hal::Device>>(opened),
-          fmt::format("{} shares a context of the application", name_of(type))};
+          fmt::format("{} shares a {} of the application", name_of(type), what)};
+}
+
+}  // namespace
+
+Selection select_native(const BackendConfig& config, void* context, void* stream) {
+  return shared(config, "context", [&](hal::Backend& backend, size_t) {
+    return backend.adopt(context, stream, config);
+  });
+}
+
+Selection select_on_stream(const BackendConfig& config, void* stream) {
+  return shared(config, "stream", [&](hal::Backend& backend, size_t devices) {
+    if (static_cast<size_t>(config.device_id) >= devices)
+      throw core::error(Text::NoSuchDevice, name_of(backend.type()), config.device_id, devices);
+    return backend.open_on(config.device_id, stream, config);
+  });
 }
 
 }  // namespace hologram::runtime

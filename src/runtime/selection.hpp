@@ -28,6 +28,9 @@ Selection select(const BackendConfig& config, uint64_t bytes = 0,
 // The device of the application's own context and stream; a backend that is not named is CUDA.
 Selection select_native(const BackendConfig& config, void* context, void* stream);
 
+// A device in the context that the process has, with the application's stream.
+Selection select_on_stream(const BackendConfig& config, void* stream);
+
 // The devices of a backend, or why there are none. Never throws.
 hal::Expected<std::vector<DeviceInfo>> devices_of(const backends::Entry& entry);
 

@@ -126,6 +126,13 @@ bool is_nobody_elses(const Tensor& tensor) {
          node.result.owner.use_count() == 1;
 }
 
+std::vector<graph::Storage> storages_of(const std::vector<Tensor>& tensors) {
+  std::vector<graph::Storage> storages;
+  storages.reserve(tensors.size());
+  for (const Tensor& t : tensors) storages.push_back(Access::node(t)->result);
+  return storages;
+}
+
 }  // namespace
 
 void Graph::State::record(const std::vector<Donation>& donated) {
@@ -212,15 +219,21 @@ void Graph::check(const std::vector<Tensor>& inputs) const {
   }
 }
 
+// As they are given to the device, computed, and behind them what is drawn.
+std::vector<Tensor> Graph::dense(std::vector<Tensor> inputs) const {
+  std::vector<Tensor> dense;
+  dense.reserve(inputs.size() + 1);
+  for (const Tensor& t : inputs) dense.push_back(tensor::dense(t));
+  if (state_->draws > 0) dense.push_back(state_->next_draws());
+  inputs.clear();
+  eval(dense);
+  return dense;
+}
+
 std::vector<Tensor> Graph::launch(std::vector<Tensor> inputs) const {
   check(inputs);
   return core::or_out_of_memory([&] {
-    std::vector<Tensor> dense;
-    dense.reserve(inputs.size() + 1);
-    for (const Tensor& t : inputs) dense.push_back(tensor::dense(t));
-    if (state_->draws > 0) dense.push_back(state_->next_draws());
-    inputs.clear();
-    eval(dense);
+    std::vector<Tensor> dense = this->dense(std::move(inputs));
     for (const graph::Donated& each : state_->recording.donated) {
       if (is_nobody_elses(dense[each.input])) continue;
       {
@@ -229,11 +242,8 @@ std::vector<Tensor> Graph::launch(std::vector<Tensor> inputs) const {
       }
       dense[each.input] = ops::copy(dense[each.input]).eval();
     }
-    std::vector<graph::Storage> storages;
-    storages.reserve(dense.size());
-    for (const Tensor& t : dense) storages.push_back(Access::node(t)->result);
-    const auto results =
-        state_->context->replay(state_->recording, state_->given, storages, state_->roots);
+    const auto results = state_->context->replay(state_->recording, state_->given,
+                                                 storages_of(dense), state_->roots);
     std::vector<Tensor> tensors;
     for (size_t i = 0; i < results.size(); i++) {
       const Node& root = *state_->roots[i];
@@ -244,6 +254,30 @@ std::vector<Tensor> Graph::launch(std::vector<Tensor> inputs) const {
       tensors.push_back(Access::make(NodeRef::adopt(node.release())));
     }
     return tensors;
+  });
+}
+
+void Graph::launch_into(std::vector<Tensor> inputs, const std::vector<Tensor>& results) const {
+  check(inputs);
+  if (results.size() != state_->roots.size())
+    throw core::error(Text::LaunchResults, results.size(), state_->roots.size());
+  for (size_t i = 0; i < results.size(); i++) {
+    const Node& node = Access::look(results[i]);
+    const bool fits = results[i].shape() == state_->shapes[i] &&
+                      results[i].dtype() == state_->roots[i]->dtype &&
+                      tensor::is_whole(results[i]) && node.context == state_->context.get();
+    const bool is_foreign = node.state.load(std::memory_order_acquire) == NodeState::Ready &&
+                            !node.result.pooled && node.result.where.buffer != nullptr &&
+                            node.result.where.buffer->host() == nullptr;
+    if (!fits || !is_foreign || !state_->recording.donated.empty())
+      throw core::error(Text::LaunchInto, i, to_string(state_->shapes[i]),
+                        name_of(state_->roots[i]->dtype));
+  }
+  core::or_out_of_memory([&] {
+    const std::vector<Tensor> given = dense(std::move(inputs));
+    const std::vector<graph::Storage> into = storages_of(results);
+    state_->context->replay(state_->recording, state_->given, storages_of(given), state_->roots,
+                            into);
   });
 }
 

@@ -53,11 +53,29 @@ hal::Expected<std::vector<DeviceInfo>> Backend::discover() {
   return devices;
 }
 
-hal::Expected<std::shared_ptr<hal::Device>> Backend::open(int index, const BackendConfig& config) {
+hal::Expected<std::shared_ptr<hal::Device>> Backend::opened(int index,
+                                                            std::optional<NativeStream> native,
+                                                            const BackendConfig& config) {
   Gpu& gpu = *driver().gpus()[static_cast<size_t>(index)];
   if (std::string reason = gpu.open(); !reason.empty()) return hal::Refusal{std::move(reason)};
   gpu.require_usable();
-  return std::make_shared<Device>(gpu, library(gpu, config));
+  if (native && *native != nullptr && gpu.driver()->stream_context != nullptr) {
+    const Gpu::Current current(gpu);
+    Context its = nullptr;
+    if (gpu.driver()->stream_context(*native, &its) != kSuccess)
+      return hal::Refusal{"the driver does not know the stream"};
+    if (its != gpu.context()) return hal::Refusal{"the stream is of another context"};
+  }
+  return std::make_shared<Device>(gpu, library(gpu, config), native);
+}
+
+hal::Expected<std::shared_ptr<hal::Device>> Backend::open(int index, const BackendConfig& config) {
+  return opened(index, std::nullopt, config);
+}
+
+hal::Expected<std::shared_ptr<hal::Device>> Backend::open_on(int index, void* stream,
+                                                             const BackendConfig& config) {
+  return opened(index, static_cast<NativeStream>(stream), config);
 }
 
 }  // namespace hologram::backends::driver

@@ -45,6 +45,8 @@ class Backend : public hal::Backend {
   BackendType type() const final { return platform_.backend; }
   hal::Expected<std::vector<DeviceInfo>> discover() final;
   hal::Expected<std::shared_ptr<hal::Device>> open(int index, const BackendConfig& config) final;
+  hal::Expected<std::shared_ptr<hal::Device>> open_on(int index, void* stream,
+                                                      const BackendConfig& config) final;
 
  protected:
   explicit Backend(const Platform& platform) : platform_(platform) {}
@@ -55,6 +57,8 @@ class Backend : public hal::Backend {
   std::string absence() const;
 
  private:
+  hal::Expected<std::shared_ptr<hal::Device>> opened(int index, std::optional<NativeStream> native,
+                                                     const BackendConfig& config);
   const Platform& platform_;
 };
 

@@ -1,5 +1,8 @@
 """Calls of torch.compile(backend="hologram"): what is taken over from the last call, memory, streams."""
 
+import ctypes
+import math
+import os
 import threading
 
 import pytest
@@ -7,7 +10,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import hologram_torch  # noqa: E402
-from hologram_torch import _graph, _streams  # noqa: E402
+from hologram import _core  # noqa: E402
+from hologram_torch import _backend, _graph, _interchange, _streams  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
@@ -202,3 +206,60 @@ def test_streams_wait_for_each_other_and_nobody_else(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         stream.ordered(lambda: said.append("works") or 1 // 0)
     assert said == [(7, "waits for", 8), "works", (8, "waits for", 7)]
+
+
+@pytest.mark.skipif(
+    "fake_cuda" not in os.environ.get("HOLOGRAM_CUDA_LIBRARY", ""), reason="needs the emulated CUDA driver"
+)
+def test_memory_of_a_device(monkeypatch):
+    """Tensors of the host stand in for those of CUDA: the emulated driver's memory is that of the host."""
+    driver = ctypes.CDLL(os.environ["HOLOGRAM_CUDA_LIBRARY"])
+    context = ctypes.c_void_p()
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 7) == 0
+    driver.cuCtxPushCurrent_v2(context)
+
+    def memory(shape, dtype):
+        address, size = ctypes.c_ulonglong(), max(math.prod(shape) * dtype.itemsize, 1)
+        assert driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)) == 0
+        bytes_ = (ctypes.c_char * size).from_address(address.value)
+        return torch.frombuffer(bytes_, dtype=dtype, count=math.prod(shape)).reshape(shape)
+
+    def moved(t):
+        return memory(t.shape, t.dtype).copy_(t.detach())
+
+    class Empty(_interchange.Place):
+        def empty(self, shape):
+            t = memory(shape, self.dtype)
+            return t, (t if self.back is None else t.permute(self.back))
+
+    class Ordered:
+        calls = 0
+
+        def ordered(self, work):
+            Ordered.calls += 1
+            made = work()
+            executor.synchronize()  # PyTorch's own work is not on the emulated stream
+            return made
+
+    executor = _core._executor_on("cuda", 0, 0)
+    for module in (_interchange, _graph):
+        monkeypatch.setattr(module, "shares", lambda executor, t: True)
+    monkeypatch.setattr(_graph, "Place", Empty)
+    monkeypatch.setattr(_backend, "_executor_for", lambda *_: (executor, Ordered()))
+    model = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+    ours = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+    ours.load_state_dict(model.state_dict())
+    for p in ours.parameters():
+        p.data = moved(p)
+    fast = torch.compile(ours, backend="hologram", options={"strict": True})
+    for _ in range(4):
+        x = torch.randn(2, 5, 16)
+        made, right = fast(moved(x)), model(x)
+        torch.testing.assert_close(made, right, rtol=1e-4, atol=1e-5)
+        up = torch.randn(right.shape)
+        made.backward(moved(up))
+        right.backward(up)
+    for p, q in zip(ours.parameters(), model.parameters()):
+        torch.testing.assert_close(p.grad, q.grad, rtol=1e-3, atol=1e-4)
+    assert Ordered.calls == 8 and hologram_torch.report().copies == 0
+    driver.cuCtxPopCurrent_v2(ctypes.byref(context))

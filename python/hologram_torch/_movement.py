@@ -327,10 +327,16 @@ def scalar_tensor(value, dtype=None, **where):
     return hg.full((), value, dtype=ours(dtype))
 
 
+# Later releases of PyTorch cut the limits of a range of integers before they count.
+_CUTS_FIRST = len(torch.arange(0, 3.1, dtype=torch.int64)) == 3
+
+
 @row("arange.start_step")
 def arange(start, end, step=1, dtype=None, **where):
     is_float = any(isinstance(x, float) for x in (start, end, step))
     if is_float and dtype is not None and not dtype.is_floating_point:
+        if _CUTS_FIRST:
+            return hg.arange(int(start), int(end), int(step), dtype=ours(dtype))
         # As many as there are of floats; only then are the numbers cut to integers.
         count = max(0, math.ceil((end - start) / step))
         return (hg.arange(count) * int(step) + int(start)).astype(ours(dtype))

@@ -78,6 +78,11 @@ def test_samples(op):
                 continue
             for ours, theirs in zip(made, right):
                 assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+                if op.name in ("fmod", "remainder") and dtype == torch.bfloat16:
+                    # Where a quotient is infinite PyTorch's vectors give NaN, and f64 what is right.
+                    wide = op.op(sample.input.double(), *[a.double() if isinstance(a, torch.Tensor) else a
+                                                          for a in sample.args])  # fmt: skip
+                    theirs = torch.where(theirs.isnan() & ~wide.isnan(), wide.to(theirs.dtype), theirs)
                 loose = 0.4 if dtype == torch.bfloat16 else 2e-4
                 if "trunc" not in str(sample.kwargs):  # a quotient beside an integer falls either way
                     torch.testing.assert_close(

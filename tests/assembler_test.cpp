@@ -170,7 +170,8 @@ TEST(Assembler, EveryPureInstructionIsAFunction) {
   for (const OpInfo& row : all_ops()) {
     if (!is_pure(row.op) || row.op == Op::Cast || row.op == Op::Bitcast) continue;
     const bool integers = row.typing == Typing::Integer || row.typing == Typing::IntegerBool ||
-                          row.typing == Typing::Int32 || row.typing == Typing::Shift;
+                          row.typing == Typing::Int32 || row.typing == Typing::Shift ||
+                          row.typing == Typing::Bytes;
     std::string text = "v = " + std::string(row.name) + "(";
     for (size_t i = 0; i < row.arity; i++)
       text += std::string(i == 0 ? "" : ", ") + (row.op == Op::Select && i == 0 ? "t"

@@ -54,6 +54,7 @@ std::vector<Signature> signatures(const OpInfo& row) {
         [[fallthrough]];
       case Typing::FloatTest: s.type = DType::Bool; break;
       case Typing::Select: s.operands[0] = DType::Bool; break;
+      case Typing::Bytes: s.type = s.operands[1] = s.operands[2] = DType::I32; break;
       case Typing::Shift:
         s.operands[1] = DType::U32;
         found.push_back(s);

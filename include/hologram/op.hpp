@@ -41,6 +41,7 @@ enum class Op : uint8_t {
   Trunc,
   Round,
   CopySign,
+  Dot4,
   // Bits and logic.
   And,
   Or,
@@ -130,6 +131,7 @@ enum class Typing : uint8_t {
   Float,          // the same for f32 f64
   Float32,        // f32 -> f32
   Int32,          // i32 or u32 -> the same
+  Bytes,          // T, i32, i32 -> i32 for T of i32 u32
   Compare,        // T, T -> bool for the types of Number (and bool for eq and ne)
   FloatTest,      // T -> bool for f32 f64
   Shift,          // T, u32 or i32 -> T for the types of Integer

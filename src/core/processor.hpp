@@ -34,4 +34,13 @@ inline bool is_zen4() {
 #endif
 }
 
+// Sums of products of four bytes.
+inline bool has_avx512_vnni() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512vnni") > 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace hologram::core

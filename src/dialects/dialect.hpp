@@ -72,6 +72,9 @@ struct Options {
     // The feature shader-f16 is there, and its conversions round to nearest and keep denormals: a
     // test converts. Otherwise bits are taken apart.
     bool halves = false;
+    // The language has the products of packed bytes: a test multiplies. Otherwise they are taken
+    // apart.
+    bool packed = false;
     // The feature subgroups is there, and so many lanes in a row, at most 32, are always of one: a
     // test reduces. Used by programs that reduce more than once. 0: lanes hand values to each other
     // through workgroup memory only.

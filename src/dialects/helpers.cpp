@@ -24,6 +24,23 @@ namespace {
   "$q u16 f32_to_f16(f32 x) {\n"         \
   "  _Float16 h = (_Float16)x; u16 r;\n" \
   "  __builtin_memcpy(&r, &h, 2);\n  return r;\n}"
+#define HOLOGRAM_BYTES(type, shift) \
+  "(u32)((i32)(" type ")(a >> " shift ") * (i32)(i8)(b >> " shift "))"
+#define HOLOGRAM_DOT4(type) \
+  "$q i32 dot4_$T($T a, i32 b, i32 c) {\n"                                                    \
+  "  return (i32)((u32)c + " HOLOGRAM_BYTES(type, "0") " + " HOLOGRAM_BYTES(type, "8") " +\n" \
+  "               " HOLOGRAM_BYTES(type, "16") " + " HOLOGRAM_BYTES(type, "24") ");\n}"
+// Some of AMD's processors have an instruction for signed bytes, later ones for all.
+#define HOLOGRAM_HIP_DOT4(by_signed, is_signed)                                  \
+  "#if defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || "    \
+  "defined(__gfx942__) || defined(__gfx1030__)\n"                                \
+  "$q i32 dot4_$T($T a, i32 b, i32 c) { return " by_signed                       \
+  "; }\n"                                                                        \
+  "#elif defined(__gfx1100__) || defined(__gfx1101__) || defined(__gfx1102__)\n" \
+  "$q i32 dot4_$T($T a, i32 b, i32 c) {\n"                                       \
+  "  return __builtin_amdgcn_sudot4(" is_signed                                  \
+  ", (i32)a, true, b, c, false);\n}\n"                                           \
+  "#else\n"
 // PoCL's functions leave it open what becomes of a NaN that is known when they are compiled.
 #define HOLOGRAM_ROUNDING(name) "$q $T " name "_$T($T x) { return " name "$m(x); }"
 #define HOLOGRAM_GUARDED_ROUNDING(name)             \
@@ -62,6 +79,19 @@ const Helper kHelpers[] = {
     {"div", "u32 u64", "$q $T div_$T($T a, $T b) { return b == 0 ? 0 : a / b; }"},
     {"rem", "i32 i64", "$q $T rem_$T($T a, $T b) { return b == 0 || b == -1 ? 0 : a % b; }"},
     {"rem", "u32 u64", "$q $T rem_$T($T a, $T b) { return b == 0 ? 0 : a % b; }"},
+    // c and the products of four bytes: those of b are signed, those of a if it is an i32.
+    {"dot4", "i32", HOLOGRAM_DOT4("i8"),
+     {"#if __CUDA_ARCH__ >= 610\n"
+      "$q i32 dot4_$T($T a, i32 b, i32 c) { i32 r; asm(\"dp4a.s32.s32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(c)); return r; }\n"
+      "#else\n" HOLOGRAM_DOT4("i8") "\n#endif", "",
+      HOLOGRAM_HIP_DOT4("__builtin_amdgcn_sdot4(a, b, c, false)", "true")
+      HOLOGRAM_DOT4("i8") "\n#endif"}},
+    {"dot4", "u32", HOLOGRAM_DOT4("u8"),
+     {"#if __CUDA_ARCH__ >= 610\n"
+      "$q i32 dot4_$T($T a, i32 b, i32 c) { i32 r; asm(\"dp4a.u32.s32 %0, %1, %2, %3;\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(c)); return r; }\n"
+      "#else\n" HOLOGRAM_DOT4("u8") "\n#endif", "",
+      HOLOGRAM_HIP_DOT4("__builtin_amdgcn_sdot4((i32)(a ^ 0x80808080u), b, __builtin_amdgcn_sdot4(0x01010101, b, 0, false) * 128 + c, false)", "false")
+      HOLOGRAM_DOT4("u8") "\n#endif"}},
     {"mulhi", "i32", "$q i32 mulhi_i32(i32 a, i32 b) { return (i32)((i64)a * b >> 32); }"},
     {"mulhi", "u32", "$q u32 mulhi_u32(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }"},
     {"mulhi", "i64", "",

@@ -58,6 +58,7 @@ constexpr Pattern kPatterns[] = {
     {Op::Trunc, F, "trunc_$T($a)"},
     {Op::Round, F, "rint_$T($a)"},
     {Op::CopySign, F, "copysign$m($a, $b)"},
+    {Op::Dot4, I, "dot4_$F($a, $b, $c)"},
 
     {Op::And, I | B, "$a & $b"},
     {Op::Or, I | B, "$a | $b"},

@@ -189,6 +189,16 @@ constexpr Helper kHelpers[] = {
   return select(a, bitcast<f32>((bits & 0x80000000u) | 0x3f800000u), is_one);
 }
 )"},
+    {"dot4_i32", R"(fn dot4_i32(a: i32, b: i32, c: i32) -> i32 {
+  let p = vec4i(a << 24u, a << 16u, a << 8u, a) >> vec4u(24u);
+  return c + dot(p, vec4i(b << 24u, b << 16u, b << 8u, b) >> vec4u(24u));
+}
+)"},
+    {"dot4_u32", R"(fn dot4_u32(a: u32, b: i32, c: i32) -> i32 {
+  let p = vec4i(vec4u(a << 24u, a << 16u, a << 8u, a) >> vec4u(24u));
+  return c + dot(p, vec4i(b << 24u, b << 16u, b << 8u, b) >> vec4u(24u));
+}
+)"},
     {"copysign_f32", R"(fn copysign_f32(a: f32, b: f32) -> f32 {
   return bitcast<f32>((bitcast<u32>(a) & 0x7fffffffu) | (bitcast<u32>(b) & 0x80000000u));
 }
@@ -454,6 +464,15 @@ fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
 }
 )";
 
+constexpr std::string_view kPackedSigned =
+    R"(fn dot4_i32(a: i32, b: i32, c: i32) -> i32 { return c + dot4I8Packed(u32(a), u32(b)); }
+)";
+// Bytes without a sign are 128 more than those with one.
+constexpr std::string_view kPackedUnsigned = R"(fn dot4_u32(a: u32, b: i32, c: i32) -> i32 {
+  return c + dot4I8Packed(a ^ 0x80808080u, u32(b)) + 128i * dot4I8Packed(0x01010101u, u32(b));
+}
+)";
+
 }  // namespace
 
 std::string helpers_for(std::string_view text, const Options::WebGpu& device) {
@@ -462,6 +481,8 @@ std::string helpers_for(std::string_view text, const Options::WebGpu& device) {
     if (helper.name == "fma_f32" && device.pairs) return kPairs;
     if (helper.name == "f16_to_f32" && device.halves) return kFromHalf;
     if (helper.name == "f32_to_f16" && device.halves) return kToHalf;
+    if (helper.name == "dot4_i32" && device.packed) return kPackedSigned;
+    if (helper.name == "dot4_u32" && device.packed) return kPackedUnsigned;
     return helper.text;
   };
   auto wanted = identifiers(text);

@@ -78,6 +78,7 @@ constexpr Pattern kPatterns[] = {
     {Op::Trunc, F, "trunc($a)"},
     {Op::Round, F, "round($a)"},
     {Op::CopySign, F, "copysign_f32($a, $b)"},
+    {Op::Dot4, I, "dot4_$N($a, $b, $c)"},
 
     {Op::And, I | W | B, "$a & $b"},
     {Op::Or, I | W | B, "$a | $b"},

@@ -61,6 +61,8 @@ class Unit {
     std::string all;
     if (text.find("<f16>") != std::string_view::npos) all += "enable f16;\n";
     if (text.find("subgroupShuffleDown(") != std::string_view::npos) all += "enable subgroups;\n";
+    if (text.find("dot4I8Packed(") != std::string_view::npos)
+      all += "requires packed_4x8_integer_dot_product;\n";
     return all;
   }
 

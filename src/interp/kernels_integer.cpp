@@ -208,6 +208,25 @@ void each_fma(std::byte* out, const Operand* in, size_t groups) {
   }
 }
 
+template <class A>  // int8_t or uint8_t: what the bytes of a are
+void each_dot4(std::byte* out, const Operand* in, size_t groups) {
+  const std::byte *a = in[0].data, *b = in[1].data, *c = in[2].data;
+  const auto product = [](uint32_t x, uint32_t y, int shift) {
+    return static_cast<uint32_t>(static_cast<A>(x >> shift) * static_cast<int8_t>(y >> shift));
+  };
+  for (size_t g = 0; g < groups; g++) {
+    for (size_t j = 0; j < kGroup; j++) {
+      const uint32_t x = lanes<uint32_t>(a)[j], y = lanes<uint32_t>(b)[j];
+      lanes<uint32_t>(out)[j] = lanes<uint32_t>(c)[j] + product(x, y, 0) + product(x, y, 8) +
+                                product(x, y, 16) + product(x, y, 24);
+    }
+    a += in[0].step;
+    b += in[1].step;
+    c += in[2].step;
+    out += kGroup * sizeof(uint32_t);
+  }
+}
+
 template <class T>
 void fill_type(KernelTable& table) {
   using program::Op;
@@ -290,6 +309,8 @@ void fill_integer(KernelTable& table) {
   fill_type<uint32_t>(table);
   fill_type<int64_t>(table);
   fill_type<uint64_t>(table);
+  table.at(Op::Dot4, DType::I32) = each_dot4<int8_t>;
+  table.at(Op::Dot4, DType::U32) = each_dot4<uint8_t>;
   table.at(Op::And, DType::Bool) = logic2<AndBits>;
   table.at(Op::Or, DType::Bool) = logic2<OrBits>;
   table.at(Op::Xor, DType::Bool) = logic2<XorBits>;

@@ -111,6 +111,7 @@ class Arm final : public Target {
 
   // arm_arithmetic.cpp
   std::optional<BaseReg> floating(Op op, DType type, std::span<const Operand> in, uint32_t dying);
+  BaseReg dot4(bool is_signed, std::span<const Operand> in);
   std::optional<BaseReg> integer(Op op, DType type, std::span<const Operand> in, uint32_t dying);
   std::optional<BaseReg> of_table(Op op, DType type, std::span<const Operand> in, uint32_t dying);
   BaseReg emit1(Id id, DType type, const Operand& a);

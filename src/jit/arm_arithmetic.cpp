@@ -70,9 +70,36 @@ std::optional<BaseReg> Arm::pure(Op op, DType type, DType from, std::span<const 
   if (op >= Op::Eq && op <= Op::IsFinite) return compare(op, from, in);
   if (op == Op::Cast) return cast(type, from, in[0], (dying & 1) != 0);
   if (op == Op::Bitcast) return same_bits(in[0], type, (dying & 1) != 0);
+  if (op == Op::Dot4) return dot4(from == DType::I32, in);
   if (type == DType::Bool) return logic(op, in);
   if (is_float(type)) return floating(op, type, in, dying);
   return integer(op, type, in, dying);
+}
+
+// Products of signed bytes, added up by twos and by fours. Where the bytes of a are not signed they
+// are 128 less there, and 128 times the sum of b more.
+BaseReg Arm::dot4(bool is_signed, std::span<const Operand> in) {
+  const DType type = DType::I32;
+  Vec a = any(type, in[0]);
+  const Vec b = any(type, in[1]), c = any(type, in[2]);
+  const Vec low = new_vector(), high = new_vector(), to = new_vector();
+  if (!is_signed) {
+    const Vec turned = new_vector();
+    cc_.eor(bits(turned), bits(a), bits(any(type, constant(type, 0x80808080))));
+    a = turned;
+  }
+  cc_.smull(low.h8(), a.b8(), b.b8());
+  cc_.smull2(high.h8(), a.b16(), b.b16());
+  cc_.saddlp(low.s4(), low.h8());
+  cc_.saddlp(high.s4(), high.h8());
+  cc_.addp(to.s4(), low.s4(), high.s4());
+  cc_.add(to.s4(), to.s4(), c.s4());
+  if (is_signed) return to;
+  cc_.saddlp(low.h8(), b.b16());
+  cc_.saddlp(low.s4(), low.h8());
+  cc_.shl(low.s4(), low.s4(), asmjit::imm(7));
+  cc_.add(to.s4(), to.s4(), low.s4());
+  return to;
 }
 
 // A register of its own: what a value's register holds may change when the value is dead.

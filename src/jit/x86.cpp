@@ -6,6 +6,8 @@
 #include <cstring>
 #include <functional>
 
+#include "core/processor.hpp"
+
 namespace hologram::jit {
 
 namespace x86 = asmjit::x86;
@@ -27,6 +29,7 @@ X86::X86(asmjit::CodeHolder& code, bool avx512, bool wide, uint32_t held)
     : Target((avx512 ? 16u : 8u) / (wide ? 2u : 1u)),
       cc_(&code),
       avx512_(avx512),
+      vnni_(avx512 && core::has_avx512_vnni()),
       wide_(wide),
       held_(held) {}
 

@@ -183,6 +183,7 @@ class X86 final : public Target {
 
   // x86_arithmetic.cpp
   std::optional<BaseReg> floating(Op op, DType type, std::span<const Operand> in, uint32_t dying);
+  BaseReg dot4(bool is_signed, std::span<const Operand> in);
   std::optional<BaseReg> integer(Op op, DType type, std::span<const Operand> in, uint32_t dying);
   BaseReg least_or_most(bool max, DType type, std::span<const Operand> in);
   BaseReg same_bits(DType type, const Operand& v, bool dies);
@@ -252,7 +253,7 @@ class X86 final : public Target {
                        const Operand& value);
 
   X86Compiler cc_;
-  bool avx512_, wide_;
+  bool avx512_, vnni_, wide_;
   uint32_t held_;
   bool fences_ = false;  // stores that went past the caches, at the end
   Mem rows_[kRows];

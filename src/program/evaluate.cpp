@@ -114,6 +114,18 @@ Bits integer(Op op, T a, T b, T c) {
   }
 }
 
+// Of bytes: those of b are signed, those of a may be.
+uint64_t dot4(bool is_signed, const std::array<uint64_t, 3>& args) {
+  auto sum = static_cast<uint32_t>(args[2]);
+  for (int shift = 0; shift < 32; shift += 8) {
+    const auto a = static_cast<uint8_t>(args[0] >> shift),
+               b = static_cast<uint8_t>(args[1] >> shift);
+    const int32_t left = is_signed ? static_cast<int8_t>(a) : a;
+    sum += static_cast<uint32_t>(left * static_cast<int8_t>(b));
+  }
+  return sum;
+}
+
 // IEEE 754-2019 minimum: a NaN wins, -0 is below +0.
 template <class T>
 T minimum(T a, T b) {
@@ -207,6 +219,7 @@ std::optional<uint64_t> evaluate(Op op, DType type, DType from, std::array<uint6
   if (!accepts(row.typing, from)) return std::nullopt;
   if (op == Op::Select) return args[0] != 0 ? args[1] : args[2];
   if (op == Op::Bitcast) return args[0];
+  if (op == Op::Dot4) return dot4(from == DType::I32, args);
   if (row.category == Category::Function) return evaluate_function(op, from, args[0], args[1]);
   switch (from) {
     case DType::Bool: return apply<bool>(op, type, args);

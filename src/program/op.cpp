@@ -41,6 +41,7 @@ constexpr auto kOps = std::to_array<OpInfo>({
 {Op::Trunc,      "trunc",        C::Arithmetic, 1, Float,       false, 1, "a without its fraction.", kNanPropagates},
 {Op::Round,      "round",        C::Arithmetic, 1, Float,       false, 1, "The nearest whole number, ties to even.", kNanPropagates},
 {Op::CopySign,   "copysign",     C::Arithmetic, 2, Float,       false, 0, "The magnitude of a with the sign bit of b.", ""},
+{Op::Dot4,       "dot4",         C::Arithmetic, 3, Bytes,       false, 0, "c plus the products of the four bytes of a, signed if a is an i32, with the four signed bytes of b.", "The sum wraps modulo the width."},
 
 {Op::And,        "and",          C::Bits,       2, IntegerBool, true,  0, "Bitwise or logical and: a & b.", ""},
 {Op::Or,         "or",           C::Bits,       2, IntegerBool, true,  0, "Bitwise or logical or: a | b.", ""},

@@ -102,6 +102,7 @@ std::string_view types_of(const OpInfo& row) {
     case Typing::Float: return "floats";
     case Typing::Float32: return "`f32`";
     case Typing::Int32: return "`i32 u32`";
+    case Typing::Bytes: return "`i32 u32`; b, c `i32`";
     case Typing::Compare:
       return row.op == Op::Eq || row.op == Op::Ne ? "numbers, `bool`; gives `bool`"
                                                   : "numbers; gives `bool`";

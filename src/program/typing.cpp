@@ -21,7 +21,8 @@ bool accepts(Typing typing, DType t) {
     case Typing::Float:
     case Typing::FloatTest: return is_float(t);
     case Typing::Float32: return t == DType::F32;
-    case Typing::Int32: return t == DType::I32 || t == DType::U32;
+    case Typing::Int32:
+    case Typing::Bytes: return t == DType::I32 || t == DType::U32;
     case Typing::Compare:
     case Typing::Select:
     case Typing::Cast: return true;
@@ -47,6 +48,11 @@ Typed result_type(Op op, std::span<const DType> types, DType to) {
   if (row.typing == Typing::Shift) {
     if (types[1] != DType::U32 && types[1] != DType::I32) throw refuse(types[1]);
     return {t, t};
+  }
+  if (row.typing == Typing::Bytes) {
+    for (const DType other : types.subspan(1))
+      if (other != DType::I32) throw refuse(other);
+    return {DType::I32, t};
   }
   for (size_t i = first + 1; i < types.size(); i++)
     if (types[i] != t)

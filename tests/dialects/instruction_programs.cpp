@@ -92,6 +92,7 @@ class Writer {
         return add(row.op, DType::Bool, {0, 1});
       case Typing::FloatTest: return add(row.op, DType::Bool, {0});
       case Typing::Select: return add(row.op, from_, {5, 0, 1});
+      case Typing::Bytes: return add(row.op, DType::I32, {0, 4, 4});
       case Typing::Shift: add(row.op, from_, {0, 3}); return add(row.op, from_, {0, 4});
       case Typing::Cast:
       case Typing::Bitcast:

@@ -20,6 +20,7 @@ constexpr DType kTypes[] = {DType::I32, DType::F32, DType::U32, DType::I64,
 bool gives(const OpInfo& row, DType type) {
   if (!program::is_pure(row.op)) return false;
   if (row.typing == Typing::Compare || row.typing == Typing::FloatTest) return type == DType::Bool;
+  if (row.typing == Typing::Bytes) return type == DType::I32;
   return program::accepts(row.typing, type);
 }
 
@@ -117,6 +118,7 @@ Known ExpressionWriter::composite(DType type, int depth, bool uniform) {
     case Typing::FloatTest:
       from = choose_.percent(50) && !plan_.narrow ? DType::F64 : DType::F32;
       break;
+    case Typing::Bytes: from = choose_.percent(50) ? DType::I32 : DType::U32; break;
     case Typing::Cast: from = some_type(); break;
     case Typing::Bitcast: {
       constexpr DType kFour[] = {DType::I32, DType::F32, DType::U32};
@@ -146,12 +148,13 @@ Known ExpressionWriter::operation(Op op, DType from, DType type, int depth, bool
   if (row.arity == 1) return {b_.emit(op, {a.value}, type), a.uniform};
   DType second = from;
   if (row.typing == Typing::Shift) second = choose_.percent(50) ? DType::I32 : DType::U32;
+  if (row.typing == Typing::Bytes) second = DType::I32;
   Known b = second == first && choose_.percent(12) ? a
             : second == from && choose_.percent(8) ? neutral(second)
                                                    : expression(second, depth, uniform);
   if (op == Op::CopySign) b.value = without_nan(b.value);
   if (row.arity == 2) return {b_.emit(op, {a.value, b.value}), a.uniform && b.uniform};
-  const Known c = expression(from, depth, uniform);
+  const Known c = expression(row.typing == Typing::Bytes ? DType::I32 : from, depth, uniform);
   return {b_.emit(op, {a.value, b.value, c.value}), a.uniform && b.uniform && c.uniform};
 }
 

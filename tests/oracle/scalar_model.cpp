@@ -217,6 +217,14 @@ std::optional<uint64_t> integer_op(Op op, DType t, const Args& args) {
       }
       return result(op == Op::PopCount ? ones : zeros);
     }
+    case Op::Dot4: {
+      Int sum = integer(DType::I32, args[2]);
+      for (int k = 0; k < 4; k++) {
+        const uint64_t x = args[0] >> (8 * k), y = args[1] >> (8 * k);
+        sum += integer(is_signed_integer(t) ? DType::I8 : DType::U8, x) * integer(DType::I8, y);
+      }
+      return wrapped(DType::I32, sum);
+    }
     case Op::Eq: return a == b;
     case Op::Ne: return a != b;
     case Op::Lt: return a < b;

@@ -33,6 +33,7 @@ dialects::Options options_for(const Session& session, bool several) {
                     .contracts = traits.contracts,
                     .pairs = kInPage || traits.flushes,
                     .halves = traits.halves,
+                    .packed = traits.packed,
                     .subgroup = traits.subgroup};
   return options;
 }

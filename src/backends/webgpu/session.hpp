@@ -65,6 +65,7 @@ struct Traits {
   bool contracts = false;  // its compiler makes one fma of a product and a sum
   bool flushes = false;    // denormals are 0
   bool halves = false;     // f16 is converted as everywhere else
+  bool packed = false;     // its compiler knows products of packed bytes
   uint32_t subgroup = 0;   // so many lanes in a row hand values to each other
 };
 
@@ -166,6 +167,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void try_arithmetic();
   bool reduces();
   bool converts();
+  bool multiplies_bytes();
   bool troubled() const;  // whether check would throw
   void flush();           // all of these with the lock
   CommandEncoder* encoder();

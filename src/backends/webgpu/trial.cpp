@@ -70,6 +70,9 @@ void Session::try_out() {
     traits_.halves = true;
     traits_.halves = holds([&] { return converts(); });
   }
+  // A part of the language, of which a device says nothing.
+  traits_.packed = true;
+  traits_.packed = holds([&] { return multiplies_bytes(); });
   if (has(kSubgroups) && std::has_single_bit(least_subgroup_)) {
     constexpr uint32_t kMost = 32;
     traits_.subgroup = std::min(least_subgroup_, kMost);
@@ -153,6 +156,35 @@ bool Session::converts() {
     float value = 0;
     std::memcpy(&value, &wide[i * sizeof value], sizeof value);
     good = good && same(value, core::f16_to_f32(every[i]));
+  }
+  return good;
+}
+
+// Products of packed bytes, signed and not.
+bool Session::multiplies_bytes() {
+  constexpr uint32_t kLanes = 1024, kResults = 2;
+  std::vector<uint32_t> words(2 * size_t{kLanes});
+  for (uint32_t i = 0; i < words.size(); i++) words[i] = i * 2654435769u ^ i << 11;
+  words[0] = words[1] = 0x80808080u;
+  const auto found =
+      outcome(shared_from_this(),
+              "program bytes(in x: i32[], out y: i32[], n: i32) lanes(n) {\n"
+              "  i = global_id.x\n  if i < n {\n"
+              "    y[2 * i] = dot4(x[2 * i], x[2 * i + 1], 5)\n"
+              "    y[2 * i + 1] = dot4(bits_u32(x[2 * i]), x[2 * i + 1], -7)\n"
+              "  }\n}",
+              std::as_bytes(std::span(words)), kLanes, size_t{kResults} * kLanes * sizeof(int32_t));
+  bool good = true;
+  for (size_t i = 0; i < kLanes; i++) {
+    int32_t sums[kResults] = {5, -7}, got[kResults];
+    for (int shift = 0; shift < 32; shift += 8) {
+      const auto a = static_cast<uint8_t>(words[2 * i] >> shift);
+      const auto b = static_cast<int8_t>(words[2 * i + 1] >> shift);
+      sums[0] += static_cast<int8_t>(a) * b;
+      sums[1] += a * b;
+    }
+    std::memcpy(got, &found[i * sizeof got], sizeof got);
+    good = good && std::equal(std::begin(sums), std::end(sums), std::begin(got));
   }
   return good;
 }

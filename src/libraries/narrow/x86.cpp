@@ -58,8 +58,6 @@ bool has_avx512_bf16() {
 // Intel's need twice the time of products of f32 for as many terms: copies of f32 are sooner done.
 bool is_amd_with_avx512_bf16() { return core::is_amd() && has_avx512_bf16(); }
 
-bool has_avx512_vnni() { return __builtin_cpu_supports("avx512vnni") > 0; }
-
 // What LDTILECFG reads.
 struct alignas(64) Configuration {
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
@@ -228,8 +226,8 @@ HOLOGRAM_AVX512_VNNI void vectors_of_bytes(const Square& s) {
 
 constexpr Kernel of_vnni(DType a, DType b, void (*multiply)(const Square&)) {
   const Form form_a = a == b ? Form::TurnedBytes : Form::Bytes;
-  return {"AVX-512 VNNI",   a,        b,       form_a, Form::Bytes, Pays::WithoutLibrary,
-          &has_avx512_vnni, multiply, nullptr, nullptr};
+  return {"AVX-512 VNNI",         a,        b,       form_a, Form::Bytes, Pays::WithoutLibrary,
+          &core::has_avx512_vnni, multiply, nullptr, nullptr};
 }
 
 constexpr Kernel of_amx(DType a, DType b, void (*multiply)(const Square&)) {

@@ -245,7 +245,8 @@ Expr Assembler::id_source(Op op) {
 DType Assembler::common_type(Op op, uint32_t where, const std::vector<Expr>& operands, DType hint) {
   const Typing typing = info(op).typing;
   const size_t first = typing == Typing::Select ? 1 : 0;
-  const size_t end = typing == Typing::Shift ? 1 : operands.size();
+  const bool alone = typing == Typing::Shift || typing == Typing::Bytes;  // the first says the type
+  const size_t end = alone ? 1 : operands.size();
   const Expr* typed = nullptr;
   DType t = DType::None;
   for (size_t i = first; i < end; i++) {
@@ -293,6 +294,7 @@ Expr Assembler::apply(Op op, uint32_t where, std::vector<Expr> operands, DType h
     if (typing == Typing::Select && i == 0) wanted = DType::Bool;
     if (typing == Typing::Shift && i == 1)
       wanted = type_of(operands[1]) == DType::U32 ? DType::U32 : DType::I32;
+    if (typing == Typing::Bytes && i > 0) wanted = DType::I32;
     values[i] = as(operands[i], wanted);
   }
   return placed(where, where, [&] {

@@ -106,7 +106,8 @@ Phrase operation(const Inst& inst, const std::array<Phrase, 3>& given) {
   const size_t n = row.arity;
   std::array<Phrase, 3> operands = given;
   // Numbers need no type where another operand shows it.
-  const size_t first = inst.op == Op::Select ? 1 : 0, end = row.typing == Typing::Shift ? 1 : n;
+  const bool alone = row.typing == Typing::Shift || row.typing == Typing::Bytes;
+  const size_t first = inst.op == Op::Select ? 1 : 0, end = alone ? 1 : n;
   bool shown = false;
   for (size_t i = first; i < end; i++) shown = shown || !operands[i].constant;
   const auto fix = [](Phrase& p) {
@@ -115,8 +116,8 @@ Phrase operation(const Inst& inst, const std::array<Phrase, 3>& given) {
   };
   for (size_t i = 0; i < n; i++) {
     const bool among = i >= first && i < end;
-    const bool amount = row.typing == Typing::Shift && i == 1 && operands[i].constant &&
-                        operands[i].constant->type == DType::I32;
+    const bool amount =
+        alone && i > 0 && operands[i].constant && operands[i].constant->type == DType::I32;
     if (among ? !shown : !amount) fix(operands[i]);
   }
 

@@ -149,6 +149,11 @@ set(HOLOGRAM_SOURCES
     src/libraries/loops/scan_kernels.cpp
     src/libraries/loops/places.cpp
     src/libraries/loops/search.cpp
+    src/libraries/blocks/avx2.cpp
+    src/libraries/blocks/blocks.cpp
+    src/libraries/blocks/plain.cpp
+    src/libraries/blocks/vnni.cpp
+
     src/libraries/narrow/copies.cpp
     src/libraries/narrow/pairs.cpp
     src/libraries/narrow/product.cpp
@@ -357,6 +362,7 @@ set(HOLOGRAM_SOURCES
     src/llm/block_encoding.cpp
     src/llm/block_types.cpp
     src/llm/block_works.cpp
+    src/llm/byte_codes.cpp
     src/llm/characters_map.cpp
     src/llm/chat.cpp
     src/llm/config.cpp

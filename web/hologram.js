@@ -264,8 +264,8 @@ export class Hologram {
   }
 
   // A language model of the bytes of a GGUF file, which are an ArrayBuffer, a typed array or a Blob such
-  // as a File. context: the most tokens of a sequence; cache: "f16" or "f32", of keys and values; name:
-  // what errors call it; onProgress is called with { loaded, total } bytes.
+  // as a File. context: the most tokens of a sequence; cache: "f16" or "f32", of keys and values;
+  // activations: "exact" or "bytes", what quantised weights are multiplied with; name: what errors call it; onProgress is called with { loaded, total } bytes.
   loadModel(source, options) { return LanguageModel.load(this.#calls(), source, options); }
 
   // Layers and losses: linear(x, weight, bias), crossEntropy(logits, labels), mse(x, target).

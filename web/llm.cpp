@@ -68,7 +68,13 @@ llm::ModelOptions model_options(const Json& given) {
     if (!type) throw std::invalid_argument(fmt::format("there is no dtype {}", name.dump()));
     options.cache = *type;
   };
-  take(given, {{"context", into(options.context)}, {"cache", cache}});
+  const auto activations = [&](const Json& name) {
+    options.activations = llm::parse_activations(name.get<std::string>());
+    if (!options.activations)
+      throw std::invalid_argument(
+          fmt::format("activations are \"exact\" or \"bytes\", not {}", name.dump()));
+  };
+  take(given, {{"context", into(options.context)}, {"cache", cache}, {"activations", activations}});
   return options;
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,13 @@ struct Adapter {
   double scale = 1;  // of what it adds
 };
 
+// What weights in blocks are multiplied with: numbers as they are, or rounded to bytes, each block
+// of 32 with a scale of its own, by the rule of docs/adr/0009-byte-activations.md, which gives the
+// same bits on every exact device. Weights that are plain numbers get them as they are.
+enum class Activations : uint8_t { Exact, Bytes };
+HOLOGRAM_API std::string_view name_of(Activations activations);  // "exact", "bytes"
+HOLOGRAM_API std::optional<Activations> parse_activations(std::string_view name);
+
 struct ModelOptions {
   // The most tokens of a sequence; 0: as many as the model was trained for, at most 4096.
   int64_t context = 0;
@@ -43,6 +51,8 @@ struct ModelOptions {
   int64_t cache_tokens = 0;
   // Whether answers are the same, to the bit, alone and beside others. Prompts take longer.
   bool reproducible = false;
+  // None: bytes on processors, exact elsewhere.
+  std::optional<Activations> activations = {};
 };
 
 // How the next token is chosen. Each step leaves out the tokens that it finds too unlikely:
@@ -137,6 +147,7 @@ class HOLOGRAM_API Model {
   int64_t context() const;
   int64_t vocabulary() const;
   double load_seconds() const;
+  Activations activations() const;  // what was chosen, or is usual on the device
 
   // With the tokens that the model wants at the beginning, unless `ends` is false.
   std::vector<int32_t> tokenize(std::string_view text, bool ends = true,

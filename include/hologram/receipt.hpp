@@ -23,6 +23,7 @@ struct Receipt {
   std::string text;                                         // of the answer
   int64_t context = 0;
   DType cache = DType::F16;
+  Activations activations = Activations::Exact;
   Sampling sampling = {};
   int64_t max_tokens = 0;
   std::vector<int32_t> prompt, tokens;

@@ -37,6 +37,9 @@ class Model:
     context = property(lambda self: self._model.context, doc="The most tokens of a sequence.")
     vocabulary = property(lambda self: self._model.vocabulary, doc="The number of tokens.")
     load_seconds = property(lambda self: self._model.load_seconds, doc="How long loading took.")
+    activations = property(
+        lambda self: self._model.activations, doc="What quantised weights are multiplied with: exact or bytes."
+    )
     has_chat_template = property(
         lambda self: self._model.has_chat_template, doc="Whether its file says how to chat."
     )
@@ -127,17 +130,18 @@ def _checked(options):
     return options
 
 
-def load(path, *, context=0, cache=None, device=None, adapters=()):
+def load(path, *, context=0, cache=None, device=None, adapters=(), activations=None):
     """The model in a GGUF file or a folder of safetensors.
 
     context: the most tokens of a sequence (0: as many as it was trained for, at most 4096). cache: the
     dtype of keys and values, float16 or float32. adapters: folders with LoRA adapters as PEFT saves them, or
-    pairs of a folder and a scale. IoError for damaged files, UnsupportedOperation for
-    what they ask for and is not there, OutOfMemory before anything is loaded.
+    pairs of a folder and a scale. activations: what quantised weights are multiplied with, "exact" or rounded to
+    "bytes"; bytes on processors and exact elsewhere unless given. IoError for damaged files, UnsupportedOperation
+    for what they ask for and is not there, OutOfMemory before anything is loaded.
     """
     pairs = [a if isinstance(a, tuple) else (a, 1.0) for a in adapters]
     pairs = [(_os.fspath(folder), float(scale)) for folder, scale in pairs]
-    return Model(_core._Model(_os.fspath(path), context, cache or _dtypes.float16, device, pairs))
+    return Model(_core._Model(_os.fspath(path), context, cache or _dtypes.float16, device, pairs, activations))
 
 
 def load_embedder(path, *, device=None):
@@ -186,12 +190,12 @@ Verification = _namedtuple(
 Verification.__doc__ = "How the answer of a receipt, computed again, compares with it."
 
 
-def make_receipt(path, prompt, *, context=0, cache=None, device=None, **options):
+def make_receipt(path, prompt, *, context=0, cache=None, device=None, activations=None, **options):
     """The answer of a model to a prompt of tokens, with what verify() needs to compute it again, as the text
     of a JSON file; options as of Model.generate."""
     options = {k: v for k, v in _checked(options).items()}
     return _core._make_receipt(
-        _os.fspath(path), list(prompt), options, context, cache or _dtypes.float16, device
+        _os.fspath(path), list(prompt), options, context, cache or _dtypes.float16, device, activations
     )
 
 

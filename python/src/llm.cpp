@@ -107,6 +107,13 @@ llm::Pooling pooling_from(const std::string& name) {
   throw nb::value_error("pooling is one of 'mean', 'first' and 'last'");
 }
 
+std::optional<llm::Activations> activations_from(const std::optional<std::string>& name) {
+  if (!name) return std::nullopt;
+  const auto found = llm::parse_activations(*name);
+  if (!found) throw nb::value_error("activations are 'exact' or 'bytes'");
+  return found;
+}
+
 void register_weights(nb::module_& m) {
   using llm::DecoderShape;
   using llm::Weights;
@@ -155,18 +162,22 @@ void register_llm(nb::module_& m) {
   nb::class_<Model>(m, "_Model")
       .def(
           nb::new_([](const std::string& path, int64_t context, nb::handle cache, nb::handle device,
-                      const std::vector<std::pair<std::string, double>>& adapters) {
+                      const std::vector<std::pair<std::string, double>>& adapters,
+                      const std::optional<std::string>& activations) {
             llm::ModelOptions options{context, dtype_from(cache), {}};
+            options.activations = activations_from(activations);
             for (const auto& [folder, scale] : adapters)
               options.adapters.push_back({folder, scale});
             const Executor executor = executor_from(device);
             return without_gil([&] { return Model::open(path, options, executor); });
           }),
-          "path"_a, "context"_a, "cache"_a, "device"_a.none(), "adapters"_a)
+          "path"_a, "context"_a, "cache"_a, "device"_a.none(), "adapters"_a, "activations"_a.none())
       .def_prop_ro("architecture", &Model::architecture)
       .def_prop_ro("context", &Model::context)
       .def_prop_ro("vocabulary", &Model::vocabulary)
       .def_prop_ro("load_seconds", &Model::load_seconds)
+      .def_prop_ro("activations",
+                   [](const Model& m) { return std::string(llm::name_of(m.activations())); })
       .def_prop_ro("has_chat_template", &Model::has_chat_template)
       .def("tokenize", [](const Model& model, const std::string& text, bool ends,
                           bool special) { return model.tokenize(text, ends, special); })
@@ -241,10 +252,12 @@ void register_llm(nb::module_& m) {
   m.def(
       "_make_receipt",
       [](const std::string& path, const std::vector<int32_t>& prompt, nb::dict given,
-         int64_t context, nb::handle cache, nb::handle device) {
+         int64_t context, nb::handle cache, nb::handle device,
+         const std::optional<std::string>& activations) {
         Asked asked;
         read_options(asked, given, {});
-        const llm::ModelOptions options{context, dtype_from(cache), {}};
+        llm::ModelOptions options{context, dtype_from(cache), {}};
+        options.activations = activations_from(activations);
         const Executor executor = executor_from(device);
         return without_gil([&] {
           return llm::make_receipt(path, prompt, asked.options.sampling, asked.options.max_tokens,
@@ -252,7 +265,7 @@ void register_llm(nb::module_& m) {
               .to_json();
         });
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
   m.def(
       "_verify",
       [](const std::string& receipt, const std::string& path, nb::handle device) {

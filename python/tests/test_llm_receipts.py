@@ -44,6 +44,21 @@ def test_one_bit_is_named_by_its_layer(made, tmp_path):
     assert seen.equal_tokens == 0
 
 
+def test_activations_are_recorded(made):
+    model, prompt, receipt = made
+    assert model.activations == "bytes" and json.loads(receipt)["settings"]["activations"] == "bytes"
+    exact = hg.llm.make_receipt(SMOL, prompt, context=64, device="cpu", activations="exact", max_tokens=2)
+    assert json.loads(exact)["settings"]["activations"] == "exact"
+    assert json.loads(exact)["logits"][0] != json.loads(receipt)["logits"][0]
+    assert hg.llm.verify(exact, SMOL, device="cpu").equal
+    # Before there was a choice all were exact.
+    before = json.loads(exact)
+    del before["settings"]["activations"]
+    assert hg.llm.verify(json.dumps(before), SMOL, device="cpu").equal
+    with pytest.raises(ValueError, match="'exact' or 'bytes'"):
+        hg.llm.load(SMOL, activations="floats")
+
+
 def test_other_logits_are_found(made):
     changed = json.loads(made[2])
     changed["logits"][3] = "0" * 64

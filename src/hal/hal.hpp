@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "hal/blocks.hpp"
 #include "hologram/config.hpp"
 #include "hologram/device.hpp"
 #include "hologram/error.hpp"
@@ -373,6 +374,14 @@ class LibraryOps {
   // Operands are x, x once more, and d.
   virtual Expected<std::shared_ptr<LibraryPlan>> plan(const CopyDesc&) {
     return Refusal{"the library copies nothing"};
+  }
+  // Operands are x and d.
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const BytesDesc&) {
+    return Refusal{"the library rounds nothing"};
+  }
+  // Operands are x, the matrix, the choice if there is one, and d.
+  virtual Expected<std::shared_ptr<LibraryPlan>> plan(const BlocksDesc&) {
+    return Refusal{"the library has no matrices in blocks"};
   }
   // Whether it is worth asking for a product with an epilogue.
   virtual bool has_epilogues() { return false; }

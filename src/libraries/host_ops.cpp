@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/messages.hpp"
+#include "libraries/blocks/blocks.hpp"
 #include "libraries/loops/loops.hpp"
 #include "libraries/narrow/product.hpp"
 #include "libraries/onednn/onednn.hpp"
@@ -226,6 +227,15 @@ hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::IndexD
 hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::CopyDesc& desc) {
   if (auto refusal = loops::refuses(desc)) return *refusal;
   return loops::plan(desc);
+}
+
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::BytesDesc& desc) {
+  return blocks::plan(desc);
+}
+
+hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::BlocksDesc& desc) {
+  if (auto refusal = blocks::refuses(desc)) return *refusal;
+  return blocks::plan(desc);
 }
 
 }  // namespace hologram::libraries

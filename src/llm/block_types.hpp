@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "hologram/builder.hpp"
+#include "libraries/blocks/layout.hpp"
 
 namespace hologram::llm {
 
@@ -22,13 +23,10 @@ struct BlockCode {
   std::function<void(uint32_t element, program::Value code)> put;                         // f32
 };
 
-struct BlockType {
-  std::string_view name;     // as files::gguf_encodings() has it
-  uint32_t elements, bytes;  // of a block
+// Its name is that of files::gguf_encodings().
+struct BlockType : libraries::blocks::Layout {
   void (*decode)(const std::byte* block, float* elements);
-  void (*emit)(const BlockCode& code);  // instructions that decode a block
-
-  uint32_t words() const { return (bytes + 3) / 4; }
+  void (*emit)(const BlockCode& code);  // instructions that decode a block, as it lies in words
 };
 
 // Null where there is none of that name: it is no type of numbers in blocks, or not known.

@@ -8,6 +8,7 @@
 #include "graph/context.hpp"
 #include "graph/layout.hpp"
 #include "hologram/builder.hpp"
+#include "llm/byte_codes.hpp"
 #include "llm/programs.hpp"
 
 namespace hologram::llm {
@@ -16,6 +17,7 @@ namespace {
 using graph::Context;
 using graph::Node;
 using graph::Storage;
+using hal::BytesDesc;
 using program::Access;
 using program::Buf;
 using program::Builder;
@@ -33,6 +35,7 @@ struct Key {
   uint32_t parts;    // of a row, each by lanes of its own
   uint32_t columns;  // rows of x at a time
   uint32_t chosen;   // whether there is a choice of matrices
+  uint32_t bytes;    // whether x was rounded to bytes
 };
 
 // What the programs share: a workgroup takes a tile of rows, whose words lie side by side.
@@ -42,7 +45,7 @@ class Maker {
       : key_(key), b_(name, {key.lanes, key.parts}, key.index) {}
 
   Program product() {
-    const Buf x = b_.buffer("x", DType::F32, Access::In);
+    const Buf x = b_.buffer("x", key_.bytes ? DType::I32 : DType::F32, Access::In);
     words_ = b_.buffer("words", DType::U32, Access::In);
     const Buf which = key_.chosen ? b_.buffer("which", DType::I32, Access::In) : Buf{};
     const Buf y = b_.buffer("y", DType::F32, Access::Out);
@@ -55,14 +58,26 @@ class Maker {
     const Value start =
         key_.chosen ? b_.cast(b_.load(which, first), key_.index) * tiles + tile : tile;
     for (uint32_t c = 0; c < key_.columns; c++) {
-      x_rows.push_back(min(first + int64_t{c}, m - 1) * (blocks_ * elements()));
+      x_rows.push_back(min(first + int64_t{c}, m - 1) * (blocks_ * of_x()));
       sums_.push_back(b_.var(number(0)));
     }
     const Value part = key_.parts == 1 ? zero() : b_.lane_id(1);
     const Value begin = blocks_ * part / int64_t{key_.parts},
                 end = blocks_ * (part + 1) / int64_t{key_.parts};
-    b_.for_(begin, end, 1, [&](Value block) { add_block(x, x_rows, start * blocks_, block); });
+    b_.for_(begin, end, 1, [&](Value block) {
+      if (key_.bytes) add_bytes(x, x_rows, start * blocks_, block);
+      else add_block(x, x_rows, start * blocks_, block);
+    });
     store(y, row, first, m);
+    return finish_trusted(b_);
+  }
+
+  // A lane rounds a block.
+  Program round() {
+    const Buf x = b_.buffer("x", DType::F32, Access::In),
+              y = b_.buffer("y", DType::U32, Access::Out);
+    const Value block = b_.global_id(0), blocks = b_.scalar("blocks", key_.index);
+    b_.if_(block < blocks, [&] { round_block(x, y, block); });
     return finish_trusted(b_);
   }
 
@@ -89,16 +104,21 @@ class Maker {
  private:
   Value zero() { return b_.constant(key_.index, int64_t{0}); }
   int64_t elements() const { return key_.type->elements; }
+  int64_t of_x() const {  // what a block meets of a row of x
+    return key_.bytes ? elements() / BytesDesc::kBlock * BytesDesc::kWords : elements();
+  }
   void scalars() {
     rows_ = b_.scalar("rows", key_.index);
     blocks_ = b_.scalar("blocks", key_.index);
   }
   Value number(double n) { return b_.constant(DType::F32, n); }
+  auto words_of(Value block) {
+    const Value base = block * int64_t{key_.type->words() * kTileRows} + b_.lane_id(0);
+    return [this, base](uint32_t k) { return b_.load(words_, base + int64_t{k * kTileRows}); };
+  }
   template <class Group, class Put>
   void emit(Value block, const Group& group, const Put& put) {
-    const Value base = block * int64_t{key_.type->words() * kTileRows} + b_.lane_id(0);
-    const auto word = [&](uint32_t k) { return b_.load(words_, base + int64_t{k * kTileRows}); };
-    key_.type->emit({b_, word, group, put});
+    key_.type->emit({b_, words_of(block), group, put});
   }
 
   // Adds a block's products. Codes are multiplied as they are; what comes of a group is scaled, and
@@ -144,6 +164,97 @@ class Maker {
       group.count++;
     });
     add_group();
+  }
+
+  // The same by rounded x: sums of products of bytes are whole numbers, and each group's is scaled
+  // and added by one fma, so that every device has the same bits.
+  void add_bytes(Buf x, const std::vector<Value>& x_rows, Value start, Value block) {
+    std::vector<Value> at, sums, products;
+    for (size_t c = 0; c < x_rows.size(); c++) {
+      at.push_back(x_rows[c] + block * of_x());
+      sums.push_back(b_.get(sums_[c]));
+    }
+    const Value none = b_.constant(DType::I32, int64_t{0});
+    products.assign(at.size(), none);
+    const auto number = [&](size_t c, uint32_t n, int64_t place) {
+      return b_.load(x, at[c] + (n * BytesDesc::kWords + place));
+    };
+    const auto real = [&](size_t c, uint32_t n, int64_t place) {
+      return b_.bitcast(number(c, n, place), DType::F32);
+    };
+    using Part = ByteCode::Part;
+    const auto put = [&](uint32_t k, Value codes) {
+      for (size_t c = 0; c < at.size(); c++)
+        products[c] = program::apply(program::Op::Dot4,
+                                     {codes, number(c, k / 8, int64_t{k % 8}), products[c]});
+    };
+    const auto add = [&](uint32_t n, Part part, Value scale, uint32_t more) {
+      for (size_t c = 0; c < at.size(); c++) {
+        Value product = products[c];
+        if (more != 0) {
+          Value off =
+              number(c, n, part == Part::Second ? BytesDesc::kSecondSum : BytesDesc::kFirstSum);
+          if (part == Part::Whole) off = off + number(c, n, BytesDesc::kSecondSum);
+          product = product - off * static_cast<int32_t>(more);
+        }
+        sums[c] = fma(scale * real(c, n, BytesDesc::kScale), b_.cast(product, DType::F32), sums[c]);
+        products[c] = none;
+      }
+    };
+    const auto add_with = [&](uint32_t n, Part part, Value scale, Value offset) {
+      for (size_t c = 0; c < at.size(); c++) {
+        const auto half = [&](int64_t place) {
+          return real(c, n, BytesDesc::kScale) * b_.cast(number(c, n, place), DType::F32);
+        };
+        const Value sum = part == Part::Whole   ? real(c, n, BytesDesc::kScaledSum)
+                          : part == Part::First ? half(BytesDesc::kFirstSum)
+                                                : half(BytesDesc::kSecondSum);
+        sums[c] = fma(offset, sum, sums[c]);
+      }
+      add(n, part, scale, 0);
+    };
+    emit_codes(key_.type->name, {b_, words_of(start + block), put, add, add_with});
+    for (size_t c = 0; c < at.size(); c++) b_.set(sums_[c], sums[c]);
+  }
+
+  void round_block(Buf x, Buf y, Value block) {
+    constexpr int64_t kBlock = BytesDesc::kBlock;
+    std::vector<Value> numbers;
+    Value most;
+    for (int64_t i = 0; i < kBlock; i++) {
+      numbers.push_back(b_.load(x, block * kBlock + i));
+      const Value size = b_.bitcast(numbers.back(), DType::U32) & 0x7fffffff;
+      most = i == 0 ? size : max(most, size);
+    }
+    // Of numbers that are not finite all bytes are 0: the scale is NaN.
+    const Value finite = most < 0x7f800000, amax = b_.bitcast(most, DType::F32);
+    const Value none = number(0), large = finite & (amax >= 0x1p-100f);
+    const Value inverse = select(large, 127.0f / select(large, amax, number(1)), none);
+    const auto byte = [&](int64_t i) {
+      const Value scaled = select(finite, numbers[static_cast<size_t>(i)], none) * inverse;
+      return b_.cast(program::apply(program::Op::Round, {scaled}), DType::I32);
+    };
+    std::vector<Value> halves;
+    const Value to = block * BytesDesc::kWords;
+    for (int64_t i = 0; i < kBlock; i += 4) {
+      Value word, sum;
+      for (int64_t k = 0; k < 4; k++) {
+        const Value q = byte(i + k);
+        const Value placed = (b_.bitcast(q, DType::U32) & 255) << static_cast<uint32_t>(8 * k);
+        word = k == 0 ? placed : word | placed;
+        sum = k == 0 ? q : sum + q;
+      }
+      b_.store(y, to + i / 4, word);
+      if (i % (kBlock / 2) == 0) halves.push_back(sum);
+      else halves.back() = halves.back() + sum;
+    }
+    const Value nan = b_.bitcast(b_.constant(DType::U32, int64_t{0x7fc00000}), DType::F32);
+    const Value scale = select(finite, select(large, amax * (1.0f / 127.0f), none), nan);
+    const Value sum = b_.cast(halves[0] + halves[1], DType::F32);
+    b_.store(y, to + BytesDesc::kScale, b_.bitcast(scale, DType::U32));
+    b_.store(y, to + BytesDesc::kScaledSum, b_.bitcast(scale * sum, DType::U32));
+    b_.store(y, to + BytesDesc::kFirstSum, b_.bitcast(halves[0], DType::U32));
+    b_.store(y, to + BytesDesc::kSecondSum, b_.bitcast(halves[1], DType::U32));
   }
 
   // The sums, of which each part of a row has its own, added in their order.
@@ -214,17 +325,23 @@ class BlockWork : public graph::Work {
 
 class ProductWork : public BlockWork {
  public:
-  ProductWork(const BlockMatrix& matrix, int64_t m, bool chosen)
-      : BlockWork(matrix), m_(m), chosen_(chosen) {}
-  std::string_view name() const override { return "block product"; }
+  ProductWork(const BlockMatrix& matrix, int64_t m, bool chosen, bool bytes)
+      : BlockWork(matrix), m_(m), chosen_(chosen), bytes_(bytes) {}
+  std::string_view name() const override { return bytes_ ? "byte product" : "block product"; }
+  std::string done_by(Context& context, const Node& node) const override {
+    return bytes_ ? context.done_by(desc()) : BlockWork::done_by(context, node);
+  }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
+    if (bytes_ && by_library(context, node, result)) return;
     Key key = this->key(m_ * std::max(matrix_.rows, matrix_.columns));
     key.chosen = chosen_;
     // Large blocks are long programs as it is.
-    if (!chosen_ && matrix_.type->elements <= 32)
+    if (!chosen_ && (bytes_ || matrix_.type->elements <= 32))
       while (key.columns < kMostColumns && key.columns < m_) key.columns *= 2;
-    if (!graph::hints_of(context.device()).in_turns) spread(key);
+    key.bytes = bytes_;
+    if (bytes_) key.parts = static_cast<uint32_t>(libraries::blocks::parts_of(blocks()));
+    else if (!graph::hints_of(context.device()).in_turns) spread(key);
     const Program& program =
         context.kept("block product", key, [&] { return Maker("block_product", key).product(); });
     std::vector<hal::Binding> bindings;
@@ -240,13 +357,49 @@ class ProductWork : public BlockWork {
   }
 
  private:
+  hal::BlocksDesc desc() const {
+    return {matrix_.type->name, m_, matrix_.rows, matrix_.columns, matrix_.count, chosen_};
+  }
+  bool by_library(Context& context, const Node& node, const Storage& result) const {
+    const auto where = [&](size_t i) { return node.inputs[i].node->result.where; };
+    if (chosen_) return context.by_library(desc(), {where(0), where(1), where(2), result.where});
+    return context.by_library(desc(), {where(0), where(1), result.where});
+  }
+
   // Lanes that go at a time: a row is cut, as there are few rows for so many.
   void spread(Key& key) const {
     while (key.parts < 8 && key.parts * 2 <= static_cast<uint64_t>(blocks())) key.parts *= 2;
   }
 
   const int64_t m_;
-  const bool chosen_;
+  const bool chosen_, bytes_;
+};
+
+class BytesWork : public graph::Work {
+ public:
+  BytesWork(int64_t rows, int64_t length) : desc_{rows, length} {}
+  std::string_view name() const override { return "rounding to bytes"; }
+  std::string done_by(Context& context, const Node& /*node*/) const override {
+    return context.done_by(desc_);
+  }
+  void run(Context& context, const Node& node, const Storage& result) const override {
+    const hal::Binding x = node.inputs[0].node->result.where;
+    if (context.by_library(desc_, {x, result.where})) return;
+    const int64_t blocks = desc_.rows * desc_.length / BytesDesc::kBlock;
+    Key key{};
+    key.index = graph::Box::index_type(blocks * BytesDesc::kWords);
+    key.lanes = kTileRows;
+    key.parts = 1;
+    const Program& program = context.kept("rounding to bytes", key,
+                                          [&] { return Maker("round_to_bytes", key).round(); });
+    const hal::Binding bindings[] = {x, result.where};
+    const uint64_t bits[] = {graph::index_bits(key.index, blocks)};
+    context.launch(program, {(static_cast<uint64_t>(blocks) + kTileRows - 1) / kTileRows, 1, 1},
+                   bindings, bits);
+  }
+
+ private:
+  const BytesDesc desc_;
 };
 
 class DecodeWork : public BlockWork {
@@ -266,11 +419,16 @@ class DecodeWork : public BlockWork {
 
 }  // namespace
 
-std::unique_ptr<const graph::Work> block_product_work(const BlockMatrix& matrix, int64_t m) {
-  return std::make_unique<ProductWork>(matrix, m, false);
+std::unique_ptr<const graph::Work> bytes_work(int64_t rows, int64_t length) {
+  return std::make_unique<BytesWork>(rows, length);
 }
-std::unique_ptr<const graph::Work> block_choice_work(const BlockMatrix& matrix, int64_t m) {
-  return std::make_unique<ProductWork>(matrix, m, true);
+std::unique_ptr<const graph::Work> block_product_work(const BlockMatrix& matrix, int64_t m,
+                                                      bool bytes) {
+  return std::make_unique<ProductWork>(matrix, m, false, bytes);
+}
+std::unique_ptr<const graph::Work> block_choice_work(const BlockMatrix& matrix, int64_t m,
+                                                     bool bytes) {
+  return std::make_unique<ProductWork>(matrix, m, true, bytes);
 }
 std::unique_ptr<const graph::Work> block_decode_work(const BlockMatrix& matrix) {
   return std::make_unique<DecodeWork>(matrix);

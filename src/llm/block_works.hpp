@@ -8,8 +8,7 @@
 
 namespace hologram::llm {
 
-// Rows whose words lie side by side: a line of a GPU's caches.
-inline constexpr uint32_t kTileRows = 32;
+inline constexpr uint32_t kTileRows = libraries::blocks::kTileRows;
 
 // What a matrix in blocks looks like, one of several of the same.
 struct BlockMatrix {
@@ -17,10 +16,15 @@ struct BlockMatrix {
   int64_t rows, columns, count;
 };
 
-// Inputs: x f32 [m, columns] and the words. The node is f32 [m, rows].
-std::unique_ptr<const graph::Work> block_product_work(const BlockMatrix& matrix, int64_t m);
+// Input: x f32 [rows, length]. The node is u32 [rows, blocks, words of one], as hal::BytesDesc
+// says.
+std::unique_ptr<const graph::Work> bytes_work(int64_t rows, int64_t length);
+// Inputs: x f32 [m, columns], or rounded to bytes, and the words. The node is f32 [m, rows].
+std::unique_ptr<const graph::Work> block_product_work(const BlockMatrix& matrix, int64_t m,
+                                                      bool bytes = false);
 // A third input, i32 [m], says which of the matrices a row of x is multiplied by.
-std::unique_ptr<const graph::Work> block_choice_work(const BlockMatrix& matrix, int64_t m);
+std::unique_ptr<const graph::Work> block_choice_work(const BlockMatrix& matrix, int64_t m,
+                                                     bool bytes = false);
 // Input: the words of one matrix. The node is f32 [columns, rows].
 std::unique_ptr<const graph::Work> block_decode_work(const BlockMatrix& matrix);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/log.hpp"
 #include "core/messages.hpp"
 #include "hologram/nn/activations.hpp"
 #include "hologram/nn/linear.hpp"
@@ -14,17 +15,22 @@
 
 namespace hologram::llm {
 
-Tensor apply(const Linear& linear, const Tensor& x) {
+// On processors bytes are what is fast, and measured; elsewhere nothing was.
+Activations usual_activations(const Executor& executor) {
+  return executor.device().backend == BackendType::Cpu ? Activations::Bytes : Activations::Exact;
+}
+
+Tensor apply(const Linear& linear, const Factor& x) {
   Tensor y = product(x, linear.weight);
   if (linear.lora_down.defined())
-    y = y + nn::linear(nn::linear(x, linear.lora_down), linear.lora_up);
+    y = y + nn::linear(nn::linear(x.exact(), linear.lora_down), linear.lora_up);
   return linear.bias.defined() ? y + linear.bias : y;
 }
 
 namespace {
 
 // What one or more linear layers make of x, cut into parts of these widths.
-std::vector<Tensor> parts_of(const std::vector<Linear>& linears, const Tensor& x,
+std::vector<Tensor> parts_of(const std::vector<Linear>& linears, const Factor& x,
                              std::initializer_list<int64_t> widths) {
   std::vector<Tensor> parts;
   if (linears.size() == widths.size()) {
@@ -43,13 +49,14 @@ std::vector<Tensor> parts_of(const std::vector<Linear>& linears, const Tensor& x
 }  // namespace
 
 Decoder::Decoder(std::shared_ptr<const Source> source, const CacheShape& cache,
-                 const Executor& executor)
+                 const Executor& executor, Activations activations)
     : source_(std::move(source)),
       executor_(executor),
       cache_(cache),
+      activations_(activations),
       table_(static_cast<size_t>(cache.sequences * (cache.pages_of_sequence() + 1))) {
   const Config& c = config();
-  const Loader from(*source_, executor_);
+  const Loader from(*source_, executor_, activations_);
   embedding_ = source_->need("token_embd.weight", c.vocabulary, c.width);
   for (int64_t i = 0; i < c.layers; i++) {
     layers_.push_back(from.layer(i));
@@ -61,6 +68,10 @@ Decoder::Decoder(std::shared_ptr<const Source> source, const CacheShape& cache,
   output_norm_ = from.vector("output_norm.weight", c.width);
   const bool tied = !source_->find("output.weight");
   output_.weight = from.weight(tied ? "token_embd.weight" : "output.weight", c.vocabulary, c.width);
+  if (activations_ == Activations::Bytes)
+    core::log(LogLevel::Info,
+              std::to_string(from.by_bytes()) + " of " + std::to_string(from.matrices()) +
+                  " matrices are multiplied with bytes, those of plain numbers are not");
 }
 
 Tensor Decoder::norm(const Tensor& x, const Tensor& weight) const {
@@ -126,8 +137,9 @@ Tensor Decoder::experts(const Layer& layer, const Tensor& x) const {
   const Tensor which = best.indices.to(DType::I32).reshape({m * used});
   const Tensor repeated =
       x.reshape({m, 1, c.width}).broadcast_to({m, used, c.width}).reshape({m * used, c.width});
-  const Tensor gate = nn::silu(product(repeated, layer.ups[0].weight, which));
-  const Tensor up = product(repeated, layer.ups[1].weight, which);
+  const Factor factor(repeated);
+  const Tensor gate = nn::silu(product(factor, layer.ups[0].weight, which));
+  const Tensor up = product(factor, layer.ups[1].weight, which);
   const Tensor down = product(gate * up, layer.down.weight, which).reshape({m, used, c.width});
   return ops::sum(down * weights.reshape({m, used, 1}), {1});
 }

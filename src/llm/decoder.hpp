@@ -7,17 +7,21 @@
 #include <vector>
 
 #include "hologram/graph.hpp"
+#include "hologram/llm.hpp"
 #include "llm/source.hpp"
 #include "llm/weight.hpp"
 
 namespace hologram::llm {
+
+// Those of a model that was not told.
+Activations usual_activations(const Executor& executor);
 
 struct Linear {
   Weight weight;
   Tensor bias;                // or none
   Tensor lora_down, lora_up;  // [rank, inputs] and [outputs, rank], of an adapter, or none
 };
-Tensor apply(const Linear& linear, const Tensor& x);
+Tensor apply(const Linear& linear, const Factor& x);
 
 struct Layer {
   Tensor attention_norm, feed_norm;
@@ -51,11 +55,13 @@ struct Row {
 class Decoder {
  public:
   // Reads the weights.
-  Decoder(std::shared_ptr<const Source> source, const CacheShape& cache, const Executor& executor);
+  Decoder(std::shared_ptr<const Source> source, const CacheShape& cache, const Executor& executor,
+          Activations activations = Activations::Exact);
 
   const Config& config() const { return source_->config(); }
   const CacheShape& cache() const { return cache_; }
   const Executor& executor() const { return executor_; }
+  Activations activations() const { return activations_; }
   int64_t capacity() const { return cache_.capacity; }
   // Rows of one step at most, where they are captured.
   static constexpr int64_t kMostCaptured = 16;
@@ -96,6 +102,7 @@ class Decoder {
   std::shared_ptr<const Source> source_;
   Executor executor_;
   CacheShape cache_;
+  Activations activations_;
   std::vector<int32_t> table_;  // [sequences, pages of a sequence and the row of its first angle]
   Stored embedding_;
   std::vector<Layer> layers_;

@@ -6,8 +6,9 @@
 // operations.
 #pragma once
 
-#include <array>
 #include <cstdint>
+
+#include "libraries/blocks/layout.hpp"
 
 namespace hologram::llm {
 
@@ -23,10 +24,9 @@ namespace hologram::llm {
 //   group(scale)         begins a group: its elements are code * scale,
 //   group(scale, offset) or code * scale + offset
 //   put(i, code)         element i of the block
-using Codes = std::array<int8_t, 16>;
-inline constexpr Codes kNonLinear = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                     1,    13,   25,  38,  53,  69,  89,  113};
-inline constexpr Codes kFp4 = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+using libraries::blocks::Codes;
+using libraries::blocks::kFp4;
+using libraries::blocks::kNonLinear;
 
 template <class B>
 void decode_f32(B& b) {

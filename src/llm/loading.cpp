@@ -29,6 +29,16 @@ Tensor TensorLoader::optional_vector(const std::string& name, int64_t length) co
 }
 
 Weight TensorLoader::weight_of(const std::vector<Stored>& parts) const {
+  Weight weight = stored_weight(parts);
+  // Those that are plain numbers, blocks of a kind though they may be, are multiplied as they are.
+  weight.by_bytes = activations_ == Activations::Bytes && weight.type != nullptr &&
+                    block_type(weight.type->name) != nullptr;
+  matrices_ += weight.count;
+  by_bytes_ += weight.by_bytes ? weight.count : 0;
+  return weight;
+}
+
+Weight TensorLoader::stored_weight(const std::vector<Stored>& parts) const {
   const Stored& first = parts[0];
   if (first.type == nullptr && parts.size() == 1 && first.count == 1) {
     const Shape shape = {first.rows, first.columns};
@@ -37,14 +47,14 @@ Weight TensorLoader::weight_of(const std::vector<Stored>& parts) const {
       return llm::weight_of(Array::borrow(first.dtype, shape, data), executor_);
   }
   if (first.type != nullptr && parts.size() == 1)
-    return llm::weight_of(*first.type, first.data, first.columns, first.count, executor_);
+    return llm::weight_of(*first.type, first.data, first.columns, first.count, executor_, &room_);
   if (first.type == nullptr && first.count > 1) {
     const BlockType& plain = plain_blocks(first.dtype);
     if (first.columns % plain.elements != 0)
       throw core::error(core::Text::ModelLacks, tensors_.path(),
                         "experts with rows of " + std::to_string(first.columns) + " numbers",
                         "rows that are a multiple of " + std::to_string(plain.elements));
-    return llm::weight_of(plain, first.data, first.columns, first.count, executor_);
+    return llm::weight_of(plain, first.data, first.columns, first.count, executor_, &room_);
   }
   uint64_t bytes = 0;
   int64_t rows = 0;
@@ -60,7 +70,7 @@ Weight TensorLoader::weight_of(const std::vector<Stored>& parts) const {
   }
   if (first.type != nullptr)
     return llm::weight_of(*first.type, {all.data(), all.bytes()}, first.columns, first.count,
-                          executor_);
+                          executor_, &room_);
   const auto kept = std::make_shared<Array>(all);
   return llm::weight_of(Array::borrow(first.dtype, {rows * first.count, first.columns},
                                       static_cast<const void*>(kept->data()), kept),

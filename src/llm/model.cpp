@@ -79,6 +79,16 @@ std::string_view name_of(Ending ending) {
   return kNames[static_cast<size_t>(ending)];
 }
 
+std::string_view name_of(Activations activations) {
+  return activations == Activations::Bytes ? "bytes" : "exact";
+}
+
+std::optional<Activations> parse_activations(std::string_view name) {
+  for (const Activations one : {Activations::Exact, Activations::Bytes})
+    if (name == name_of(one)) return one;
+  return std::nullopt;
+}
+
 ModelMemory Model::memory_of(const std::string& path, const ModelOptions& options) {
   return llm::memory_of(*open_source(path), options);
 }
@@ -112,8 +122,9 @@ std::shared_ptr<Model::State> Model::State::of(std::shared_ptr<const Source> sou
   state->source = std::move(source);
   state->tokenizer = std::make_unique<Tokenizer>(std::move(vocabulary));
   require_room(*state->source, options, executor);
-  state->decoder = std::make_unique<Decoder>(state->source,
-                                             cache_of(state->source->config(), options), executor);
+  state->decoder =
+      std::make_unique<Decoder>(state->source, cache_of(state->source->config(), options), executor,
+                                options.activations.value_or(usual_activations(executor)));
   state->scheduler = std::make_unique<Scheduler>(*state->decoder, options.reproducible);
   state->load_seconds = seconds_since(start);
   return state;
@@ -124,6 +135,7 @@ std::string Model::architecture() const {
 }
 int64_t Model::context() const { return state_->decoder->capacity(); }
 int64_t Model::vocabulary() const { return state_->source->config().vocabulary; }
+Activations Model::activations() const { return state_->decoder->activations(); }
 double Model::load_seconds() const { return state_->load_seconds; }
 
 std::vector<int32_t> Model::tokenize(std::string_view text, bool ends, bool special) const {

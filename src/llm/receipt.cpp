@@ -7,6 +7,7 @@
 #include "core/messages.hpp"
 #include "core/parallel.hpp"
 #include "core/sha256.hpp"
+#include "llm/decoder.hpp"
 #include "llm/json.hpp"
 #include "llm/sampler.hpp"
 #include "llm/source.hpp"
@@ -75,12 +76,20 @@ std::string digest_of(const Layers& layers) {
   return sum.hex();
 }
 
+Model open(const std::string& path, const Receipt& how, const Executor& executor) {
+  ModelOptions options;
+  options.context = how.context;
+  options.cache = how.cache;
+  options.activations = how.activations;
+  return Model::open(path, options, executor);
+}
+
 // The answer step by step. `step` gets a token and the digest of the logits that it was chosen by,
 // and says whether to go on.
 template <class Step>
 void answer(const std::string& path, const Receipt& how, const Executor& executor,
             const Step& step) {
-  Model model = Model::open(path, {how.context, how.cache, {}}, executor);
+  Model model = open(path, how, executor);
   const auto source = open_source(path);
   const Tokenizer tokenizer(source->gguf() != nullptr ? read_vocabulary(*source->gguf())
                                                       : read_vocabulary(source->path()));
@@ -111,6 +120,7 @@ Receipt make_receipt(const std::string& path, std::span<const int32_t> prompt,
   made.device = executor.device().name;
   made.context = options.context;
   made.cache = options.cache;
+  made.activations = options.activations.value_or(usual_activations(executor));
   made.sampling = sampling;
   made.max_tokens = max_tokens;
   made.prompt.assign(prompt.begin(), prompt.end());
@@ -180,6 +190,7 @@ std::string Receipt::to_json() const {
                         {"settings",
                          {{"context", context},
                           {"cache", name_of(cache)},
+                          {"activations", name_of(activations)},
                           {"max_tokens", max_tokens},
                           {"greedy", sampling.greedy},
                           {"temperature", sampling.temperature},
@@ -211,6 +222,10 @@ Receipt Receipt::from_json(const std::string& text) {
     json.at("text").get_to(r.text);
     how.at("context").get_to(r.context);
     r.cache = how.at("cache") == "f32" ? DType::F32 : DType::F16;
+    // Receipts that say nothing of it are from before there was a choice.
+    const auto activations = parse_activations(how.value("activations", std::string("exact")));
+    if (!activations) throw core::error(core::Text::ModelReceipt, "its activations");
+    r.activations = *activations;
     how.at("max_tokens").get_to(r.max_tokens);
     how.at("greedy").get_to(r.sampling.greedy);
     how.at("temperature").get_to(r.sampling.temperature);

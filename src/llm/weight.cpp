@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "core/messages.hpp"
+#include "core/pages.hpp"
 #include "core/parallel.hpp"
+#include "hal/hal.hpp"
 #include "hologram/nn/linear.hpp"
 #include "hologram/ops.hpp"
 #include "llm/block_works.hpp"
@@ -18,10 +20,17 @@ constexpr int64_t kManyRows = 16;
 
 BlockMatrix matrix_of(const Weight& w) { return {w.type, w.rows, w.columns, w.count}; }
 
-// The words of one block, of which the last may be of fewer bytes.
+// The words of one block, with zeros where its layout has gaps.
 void words_of(const BlockType& type, const std::byte* block, uint32_t* words) {
   words[type.words() - 1] = 0;
-  std::memcpy(words, block, type.bytes);
+  if (type.gap() == 0) {
+    std::memcpy(words, block, type.bytes);
+    return;
+  }
+  words[type.header / 4] = 0;
+  std::memcpy(words, block, type.header);
+  std::memcpy(reinterpret_cast<std::byte*>(words) + type.place(type.header), block + type.header,
+              type.bytes - type.header);
 }
 
 int64_t tiles_of(int64_t rows) { return (rows + kTileRows - 1) / kTileRows; }
@@ -46,24 +55,70 @@ void interleave(const BlockType& type, const std::byte* from, int64_t rows, int6
   });
 }
 
-Tensor by_blocks(const Tensor& x, const Weight& w, const Tensor* which) {
-  const int64_t m = x.size(0);
+Tensor by_blocks(const Factor& x, const Weight& w, const Tensor* which) {
+  const int64_t m = x.exact().size(0);
+  const Tensor factor = w.by_bytes ? x.bytes() : tensor::dense(x.exact());
   if (which != nullptr)
-    return tensor::make_opaque(block_choice_work(matrix_of(w), m), DType::F32, {m, w.rows},
-                               tensor::dense(x), w.data, tensor::dense(*which));
-  return tensor::make_opaque(block_product_work(matrix_of(w), m), DType::F32, {m, w.rows},
-                             tensor::dense(x), w.data);
+    return tensor::make_opaque(block_choice_work(matrix_of(w), m, w.by_bytes), DType::F32,
+                               {m, w.rows}, factor, w.data, tensor::dense(*which));
+  return tensor::make_opaque(block_product_work(matrix_of(w), m, w.by_bytes), DType::F32,
+                             {m, w.rows}, factor, w.data);
+}
+
+constexpr uint64_t kHugePage = uint64_t{2} << 20, kMostRoom = uint64_t{32} << 20, kLine = 256;
+
+// Zeros in huge pages, which are taken when they are written to.
+std::shared_ptr<std::byte> huge_pages(uint64_t bytes) {
+  const uint64_t all = bytes + kHugePage;
+  auto* const base = static_cast<std::byte*>(core::allocate_pages(static_cast<size_t>(all)));
+  if (base == nullptr) throw core::error(core::Text::OutOfMemory, "the host", bytes, std::string());
+  std::byte* const begin = base + (kHugePage - reinterpret_cast<uintptr_t>(base) % kHugePage);
+  core::prefer_huge_pages(begin, static_cast<size_t>(bytes));
+  return {begin, [base, all](std::byte*) { core::release_pages(base, static_cast<size_t>(all)); }};
 }
 
 }  // namespace
 
+Array Room::array(DType dtype, const Shape& shape) {
+  const uint64_t bytes = static_cast<uint64_t>(count_of(shape)) * size_of(dtype);
+  if (bytes > kMostRoom / 2) {  // room of its own
+    const auto pages = huge_pages(bytes);
+    return Array::borrow(dtype, shape, static_cast<void*>(pages.get()), pages);
+  }
+  if (size_ - used_ < bytes) {
+    // Small models need little.
+    const uint64_t wanted = std::max(2 * size_, (4 * bytes + kHugePage) / kHugePage * kHugePage);
+    size_ = std::min(wanted, kMostRoom);
+    used_ = 0;
+    pages_ = huge_pages(size_);
+  }
+  std::byte* const begin = pages_.get() + used_;
+  used_ = std::min(size_, (used_ + bytes + kLine - 1) / kLine * kLine);
+  return Array::borrow(dtype, shape, static_cast<void*>(begin), pages_);
+}
+
+const Tensor& Factor::bytes() const {
+  using Desc = hal::BytesDesc;
+  if (!bytes_.defined()) {
+    const int64_t m = x_.size(0), length = x_.size(1);
+    bytes_ = tensor::make_opaque(bytes_work(m, length), DType::U32,
+                                 {m, length / Desc::kBlock, Desc::kWords}, tensor::dense(x_));
+  }
+  return bytes_;
+}
+
 Weight weight_of(const BlockType& type, std::span<const std::byte> rows, int64_t columns,
-                 int64_t count, const Executor& executor) {
+                 int64_t count, const Executor& executor, Room* room) {
   const int64_t blocks = columns / type.elements, words = type.words();
   const int64_t all = static_cast<int64_t>(rows.size()) / std::max<int64_t>(1, blocks * type.bytes);
-  Weight weight{&type, all / count, columns, count, {}};
+  Weight weight;
+  weight.type = &type;
+  weight.rows = all / count;
+  weight.columns = columns;
+  weight.count = count;
   const int64_t tiles = tiles_of(weight.rows);
-  Array data(DType::U32, {count, tiles, blocks, words, kTileRows});
+  const Shape shape = {count, tiles, blocks, words, kTileRows};
+  Array data = room == nullptr ? Array(DType::U32, shape) : room->array(DType::U32, shape);
   uint32_t* const to = data.mutable_as<uint32_t>().data();
   core::Threads threads(executor.config().num_threads);
   for (int64_t i = 0; i < count; i++)
@@ -74,22 +129,23 @@ Weight weight_of(const BlockType& type, std::span<const std::byte> rows, int64_t
 }
 
 Weight weight_of(const Array& rows, const Executor& executor) {
-  return {nullptr, rows.shape()[0], rows.shape()[1], 1, Tensor::from(rows, executor)};
+  return {nullptr, rows.shape()[0], rows.shape()[1], 1, Tensor::from(rows, executor), false};
 }
 
-Tensor product(const Tensor& x, const Weight& weight) {
+Tensor product(const Factor& factor, const Weight& weight) {
+  const Tensor& x = factor.exact();
   const int64_t m = x.size(0);
   if (weight.type == nullptr) {
     if (m != 1) return nn::linear(x, weight.data);
     // A matrix times a vector: its rows are read once, and converted on the way.
     return ops::matmul(weight.data, x.reshape({weight.columns})).reshape({1, weight.rows});
   }
-  if (m < kManyRows) return by_blocks(x, weight, nullptr);
+  if (weight.by_bytes || m < kManyRows) return by_blocks(factor, weight, nullptr);
   return ops::matmul(x, decoded(weight));
 }
 
-Tensor product(const Tensor& x, const Weight& weight, const Tensor& which) {
-  return by_blocks(x, weight, &which);
+Tensor product(const Factor& factor, const Weight& weight, const Tensor& which) {
+  return by_blocks(factor, weight, &which);
 }
 
 Tensor decoded(const Weight& weight) {

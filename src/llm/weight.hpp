@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "hologram/tensor.hpp"
@@ -19,21 +20,45 @@ struct Weight {
   const BlockType* type = nullptr;
   int64_t rows = 0, columns = 0, count = 1;
   Tensor data;
+  bool by_bytes = false;  // what it is multiplied with is rounded to bytes first
 
   bool defined() const { return data.defined(); }
   int64_t blocks() const { return columns / type->elements; }
 };
 
-// From rows in blocks, one behind the other; their number is that of the bytes.
+// Memory of the host for what matrices become: some of them share huge pages, which is read faster.
+class Room {
+ public:
+  Array array(DType dtype, const Shape& shape);
+
+ private:
+  std::shared_ptr<std::byte> pages_;
+  uint64_t size_ = 0, used_ = 0;
+};
+
+// From rows in blocks, one behind the other; their number is that of the bytes. Without `room`, in
+// memory of its own.
 Weight weight_of(const BlockType& type, std::span<const std::byte> rows, int64_t columns,
-                 int64_t count, const Executor& executor);
+                 int64_t count, const Executor& executor, Room* room = nullptr);
 // From an array of floats [rows, columns].
 Weight weight_of(const Array& rows, const Executor& executor);
 
-// x [m, columns], f32, times the transposed weight: f32 [m, rows].
-Tensor product(const Tensor& x, const Weight& weight);
-// The same where row i of x uses matrix which[i], i32 [m].
-Tensor product(const Tensor& x, const Weight& weight, const Tensor& which);
+// What weights are multiplied with, f32 [m, columns]; rounded at most once.
+class Factor {
+ public:
+  Factor(const Tensor& x) : x_(x) {}  // NOLINT(google-explicit-constructor): any tensor is one
+  const Tensor& exact() const { return x_; }
+  const Tensor& bytes() const;
+
+ private:
+  Tensor x_;
+  mutable Tensor bytes_;
+};
+
+// A factor [m, columns] times the transposed weight: f32 [m, rows].
+Tensor product(const Factor& factor, const Weight& weight);
+// The same where row i uses matrix which[i], i32 [m].
+Tensor product(const Factor& factor, const Weight& weight, const Tensor& which);
 // All numbers of a matrix, f32 [columns, rows].
 Tensor decoded(const Weight& weight);
 

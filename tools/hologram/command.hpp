@@ -92,11 +92,11 @@ struct LanguageArguments {
   double temperature = 0.8, top_p = 0.95, min_p = 0.05, repetition_penalty = 1;
   uint64_t seed = 0;
   std::vector<std::string> stop, adapters;
-  std::string receipt;
+  std::string receipt, activations;
   bool greedy = false, raw = false, json = false, full_cache = false;
 };
 struct ServeArguments {
-  std::string model, host = "127.0.0.1", name;
+  std::string model, host = "127.0.0.1", name, activations;
   int port = 8080;
   int64_t context = 0, parallel = 8, cache_tokens = 0, max_tokens = 1024, queue = 64;
   int64_t max_body = 4 << 20, clients = 64, timeout = 600;

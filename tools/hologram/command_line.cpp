@@ -128,6 +128,13 @@ void add_estimate(CLI::App& app, Action& action) {
   sub->callback([options, &action] { action = [options] { return estimate(*options); }; });
 }
 
+void add_activations(CLI::App& sub, std::string& activations) {
+  sub.add_option("--activations", activations,
+                 "What quantised weights are multiplied with: exact, or rounded to bytes; bytes on "
+                 "processors and exact elsewhere unless given")
+      ->check(CLI::IsMember({"exact", "bytes"}));
+}
+
 // What generate and chat have in common.
 void add_language(CLI::App& sub, LanguageArguments& options) {
   sub.add_option("model", options.model, "A GGUF file, or a folder with config.json")->required();
@@ -152,6 +159,7 @@ void add_language(CLI::App& sub, LanguageArguments& options) {
                  "several times")
       ->allow_extra_args(false);
   sub.add_flag("--full-cache", options.full_cache, "Keys and values in f32, not f16");
+  add_activations(sub, options.activations);
 }
 
 void add_generate(CLI::App& app, Action& action) {
@@ -247,6 +255,7 @@ void add_serve(CLI::App& app, Action& action) {
   count("--max-body", options->max_body, 1, "Bytes of a request at most; 4194304 unless given");
   count("--timeout", options->timeout, 1, "Seconds that an answer may take; 600 unless given");
   sub->add_flag("--full-cache", options->full_cache, "Keys and values in f32, not f16");
+  add_activations(*sub, options->activations);
   sub->add_flag("--reproducible", options->reproducible,
                 "The same answer, to the bit, alone and beside others; prompts take longer");
   sub->callback([options, &action] { action = [options] { return serve(*options); }; });

@@ -32,6 +32,7 @@ llm::ModelOptions model_options(const LanguageArguments& options) {
   llm::ModelOptions made;
   made.context = options.context;
   made.cache = options.full_cache ? DType::F32 : DType::F16;
+  made.activations = llm::parse_activations(options.activations);
   for (const std::string& text : options.adapters) {
     // A folder may have = in its name, but then no number behind it.
     const size_t sign = text.rfind('=');

@@ -32,6 +32,7 @@ llm::Model open_model(const ServeArguments& options) {
   how.sequences = options.parallel;
   how.cache_tokens = options.cache_tokens;
   how.reproducible = options.reproducible;
+  how.activations = llm::parse_activations(options.activations);
   return llm::Model::open(options.model, how);
 }
 

@@ -113,6 +113,19 @@ TEST(LoweringOnce, TakesWhatAFunctionWasCalledWith) {
   EXPECT_EQ(ops::mean(x, 1).shape(), (Shape{6}));
 }
 
+// Weights that are made in the graph are brought into a library's order for each graph anew.
+TEST(LoweringOnce, PacksWeightsThatTheGraphMakes) {
+  const Executor cpu(BackendType::Cpu);
+  const Tensor image = numbers({2, 9, 9, 8}, cpu);
+  for (int i = 1; i <= 4; i++) {
+    const Tensor kernel = (numbers({3, 3, 8, 16}, cpu, i) - 3.0) * static_cast<double>(i);
+    const Tensor got = ops::mean(ops::conv2d(image, kernel, {.layout = ops::ImageLayout::Nhwc}), 0);
+    const Tensor right =
+        ops::conv2d(image, ops::copy(kernel).eval(), {.layout = ops::ImageLayout::Nhwc});
+    EXPECT_TRUE(close(got, ops::sum(right, 0) / 2.0, 1e-5)) << i;
+  }
+}
+
 // Somebody who holds what is in the middle finds it computed, and the rest does not change.
 TEST(LoweringOnce, WhatIsHeldOnTheWayIsThere) {
   const Executor cpu(BackendType::Cpu);

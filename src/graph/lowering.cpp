@@ -51,6 +51,12 @@ NodeRef elements_of(const Node& node, Input input) {
   return adopted(std::move(copy));
 }
 
+// What was packed of a result is of that result alone: the next run makes another.
+void forget(Node& node) {
+  node.result = {};
+  node.packed.reset();
+}
+
 // Those behind it that nobody knows yet.
 void for_each_new(Node* node, std::unordered_map<Node*, uint32_t>& known, uint32_t origin) {
   std::vector<Node*> path = {node};
@@ -131,10 +137,10 @@ void Lowered::set_plan(const std::vector<Node*>& nodes, const Plan& plan) {
   std::unordered_map<const Node*, uint32_t> places;
   for (uint32_t place = 0; place < nodes.size(); place++) places.emplace(nodes[place], place);
   // What no root needs is gone, and so is what stood for it.
-  const auto forget = [&](std::vector<Pair>& pairs) {
+  const auto keep_known = [&](std::vector<Pair>& pairs) {
     std::erase_if(pairs, [&](const Pair& pair) { return !places.contains(pair.image); });
   };
-  for (auto* pairs : {&given_, &copies_, &whole_, &made_for_}) forget(*pairs);
+  for (auto* pairs : {&given_, &copies_, &whole_, &made_for_}) keep_known(*pairs);
   origins_.assign(nodes.size(), kNone);
   results_.assign(nodes.size(), kNone);
   for (const Pair& pair : made_for_) origins_[places.at(pair.image)] = pair.original;
@@ -184,7 +190,7 @@ Lowered::Run::Run(Lowered& lowered, const std::vector<Node*>& originals)
 
 Lowered::Run::~Run() {
   for (uint32_t i = 0; i < lowered_.given_.size(); i++) give_back(i);
-  for (Node* node : lowered_.nodes_) node->result = {};
+  for (Node* node : lowered_.nodes_) forget(*node);
   for (const Pair& pair : lowered_.copies_)
     if (pair.image->kind == Kind::Opaque) pair.image->work = nullptr;
 }
@@ -207,7 +213,7 @@ void Lowered::Run::finish(const PlannedStep& step, size_t index) {
   }
   const Uses& last = lowered_.last_uses_[index];
   for (const uint32_t pair : last.given) give_back(pair);
-  for (Node* node : last.results) node->result = {};
+  for (Node* node : last.results) forget(*node);
   for (Node* node : ready) become_ready(*node);
 }
 

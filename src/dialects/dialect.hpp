@@ -96,6 +96,7 @@ struct Argument {
     Stop,    // Stop::Flag: pointer to a u32 that the host makes 1, which it can while the kernel
              // runs. Stop::Budget: pointer to a u32 that is 0 and becomes 1 if a lane ran out.
     Budget,  // Stop::Budget only: rounds that a lane may go
+    Local,   // OpenCL only: `place` bytes of workgroup memory
     Early,  // CUDA only: 1 lets the kernel read, though not write, before those in front have ended
     Zero,   // WGSL only: a 0 that compilers do not know; they may take it that every number they
             // know is finite, and that a + b - b is a
@@ -104,7 +105,7 @@ struct Argument {
   uint32_t slot = 0;         // of the buffer or scalar; the axis of Groups
   DType type = DType::None;  // of the value; of the elements for Buffer
   // WGSL: the binding of a Buffer or Stop, and where in the block of parameters anything else
-  // stands, in bytes.
+  // stands, in bytes. Of a Local: its bytes.
   uint32_t place = 0;
   bool read_only = false;  // WGSL: how the binding of a buffer is declared
   uint32_t unit = 4;       // WGSL: bytes that the length of a binding is a multiple of

@@ -98,7 +98,8 @@ Spelling opencl() {
       .kernel = "__kernel __attribute__((reqd_work_group_size($n, 1, 1))) void",
       .global = "__global ",
       .local = "__local ",
-      .declare_local = "__local __attribute__((aligned(16)))",
+      // PoCL 3.1 gives arrays of large kernels one place for all groups, whose threads then race.
+      .declare_local = "",
       .restrict = " restrict",
       .thread = "get_local_id(0)",
       .block = "get_group_id(0)",

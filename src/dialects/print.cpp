@@ -106,6 +106,11 @@ class Unit {
     }
     list.push_back({Kind::FirstGroup, 0, DType::U64});
     list.push_back({Kind::EndGroup, 0, DType::U64});
+    if (language_.declare_local.empty()) {
+      const std::vector<Array> arrays = workgroup_arrays();
+      for (uint32_t k = 0; k < arrays.size(); k++)
+        list.push_back({Kind::Local, k, DType::None, (arrays[k].bytes + 15) / 16 * 16});
+    }
     if (starts_early()) list.push_back({Kind::Early, 0, DType::U32});
     if (!uses_.polls(Poll::Lane) && !uses_.polls(Poll::Group)) return;
     list.push_back({Kind::Stop, 0, DType::U32});
@@ -135,6 +140,7 @@ class Unit {
       case Kind::EndGroup: return "end_group";
       case Kind::Stop: return "stop";
       case Kind::Budget: return "budget";
+      case Kind::Local: return workgroup_arrays()[argument.slot].name + "_memory";
       case Kind::Early: return "early";
       case Kind::Zero: break;
     }
@@ -159,6 +165,25 @@ class Unit {
   std::string shared_type(const program::SharedArray& array) const {
     return std::string(array.atomic ? language_.atomic_types[array.type == DType::U32]
                                     : name_of(array.type));
+  }
+
+  // What the lanes of a group share: arrays of the program, and those of its own needs.
+  struct Array {
+    std::string type, name;
+    uint32_t count, bytes;
+  };
+  std::vector<Array> workgroup_arrays() const {
+    std::vector<Array> all;
+    for (uint32_t s = 0; s < module_.shared.size(); s++) {
+      const program::SharedArray& array = module_.shared[s];
+      const auto size = static_cast<uint32_t>(size_of(array.type));
+      all.push_back({shared_type(array), shared_name(module_, s), array.count, array.count * size});
+    }
+    const uint32_t lanes = module_.lanes();
+    if (uses_.scratch32) all.push_back({"u32", "group_values32", lanes, 4 * lanes});
+    if (uses_.scratch64) all.push_back({"u64", "group_values64", lanes, 8 * lanes});
+    if (looks_together()) all.push_back({"u32", "stop_seen", 1, 4});
+    return all;
   }
 
   static std::string joined(const std::vector<std::string>& items, std::string_view between) {
@@ -193,14 +218,8 @@ class Unit {
         default: break;
       }
     }
-    for (uint32_t s = 0; s < module_.shared.size(); s++)
-      add(fmt::format("{}{}*", language_.local, shared_type(module_.shared[s])),
-          shared_name(module_, s), shared_name(module_, s));
-    if (uses_.scratch32)
-      add(fmt::format("{}u32*", language_.local), "group_values32", "group_values32");
-    if (uses_.scratch64)
-      add(fmt::format("{}u64*", language_.local), "group_values64", "group_values64");
-    if (looks_together()) add(fmt::format("{}u32*", language_.local), "stop_seen", "stop_seen");
+    for (const Array& array : workgroup_arrays())
+      add(fmt::format("{}{}*", language_.local, array.type), array.name, array.name);
     const std::string index(hologram::name_of(module_.index));
     for (uint32_t axis = 0; axis < 3; axis++)
       if (uses_.group_ids[axis])
@@ -250,6 +269,10 @@ class Unit {
         if (language_.structure) items.back() += fmt::format(" [[buffer({})]]", items.size() - 1);
         continue;
       }
+      if (argument.kind == Kind::Local) {
+        items.push_back(fmt::format("{}{}* {}", language_.local, language_.words[2], name));
+        continue;
+      }
       const std::string declared = fmt::format("{} {}", element_name(argument.type), name);
       if (language_.structure) structure += "  " + declared + ";\n";
       else items.push_back(declared);
@@ -268,14 +291,11 @@ class Unit {
     const std::string head = substitute(
         language_.kernel, {{'n', std::to_string(printed_.lanes)}, {'b', least_blocks()}});
     std::string text = fmt::format("{}{} {}(\n    {}) {{\n", structure, head, printed_.entry, list);
-    const auto local = [&](const std::string& type, const std::string& name, uint32_t count) {
-      text += fmt::format("  {} {} {}[{}];\n", language_.declare_local, type, name, count);
-    };
-    for (uint32_t s = 0; s < module_.shared.size(); s++)
-      local(shared_type(module_.shared[s]), shared_name(module_, s), module_.shared[s].count);
-    if (uses_.scratch32) local("u32", "group_values32", module_.lanes());
-    if (uses_.scratch64) local("u64", "group_values64", module_.lanes());
-    if (looks_together()) local("u32", "stop_seen", 1);
+    for (const auto& [type, name, count, bytes] : workgroup_arrays())
+      text +=
+          language_.declare_local.empty()
+              ? fmt::format("  {0}{1}* {2} = ({0}{1}*){2}_memory;\n", language_.local, type, name)
+              : fmt::format("  {} {} {}[{}];\n", language_.declare_local, type, name, count);
     text += wait_for_the_one_before();
     const std::string prefix = language_.structure ? "arguments." : "";
     text += group_loop(prefix);

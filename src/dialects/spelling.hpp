@@ -23,7 +23,8 @@ struct Spelling {
                             // that a multiprocessor shall have room for
   std::string_view global;  // of a pointer to a buffer
   std::string_view local;   // of a pointer to workgroup memory
-  std::string_view declare_local;          // of a workgroup array in the kernel
+  // Of a workgroup array in the kernel. Empty: its memory is an argument, in this unit of 16 bytes.
+  std::string_view declare_local;
   std::string_view restrict;               // of a pointer that no other overlaps
   std::string_view thread, block, blocks;  // numbers of the thread and block, count of blocks
   std::string_view ids;                    // parameters of the kernel that these need

@@ -208,6 +208,17 @@ TEST_P(Bytes, HaveTheSameBitsOnAllDevices) {
   }
 }
 
+// Groups that run at once have workgroup memory of their own, however long the kernel is.
+TEST_P(Bytes, GroupsAtOnceDoNotMeet) {
+  tests::BlockMatrixOf a = tests::block_matrix(tests::kBlockRows[9], 45, 2816, 1, executor());
+  ASSERT_STREQ(tests::kBlockRows[9].name, "Q6_K");
+  a.weight.by_bytes = true;
+  const std::vector<float> x = tests::numbers(2 * 2816);
+  const std::vector<float> want = by_kernels(libraries::blocks::plain_kernels(), a.weight, x);
+  for (int i = 0; i < (is_slow() ? 40 : 4); i++)
+    ASSERT_EQ(product(tensor(x, 2), a.weight).to_vector<float>(), want) << i;
+}
+
 // Where there is a limit of time processors run the programs, too: here compiled.
 TEST(BytesByPrograms, HaveTheSameBitsCompiled) {
   const Executor executor = ExecutorBuilder()

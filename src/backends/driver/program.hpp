@@ -51,6 +51,7 @@ struct Kernel {
         case Kind::Offset:
         case Kind::FirstGroup:
         case Kind::Budget:
+        case Kind::Local:
         case Kind::Early:
         case Kind::Zero: break;
       }

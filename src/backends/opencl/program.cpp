@@ -171,6 +171,7 @@ void ClProgram::set(uint32_t place, const Argument& argument, const hal::Launch&
     case Argument::Kind::EndGroup: return number(part.end);
     case Argument::Kind::Budget: return number(part.budget);
     case Argument::Kind::Stop: return memory(part.stop);
+    case Argument::Kind::Local: return give(argument.place, nullptr);
     case Argument::Kind::Early:
     case Argument::Kind::Zero: return number(0);
   }

@@ -163,8 +163,9 @@ def layers():
     beside("conv2d 3x3 32x64x56x56 f32", lambda: F.conv2d(image, kernel, padding=1),
            captured(lambda x, w: nn.conv2d(x, w, padding=1), shared(image), shared(kernel)))  # fmt: skip
     tiles = hg.Executor(backend="cuda", allow_winograd=True)
-    beside("the same, allow_winograd", lambda: F.conv2d(image, kernel, padding=1),
-           captured(lambda x, w: nn.conv2d(x, w, padding=1), shared(image).to(tiles), shared(kernel).to(tiles)))  # fmt: skip
+    with hg.use(tiles):
+        beside("the same, allow_winograd", lambda: F.conv2d(image, kernel, padding=1),
+               captured(lambda x, w: nn.conv2d(x, w, padding=1), shared(image).to(tiles), shared(kernel).to(tiles)))  # fmt: skip
 
 
 def optimizer():
@@ -349,6 +350,7 @@ def llm():
     import pathlib
     import tempfile
 
+    import tokenizers
     import transformers
 
     configuration = transformers.MistralConfig(
@@ -359,6 +361,13 @@ def llm():
         model = transformers.AutoModelForCausalLM.from_config(configuration, dtype=torch.bfloat16).eval()
     folder = pathlib.Path(tempfile.mkdtemp())
     model.save_pretrained(folder, max_shard_size="5GB")
+    # Of bytes, and names for the other numbers.
+    letters = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    names = letters + [f"<{i}>" for i in range(configuration.vocab_size - len(letters))]
+    words = tokenizers.Tokenizer(tokenizers.models.BPE({name: i for i, name in enumerate(names)}, []))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    words.decoder = tokenizers.decoders.ByteLevel()
+    words.save(str(folder / "tokenizer.json"))
     ids = torch.randint(3, 32000, (1, 2048), device="cuda")
     with torch.no_grad():
         prefill = statistics.median(

@@ -278,7 +278,8 @@ int cublasLtMatmulAlgoGetHeuristic(Handle handle, Operation operation, Layout a,
   chosen.magic = kMagic;
   chosen.workspace =
       d->rows * d->columns > 100 && preference->workspace >= kWorkspace ? kWorkspace : 0;
-  chosen.split = preference->reductions != kNoReduction ? 1 : 0;
+  // By parts that are rounded, or added as they come.
+  chosen.split = (preference->reductions & ~kReductionOfSums) != 0 ? 1 : 0;
   chosen.tensor_cores = (preference->implementations & kTensorCores) != 0 ? 1 : 0;
   chosen.alignment_a = preference->alignment.at(kAlignmentA);
   chosen.alignment_b = preference->alignment.at(kAlignmentB);

@@ -237,7 +237,7 @@ TEST(LibraryHeaders, CublasLt) {
                 kImplementations == CUBLASLT_MATMUL_PREF_IMPL_MASK);
   static_assert(kNoEpilogue == CUBLASLT_EPILOGUE_DEFAULT && kRelu == CUBLASLT_EPILOGUE_RELU &&
                 kBias == CUBLASLT_EPILOGUE_BIAS && (kRelu | kBias) == CUBLASLT_EPILOGUE_RELU_BIAS);
-  static_assert(kNoReduction == CUBLASLT_REDUCTION_SCHEME_NONE &&
+  static_assert(kReductionOfSums == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE &&
                 kTensorCores == CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK);
 #else
   GTEST_SKIP() << "cuBLASLt's header is not there; scripts/offline-compilers --cublas fetches it";

@@ -160,6 +160,7 @@ std::string OpenCl::run(const RunRequest& request, std::vector<oracle::Memory>& 
         error = api_->argument(kernel, number++, sizeof(Handle), &flag);
         break;
       }
+      case Argument::Kind::Local: error = api_->argument(kernel, number++, a.place, nullptr); break;
       default: error = scalar(bits_of(a, request), a.type);
     }
     if (error != 0) return "argument " + std::to_string(number - 1) + " is not taken";

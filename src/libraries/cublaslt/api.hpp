@@ -80,8 +80,9 @@ inline constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPoint
 inline constexpr int kBatchCount = 5, kBatchStride = 6;
 inline constexpr int kMaxWorkspace = 1, kReductionSchemes = 3, kAlignmentA = 5, kAlignmentB = 6,
                      kAlignmentC = 7, kAlignmentD = 8, kImplementations = 12;
-// cublasLtReductionScheme_t: every sum by one group of threads, from first to last.
-inline constexpr uint32_t kNoReduction = 0;
+// cublasLtReductionScheme_t: sums in parts, which are kept in the type that is summed in, and added
+// up afterwards.
+inline constexpr uint32_t kReductionOfSums = 2;
 // cublasLtNumericalImplFlags_t: those of tensor cores.
 inline constexpr uint64_t kTensorCores = 0xfe;
 

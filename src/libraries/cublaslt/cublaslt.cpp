@@ -202,9 +202,10 @@ Status GemmPlan::choose() {
       status = library->preference_set(wishes.preference, attribute, &value, sizeof value);
   };
   set(kMaxWorkspace, kMostWorkspace);
-  // Sums in parts would have other bits with another algorithm for the parts, and with some from
-  // run to run.
-  set(kReductionSchemes, kNoReduction);
+  // Small results with long sums have too few tiles for a GPU: sums in parts fill it. Only those
+  // whose parts are kept beside each other and added in their order: the others round parts, or add
+  // them as they come, with other bits from run to run.
+  set(kReductionSchemes, kReductionOfSums);
   const auto alignment = [&](uint32_t known, DType type) {
     return std::clamp(known, static_cast<uint32_t>(size_of(type)), kBestAlignment);
   };

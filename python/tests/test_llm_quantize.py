@@ -127,7 +127,7 @@ TEXT = (
 def test_models_say_about_the_same(file, tmp_path):
     if not file.exists():
         pytest.skip("scripts/models has not fetched it")
-    before = hg.llm.load(file, context=128, device="cpu")
+    before = hg.llm.load(file, context=128, activations="exact", device="cpu")
     tokens = before.tokenize(TEXT)[:70]
     # Of the larger one few tokens and types: it takes its time.
     types = [("f16", 1.001), ("q8_0", 1.01), ("q6_k", 1.02), ("q5_k", 1.06), ("q4_k", 1.15)]
@@ -136,7 +136,7 @@ def test_models_say_about_the_same(file, tmp_path):
     usual = perplexity(before, tokens)
     for to, most in types:
         hg.llm.quantize(file, tmp_path / "out.gguf", to)
-        made = hg.llm.load(tmp_path / "out.gguf", context=128, device="cpu")
+        made = hg.llm.load(tmp_path / "out.gguf", context=128, activations="exact", device="cpu")
         assert made.tokenize(TEXT)[: len(tokens)] == tokens
         assert perplexity(made, tokens) <= usual * most, to
 

@@ -37,7 +37,7 @@ def logits(lora, tokens):
 
 
 def test_it_learns_and_the_model_takes_the_adapter(path, tmp_path):
-    plain = hg.llm.load(path, cache=hg.float32, device="cpu")
+    plain = hg.llm.load(path, cache=hg.float32, activations="exact", device="cpu")
     lora = hg.llm.load_lora(path, rank=4, targets=ALL, device="cpu")
     tokens = plain.tokenize(TEXT)
     assert apart(logits(lora, tokens[:30])[-1], plain.logits(tokens[:30])) < 1e-5
@@ -48,7 +48,7 @@ def test_it_learns_and_the_model_takes_the_adapter(path, tmp_path):
     assert losses[-1] < 0.6 * losses[0], losses
     assert all((np.asarray(lora._fixed[name]) == weight).all() for name, weight in fixed.items())
     lora.save_adapter(tmp_path / "adapter")
-    tuned = hg.llm.load(path, cache=hg.float32, device="cpu", adapters=[tmp_path / "adapter"])
+    tuned = hg.llm.load(path, cache=hg.float32, activations="exact", device="cpu", adapters=[tmp_path / "adapter"])
     for count in (1, 7, 30):
         got = tuned.logits(tokens[:count])
         assert apart(got, logits(lora, tokens[:count])[-1]) < 1e-4 and apart(got, plain.logits(tokens[:count])) > 0.05

@@ -212,13 +212,19 @@ HOLOGRAM_LANES void codes_of_mxfp4(B& b) {
 }
 
 // By the names of layout.hpp.
-#define HOLOGRAM_FOR_BLOCK_TYPES(X)                                                      \
-  X("Q4_0", codes_of_q4_0)                                                               \
-  X("Q4_1", codes_of_q4_1)                                                               \
-  X("Q5_0", codes_of_q5_0)                                                               \
-  X("Q5_1", codes_of_q5_1)                                                               \
-  X("Q8_0", codes_of_q8_0)                                                               \
-  X("Q2_K", codes_of_q2_k)                                                               \
-  X("Q3_K", codes_of_q3_k) X("Q4_K", codes_of_q4_k) X("Q5_K", codes_of_q5_k)             \
-      X("Q6_K", codes_of_q6_k) X("IQ4_NL", codes_of_iq4_nl) X("IQ4_XS", codes_of_iq4_xs) \
-          X("MXFP4", codes_of_mxfp4)
+// clang-format off
+#define HOLOGRAM_FOR_BLOCK_TYPES(X) \
+  X("Q4_0", codes_of_q4_0)          \
+  X("Q4_1", codes_of_q4_1)          \
+  X("Q5_0", codes_of_q5_0)          \
+  X("Q5_1", codes_of_q5_1)          \
+  X("Q8_0", codes_of_q8_0)          \
+  X("Q2_K", codes_of_q2_k)          \
+  X("Q3_K", codes_of_q3_k)          \
+  X("Q4_K", codes_of_q4_k)          \
+  X("Q5_K", codes_of_q5_k)          \
+  X("Q6_K", codes_of_q6_k)          \
+  X("IQ4_NL", codes_of_iq4_nl)      \
+  X("IQ4_XS", codes_of_iq4_xs)      \
+  X("MXFP4", codes_of_mxfp4)
+// clang-format on

@@ -143,6 +143,20 @@ TEST(LoweringOnce, WhatIsHeldOnTheWayIsThere) {
   }
 }
 
+// What cannot run is an error of its own, also beside composites that could.
+TEST(LoweringOnce, WhatCannotRunIsTold) {
+  const Executor cpu(BackendType::Cpu);
+  const Tensor x = numbers({4, 4}, cpu);
+  const auto reads = [&](const Tensor& stand_in) {
+    const Tensor sum = ops::softmax(x * 2.0) + stand_in;
+    EXPECT_THROW(explain(sum), Error);
+    EXPECT_THROW(kernels_of({sum}), Error);
+    EXPECT_THROW(sum.eval(), Error);
+    return sum;
+  };
+  EXPECT_TRUE(close(capture(reads, x).launch(x)[0], ops::softmax(x * 2.0) + x, 1e-6));
+}
+
 // Plans belong to an executor and must not keep it.
 TEST(LoweringOnce, KeepsNoExecutor) {
   std::weak_ptr<Executor::State> state;

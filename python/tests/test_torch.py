@@ -17,12 +17,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    torch._dynamo.reset()
-    hologram_torch.reset()
-    torch.manual_seed(0)
-    yield
+pytestmark = pytest.mark.usefixtures("fresh_torch")
 
 
 class Residual(nn.Module):

@@ -131,8 +131,6 @@ void Context::compute_lazy(std::span<Node* const> roots, const Node* has_memory)
   if (structure_.roots().empty()) return;
   if (can_run)
     if (Plan* known = known_plan()) return run(*known, structure_.nodes(), nullptr, has_memory);
-  // The scheduler knows what to say of what cannot run.
-  if (!can_run) schedule(structure_.roots(), options());
   auto [fresh, plan] = plan_of(structure_, options(), false);
   run(plan, structure_.nodes(), &fresh, has_memory);
   keep(std::move(plan));

@@ -5,6 +5,7 @@
 
 #include "graph/composite.hpp"
 #include "graph/elementwise.hpp"
+#include "graph/moving.hpp"
 #include "graph/plan.hpp"
 #include "graph/structure.hpp"
 #include "graph/work.hpp"
@@ -24,23 +25,6 @@ NodeRef adopted(std::unique_ptr<Node> node) {
 
 std::unique_ptr<Node> like(const Node& node, Kind kind) {
   return std::make_unique<Node>(kind, *node.context, node.dtype, node.shape);
-}
-
-// The same operation on other inputs.
-NodeRef copy_of(const Node& node, std::vector<Input> inputs) {
-  auto copy = like(node, node.kind);
-  copy->traced = node.traced;
-  copy->op = node.op;
-  copy->attributes = node.attributes;
-  copy->combine = node.combine;
-  copy->reduced = node.reduced;
-  copy->gathers = node.gathers;
-  copy->chunk = node.chunk;
-  copy->parts = node.parts;
-  copy->work = node.work;
-  copy->inputs.reserve(inputs.size());
-  for (Input& input : inputs) copy->inputs.push_back(std::move(input));
-  return adopted(std::move(copy));
 }
 
 // The elements of an input, in memory of their own.
@@ -113,7 +97,7 @@ Lowered::Lowered(const std::vector<Node*>& nodes, const std::vector<Node*>& root
                           element_count(made.node->shape) == element_count(node.shape);
       images.push_back(is_own ? made.node : elements_of(node, std::move(made)));
     } else {
-      images.push_back(copy_of(node, std::move(inputs)));
+      images.push_back(adopted(copy_of(node, *node.context, std::move(inputs))));
       if (!captured && (node.kind == Kind::Opaque || !node.attributes.empty()))
         copies_.push_back({place, images.back().get()});
     }
@@ -146,11 +130,7 @@ void Lowered::set_plan(const std::vector<Node*>& nodes, const Plan& plan) {
   for (const Pair& pair : made_for_) origins_[places.at(pair.image)] = pair.original;
   for (const Pair& pair : whole_) results_[places.at(pair.image)] = pair.original;
   made_for_.clear();
-  std::unordered_map<const Node*, size_t> last;
-  for (size_t i = 0; i < plan.steps.size(); i++) {
-    for (const PlannedStep::Made& made : plan.steps[i].made) last[nodes[made.place]] = i;
-    for_each_read(plan.steps[i], nodes, [&](const Node* node) { last[node] = i; });
-  }
+  const std::unordered_map<Node*, size_t> last = last_steps(plan, nodes);
   std::unordered_map<const Node*, uint32_t> given;
   for (uint32_t i = 0; i < given_.size(); i++) given.emplace(given_[i].image, i);
   for (const PlannedStep& step : plan.steps)

@@ -7,47 +7,55 @@
 namespace hologram::graph {
 namespace {
 
-NodeRef copied(const Node& node, Context& context, std::vector<Input> inputs) {
-  const auto like = [&](const Shape& shape) {
-    auto copy = std::make_unique<Node>(node.kind, context, node.dtype, shape);
-    copy->traced = node.traced;
-    copy->combine = node.combine;
-    return copy;
-  };
-  auto copy = like(node.shape);
+// Whether the pieces of a row go through memory is for the other device to say: here they do.
+Input in_pieces(const Node& node, Context& context, std::vector<Input> inputs) {
+  const Shape& row = inputs.front().view().shape;
+  int64_t length = 1;
+  for (size_t k = row.size() - node.reduced; k < row.size(); k++) length *= row[k];
+  const int64_t count = (length + node.chunk - 1) / node.chunk;
+  Shape shape = node.shape;
+  shape.insert(shape.begin(), count);
+  auto pieces = std::make_unique<Node>(Kind::Reduce, context, node.dtype, shape);
+  pieces->traced = node.traced;
+  pieces->combine = node.combine;
+  pieces->reduced = node.reduced;
+  pieces->chunk = node.chunk;
+  for (Input& input : inputs) pieces->inputs.push_back(std::move(input));
+  View whole = dense_view(node.shape);
+  whole.shape.push_back(count);
+  whole.strides.push_back(element_count(node.shape));
+  return {NodeRef::adopt(pieces.release()), std::move(whole)};
+}
+
+NodeRef moved(const Node& node, Context& context, std::vector<Input> inputs) {
+  if (!node.gathers) return NodeRef::adopt(copy_of(node, context, std::move(inputs)).release());
+  std::vector<Input> pieces = {in_pieces(node, context, std::move(inputs))};
+  auto sum = copy_of(node, context, std::move(pieces));
+  sum->reduced = 1;
+  sum->gathers = false;
+  sum->chunk = 0;
+  return NodeRef::adopt(sum.release());
+}
+
+}  // namespace
+
+std::unique_ptr<Node> copy_of(const Node& node, Context& context, std::vector<Input> inputs) {
+  auto copy = std::make_unique<Node>(node.kind, context, node.dtype, node.shape);
+  copy->traced = node.traced;
   copy->op = node.op;
   copy->attributes = node.attributes;
+  copy->combine = node.combine;
   copy->reduced = node.reduced;
+  copy->gathers = node.gathers;
   copy->chunk = node.chunk;
   copy->parts = node.parts;
   copy->work = node.work;
   copy->meaning = node.meaning;
-  if (node.gathers) {
-    // Whether pieces go through memory is for the other device to say.
-    const Shape& row = inputs.front().view().shape;
-    int64_t length = 1;
-    for (size_t k = row.size() - node.reduced; k < row.size(); k++) length *= row[k];
-    Shape shape = node.shape;
-    shape.insert(shape.begin(), (length + node.chunk - 1) / node.chunk);
-    auto pieces = like(shape);
-    pieces->reduced = node.reduced;
-    pieces->chunk = node.chunk;
-    for (Input& input : inputs) pieces->inputs.push_back(std::move(input));
-    View whole = dense_view(node.shape);
-    whole.shape.push_back(shape.front());
-    whole.strides.push_back(element_count(node.shape));
-    inputs.clear();
-    inputs.emplace_back(NodeRef::adopt(pieces.release()), std::move(whole));
-    copy->reduced = 1;
-    copy->chunk = 0;
-  }
   if (inputs.empty()) copy->keep_context();
   copy->inputs.reserve(inputs.size());
   for (Input& input : inputs) copy->inputs.push_back(std::move(input));
-  return NodeRef::adopt(copy.release());
+  return copy;
 }
-
-}  // namespace
 
 Moved moved(const std::vector<NodeRef>& given, const std::vector<NodeRef>& roots, Context& to,
             const std::function<NodeRef(const NodeRef& ready)>& bring) {
@@ -76,7 +84,7 @@ Moved moved(const std::vector<NodeRef>& given, const std::vector<NodeRef>& roots
       if (const View* const part = input.part()) inputs.emplace_back(image, View(*part));
       else inputs.emplace_back(image);
     }
-    images.emplace(node, copied(*node, to, std::move(inputs)));
+    images.emplace(node, moved(*node, to, std::move(inputs)));
   }
   for (const NodeRef& root : roots) {
     const auto known = images.find(root.get());

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "graph/node.hpp"
 
 namespace hologram::graph {
+
+// The same operation in a context, on other inputs.
+std::unique_ptr<Node> copy_of(const Node& node, Context& context, std::vector<Input> inputs);
 
 struct Moved {
   std::vector<NodeRef> given, roots;  // in the order of the originals

@@ -66,8 +66,19 @@ Planned planned(const Structure& structure, const ScheduleOptions& how) {
 
 }  // namespace
 
+std::unordered_map<Node*, size_t> last_steps(const Plan& plan, const std::vector<Node*>& nodes) {
+  std::unordered_map<Node*, size_t> last;
+  for (size_t i = 0; i < plan.steps.size(); i++) {
+    for (const PlannedStep::Made& made : plan.steps[i].made) last[nodes[made.place]] = i;
+    for_each_read(plan.steps[i], nodes, [&](Node* node) { last[node] = i; });
+  }
+  return last;
+}
+
 Planned plan_of(const Structure& structure, ScheduleOptions how, bool captured) {
   how.tracing = captured;
+  // The scheduler knows what to say of what cannot run.
+  if (!structure.can_run()) schedule(structure.roots(), how);
   if (!has_composites(structure.nodes())) return planned(structure, how);
   how.tracing = true;
   auto lowered = std::make_unique<Lowered>(structure.nodes(), structure.roots(), captured);

@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/library_kernels.hpp"
@@ -67,6 +68,9 @@ struct Planned {
   Plan plan;
 };
 Planned plan_of(const Structure& structure, ScheduleOptions how, bool captured);
+
+// The last step that makes or reads each node that steps know.
+std::unordered_map<Node*, size_t> last_steps(const Plan& plan, const std::vector<Node*>& nodes);
 
 // Calls `read` with each node that the step reads.
 template <class F>

@@ -68,7 +68,7 @@ bool Structure::walk(std::span<Node* const> roots, bool tracing) {
   for (const Node* root : roots_) *to++ = root->slot;
   *to++ = roots_.size();
   words_.end_at(to);
-  return known;
+  return can_run_ = known;
 }
 
 Structure::Met Structure::meet(Node& node, bool tracing) {

@@ -46,6 +46,7 @@ class Structure {
   // them. Their numbers here are their places.
   const std::vector<Node*>& nodes() const { return nodes_; }
   const std::vector<Node*>& roots() const { return roots_; }  // the lazy ones
+  bool can_run() const { return can_run_; }                   // what the walk said
 
   std::span<const uint64_t> words() const { return {words_.data(), words_.size()}; }
   uint64_t hash() const;
@@ -74,6 +75,7 @@ class Structure {
   void describe_given(const Node& node);
   void describe(const Node& node);
 
+  bool can_run_ = false;
   std::vector<Node*> nodes_, roots_;
   Words words_;
   std::vector<Stop> path_;

@@ -73,12 +73,7 @@ Taped Tape::finish(hal::Stream& stream) {
 }
 
 LastUses::LastUses(const Plan& plan, const std::vector<Node*>& nodes) : ends_(plan.steps.size()) {
-  std::unordered_map<Node*, size_t> last;
-  for (size_t i = 0; i < plan.steps.size(); i++) {
-    const PlannedStep& step = plan.steps[i];
-    for (const PlannedStep::Made& made : step.made) last[nodes[made.place]] = i;
-    for_each_read(step, nodes, [&](Node* node) { last[node] = i; });
-  }
+  std::unordered_map<Node*, size_t> last = last_steps(plan, nodes);
   // What was given, or is there already, is not the plan's to end.
   for (const PlannedStep& step : plan.steps)
     for (const PlannedStep::Made& made : step.made)

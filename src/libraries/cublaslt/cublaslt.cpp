@@ -202,9 +202,9 @@ Status GemmPlan::choose() {
       status = library->preference_set(wishes.preference, attribute, &value, sizeof value);
   };
   set(kMaxWorkspace, kMostWorkspace);
-  // Small results with long sums have too few tiles for a GPU: sums in parts fill it. Only those
-  // whose parts are kept beside each other and added in their order: the others round parts, or add
-  // them as they come, with other bits from run to run.
+  // Small results with long sums have too few tiles for a GPU: split sums fill it. Only out of
+  // place, in the type that is summed in, reduced in a fixed order: other schemes round partial
+  // sums, or add them as they come, with other bits from run to run.
   set(kReductionSchemes, kReductionOfSums);
   const auto alignment = [&](uint32_t known, DType type) {
     return std::clamp(known, static_cast<uint32_t>(size_of(type)), kBestAlignment);

@@ -148,7 +148,7 @@ TEST(LoweringOnce, WhatCannotRunIsTold) {
   const Executor cpu(BackendType::Cpu);
   const Tensor x = numbers({4, 4}, cpu);
   const auto reads = [&](const Tensor& stand_in) {
-    const Tensor sum = ops::softmax(x * 2.0) + stand_in;
+    Tensor sum = ops::softmax(x * 2.0) + stand_in;
     EXPECT_THROW(explain(sum), Error);
     EXPECT_THROW(kernels_of({sum}), Error);
     EXPECT_THROW(sum.eval(), Error);

@@ -388,21 +388,35 @@ def llm():
             decode = 0
             print(f"transformers: {type(error).__name__}: {str(error)[:300]}")
         print(f"transformers: prefill of 2048 {prefill / 1e3:.1f} ms, {decode:.1f} tokens/s", flush=True)
-        expected = model(ids[:, :256]).logits[0, -1].double().cpu()
+        theirs = model(ids[:, :256]).logits[0, -1].double().cpu()
+        expected = model.float()(ids[:, :256]).logits[0, -1].double().cpu()
     del model
     torch.cuda.empty_cache()
     begin = time.perf_counter()
     ours = hg.llm.load(folder, context=4096, device="cuda")
     print(f"hologram: loaded in {time.perf_counter() - begin:.1f} s", flush=True)
     logits = torch.from_numpy(ours.logits(ids[0, :256].tolist()).__array__()).double()
-    print(f"hologram: logits differ by {((logits - expected).abs().max() / expected.abs().max()).item():.1e}")
+    for name, made in (("transformers", theirs), ("hologram", logits)):
+        worst = (made - expected).abs().max() / expected.abs().max()
+        print(f"{name}: logits differ from those of f32 by {worst.item():.1e}", flush=True)
+
+    # Of a prompt that was there before, the pages are taken again: each one is another.
+    def prefill():
+        return ours.generate(torch.randint(3, 32000, (2048,)).tolist(), max_tokens=1, greedy=True)
+
+    for _ in range(5):
+        print(f"hologram: prefill of 2048 {prefill().prefill_seconds * 1e3:.1f} ms", flush=True)
+    prompt = ids[0, :128].tolist()
     for _ in range(3):
-        got = ours.generate(ids[0, :2048].tolist(), max_tokens=1, greedy=True)
-        print(f"hologram: prefill of 2048 {got.prefill_seconds * 1e3:.1f} ms", flush=True)
-    for _ in range(3):
-        got = ours.generate(ids[0, :128].tolist(), max_tokens=129, greedy=True)
+        got = ours.generate(prompt, max_tokens=129, greedy=True)
         count = len(got.tokens)
         print(f"hologram: {(count - 1) / got.decode_seconds:.1f} tokens/s of {count}", flush=True)
+    decoding = (lambda: ours.generate(prompt, max_tokens=65, greedy=True), 64, "token")
+    for run, parts, name in ((prefill, 1, "prompt"), decoding):
+        busy, count, longest = kernels_of(run, 1)
+        print(f"hologram: kernels of a {name} {busy / parts:.1f} us, {count / parts:.0f} of them", flush=True)
+        for line in longest:
+            print(f"    {line}")
 
 
 PARTS = {f.__name__: f for f in (attention, backward, decode, layers, optimizer, gpt2, graphs, profile, llm)}

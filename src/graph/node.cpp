@@ -68,7 +68,7 @@ void Node::keep_context() {
 }
 
 void become_ready(Node& node) {
-  node.depth = 0;
+  node.depth.store(0, std::memory_order_relaxed);
   node.keep_context();
   node.inputs.reset();
   node.parts.clear();

@@ -121,7 +121,8 @@ struct Node {
   Context* const context;
   std::shared_ptr<Context> kept_context;
   std::atomic<NodeState> state{NodeState::Lazy};
-  uint32_t depth = 0;  // lazy nodes above it, on the longest way
+  // Lazy nodes above it, on the longest way. Another thread may evaluate it meanwhile.
+  std::atomic<uint32_t> depth = 0;
   bool traced =
       false;  // made of what a capture was given: a Data node that never gets ready, at the end
 

@@ -166,12 +166,14 @@ namespace {
 
 // Its shape is known to be that of a tensor.
 Tensor taken(std::unique_ptr<Node> node) {
+  uint32_t depth = 0;
   for (const Input& input : node->inputs)
     if (input.node->state.load(std::memory_order_acquire) == NodeState::Lazy) {
-      node->depth = std::max(node->depth, input.node->depth + 1);
+      depth = std::max(depth, input.node->depth.load(std::memory_order_relaxed) + 1);
       node->traced = node->traced || input.node->traced;
     }
-  const bool deep = node->depth >= kDeepest && !node->traced;
+  node->depth.store(depth, std::memory_order_relaxed);
+  const bool deep = depth >= kDeepest && !node->traced;
   if (node->inputs.empty()) node->keep_context();
   NodeRef made = NodeRef::adopt(node.release());
   if (deep) {

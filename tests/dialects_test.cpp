@@ -107,7 +107,7 @@ TEST_P(Computes, EveryTypeOfElements) {
     const InstructionProgram c = conversions_of_storage(compute);
     if (lacks(GetParam(), c.program)) continue;
     check(c);
-    check(c, {.f16 = converts_f16(), .lanes_a_thread = 8});
+    check(c, {.f16 = converts_f16(), .lanes_a_thread = 16});
   }
 }
 
@@ -119,7 +119,7 @@ TEST_P(Computes, RandomPrograms) {
     oracle::run_naively(c.module, c.grid, c.scalars, want);
     const Printed printed =
         print(program, GetParam(),
-              {.lanes_a_thread = seed % 2 == 0 ? 8u : 1u,
+              {.lanes_a_thread = seed % 2 == 0 ? 16u : 1u,
                .lanes_a_group_thread = lanes_a_group_thread(seed % 3 + 1 == 2 ? 2u : 4u)});
     RunRequest request = request_for(printed, c.module.buffers, c.buffers);
     request.grid = c.grid;
@@ -202,7 +202,7 @@ TEST_P(Computes, LanesSideBySide) {
     std::vector<Memory> want = c.buffers, got = c.buffers;
     oracle::run_naively(c.module, c.grid, c.scalars, want);
     const Printed printed = print(
-        program, GetParam(), {.stop = Stop::Flag, .lanes_a_thread = number % 2 == 0 ? 8u : 4u});
+        program, GetParam(), {.stop = Stop::Flag, .lanes_a_thread = number % 2 == 0 ? 16u : 4u});
     together += printed.groups > 1 ? 1 : 0;
     RunRequest request = request_for(printed, c.module.buffers, c.buffers);
     request.grid = c.grid;

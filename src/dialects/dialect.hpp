@@ -35,9 +35,10 @@ struct Options {
   bool f16 = false;  // the device converts f16 itself; otherwise bits are taken apart
   Stop stop = Stop::None;
   // A thread may do so many lanes that are neighbours, and then loads and stores 16 bytes at once:
-  // 1 to 8. The results stay the same. Programs with scans, atomics or lanes that return by
-  // themselves, with loops that Stop::Budget counts, and Metal keep to one. In WGSL a thread has
-  // several if the launch has Printed::multiples, and several of a group that works together never.
+  // 1 to kLanesOfAccess. The results stay the same. Programs with scans, atomics or lanes that
+  // return by themselves, with loops that Stop::Budget counts, and Metal keep to one. In WGSL a
+  // thread has several if the launch has Printed::multiples, and several of a group that works
+  // together never.
   uint32_t lanes_a_thread = 1;
   // The same for programs whose lanes work together, where 32 threads are left of a group.
   uint32_t lanes_a_group_thread = 1;
@@ -142,8 +143,12 @@ struct Printed {
   std::vector<uint32_t> multiples;
 };
 
+// Bytes that a thread loads and stores at once, so many lanes of the narrowest elements.
+inline constexpr uint32_t kLanesOfAccess = 16;
+
 // What is best for Options::lanes_a_group_thread on devices with many threads: two of large groups,
-// whose rows fill registers, and of narrow elements as many as 4 bytes hold.
+// whose rows fill registers, and of narrow elements beside wide ones; of narrow ones alone as many
+// as 8 bytes hold.
 uint32_t lanes_a_group_thread(const program::Program& program);
 
 // UnsupportedOperation, naming what the language or device lacks.

@@ -41,6 +41,12 @@ namespace {
   "  return __builtin_amdgcn_sudot4(" is_signed                                  \
   ", (i32)a, true, b, c, false);\n}\n"                                           \
   "#else\n"
+// What every language can do; CUDA has an instruction from Ampere on.
+#define HOLOGRAM_TO_BF16                                                    \
+  "$q u16 f32_to_bf16(f32 value) {\n"                                       \
+  "  const u32 x = bits_f32(value);\n"                                      \
+  "  if ((x & 0x7fffffffu) > 0x7f800000u) return (u16)(x >> 16 | 0x40u);\n" \
+  "  return (u16)((x + 0x7fffu + (x >> 16 & 1u)) >> 16);\n}"
 // PoCL's functions leave it open what becomes of a NaN that is known when they are compiled.
 #define HOLOGRAM_ROUNDING(name) "$q $T " name "_$T($T x) { return " name "$m(x); }"
 #define HOLOGRAM_GUARDED_ROUNDING(name)             \
@@ -174,10 +180,11 @@ const Helper kHelpers[] = {
       "$q u16 f32_to_f16(f32 x) { return as_type<u16>((half)x); }"},
      true},
     {"bf16_to_f32", "", "$q f32 bf16_to_f32(u16 x) { return as_f32((u32)x << 16); }"},
-    {"f32_to_bf16", "", "$q u16 f32_to_bf16(f32 value) {\n"
-     "  const u32 x = bits_f32(value);\n"
-     "  if ((x & 0x7fffffffu) > 0x7f800000u) return (u16)(x >> 16 | 0x40u);\n"
-     "  return (u16)((x + 0x7fffu + (x >> 16 & 1u)) >> 16);\n}"},
+    {"f32_to_bf16", "", HOLOGRAM_TO_BF16,
+     {"#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800\n"
+      "$q u16 f32_to_bf16(f32 x) {\n  u16 r;\n  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(x));\n"
+      "  return (u16)(r | (__float_as_uint(x) >> 16 & 0x8000u));  // a NaN has lost its sign\n}\n"
+      "#else\n" HOLOGRAM_TO_BF16 "\n#endif"}},
 
     // Workgroup numbers are 64 bits wide and seldom need them.
     {"quotient", "u64", "$q u64 quotient_u64(u64 a, u64 b) {\n"

@@ -25,7 +25,7 @@ dialects::Printed print(const program::Program& program, Language language, dial
                          {.f64 = true,
                           .f16 = true,
                           .stop = stop,
-                          .lanes_a_thread = 4,
+                          .lanes_a_thread = dialects::kLanesOfAccess,
                           .lanes_a_group_thread = dialects::lanes_a_group_thread(program),
                           .crowd = crowd,
                           .unroll = true});

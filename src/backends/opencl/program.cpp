@@ -23,7 +23,7 @@ dialects::Options options_for(const Session& session, const program::Program& pr
   return {.f64 = session.info().compute.has(DType::F64),
           .f16 = false,
           .stop = session.sees_host() ? dialects::Stop::Flag : dialects::Stop::Budget,
-          .lanes_a_thread = session.info().software ? 1u : 4u,
+          .lanes_a_thread = session.info().software ? 1u : dialects::kLanesOfAccess,
           .lanes_a_group_thread =
               session.info().software ? 1u : dialects::lanes_a_group_thread(program),
           .unroll = !session.info().software};

@@ -36,6 +36,19 @@ TEST_P(EmulatedDriver, Computes) {
   }
 }
 
+// Rows that a group walks by whole runs and a shorter last one, of narrow elements beside wide.
+TEST_P(EmulatedDriver, ManyLongRowsAreSummedInTheOrderOfTheShape) {
+  const auto work = [](const Executor& on, DType dtype) {
+    const Tensor x = Tensor::from(counting(4352), on) * 0.01F;
+    const Tensor rows = (Tensor::from(counting(2049), on) * 0.003F).reshape({2049, 1});
+    const Tensor matrix = ops::sin(rows * x).to(dtype).eval();
+    return ops::sum(matrix.to(DType::F32) * x, 1).to_vector<float>();
+  };
+  const Executor gpu = executor(), cpu(BackendType::Cpu);
+  for (const DType dtype : {DType::F32, DType::BF16})
+    EXPECT_EQ(work(gpu, dtype), work(cpu, dtype)) << name_of(dtype);
+}
+
 TEST_P(EmulatedDriver, EndlessLoopsAreStopped) {
   const Executor gpu = executor(50);
   const Program endless = Program::parse(R"(program endless(inout y: u32[n]) lanes(n) {

@@ -149,6 +149,11 @@ TEST(FusedRows, CostlyElementsAreMadeOnce) {
   EXPECT_EQ(steps(norm(ops::gelu(numbers({2, 30}, DType::F32, fused)))),
             1u);  // a launch costs more
   EXPECT_EQ(steps(ops::softmax(x, -1)), 1u);
+  // All rows share the vector, but what saves little is not worth a kernel.
+  const Tensor matrix = numbers({400, 300}, DType::F32, fused);
+  const Tensor vector = numbers({300}, DType::F32, fused);
+  EXPECT_EQ(steps(ops::sum(matrix * (vector * vector * 2), 1)), 2u);
+  EXPECT_EQ(steps(ops::sum(matrix * (vector * 2), 1)), 1u);
   EXPECT_LE(steps(deep(x)), 7u);
   const Array got = deep(x).array(), right = deep(numbers({40, 300}, DType::F32, apart)).array();
   EXPECT_EQ(std::memcmp(got.data(), right.data(), got.bytes()), 0);

@@ -131,18 +131,25 @@ void Generator::store(size_t output, const Along& at, Value value) {
 void Generator::walk_runs(const std::function<void()>& before, const Body& body,
                           const std::function<void()>& after) {
   if (l_.one_run) return walk(begin_, end_, body);
-  const int64_t step = kRun * lanes_of_row();
-  b_.for_(begin_, end_, static_cast<uint64_t>(step), [&](Value run) {
+  const int64_t lanes = lanes_of_row(), step = kRun * lanes;
+  // Of a length that is known, so that the device's compiler has all loads under way at once.
+  const auto walk_whole = [&](Value run, int64_t elements) {
+    b_.for_(whole(0), whole(elements * lanes), static_cast<uint64_t>(lanes), [&](Value k) {
+      Known local = none_known();
+      body({l_.walk == Walk::GroupRows ? run + k + b_.lane_id(0) : run + k}, local);
+    });
+  };
+  const Value end = l_.rest > 0 ? end_ - l_.rest * lanes : end_;
+  b_.for_(begin_, end, static_cast<uint64_t>(step), [&](Value run) {
     before();
-    if (l_.full)
-      // Of a length that is known, so that the device's compiler has all loads under way at once.
-      b_.for_(whole(0), whole(step), 1, [&](Value k) {
-        Known local = none_known();
-        body({run + k}, local);
-      });
-    else walk(run, min(run + step, end_), body);
+    if (l_.full) walk_whole(run, kRun);
+    else walk(run, min(run + step, end), body);
     after();
   });
+  if (l_.rest == 0) return;
+  before();
+  walk_whole(end, l_.rest);
+  after();
 }
 
 // All that is read of them, so that all of it is under way at once: where the row has ended, its

@@ -70,7 +70,24 @@ void choose_lane_axis(const Kernel& kernel, const Hints& hints, Layout& l) {
 // Each lane keeps so many elements of all that is read along a row.
 constexpr int64_t kMostHeld = 64;
 
+// Whether a row that is read once, and not kept, is walked run by run: of so many rows small groups
+// read more at a time than large ones, each of which combines its runs before it ends. The device's
+// compiler has all loads of a run under way where it knows how many they are.
+bool takes_whole_runs(const Kernel& kernel, int64_t row, Layout& l) {
+  constexpr int64_t kManyRows = 2048;
+  const auto once = [](const Term& t) { return t.level <= 1 && (t.per_row || t.level == 0); };
+  const bool results = std::all_of(kernel.outputs.begin(), kernel.outputs.end(),
+                                   [&](const Output& o) { return kernel.terms[o.term].per_row; });
+  if (!results || !std::all_of(kernel.terms.begin(), kernel.terms.end(), once)) return false;
+  if (l.one_run || l.chunk != 0 || row % l.lanes != 0 || kernel.outer_count() < kManyRows)
+    return false;
+  l.full = true;
+  l.rest = static_cast<uint32_t>(row / l.lanes % kRun);
+  return true;
+}
+
 void hold_row(const Kernel& kernel, int64_t row, bool whole_pieces, Layout& l) {
+  if (takes_whole_runs(kernel, row, l)) return;
   const auto loads = std::count_if(kernel.terms.begin(), kernel.terms.end(), [](const Term& t) {
     return t.kind == TermKind::Load && !t.per_row;
   });
@@ -428,6 +445,7 @@ std::string key_of(const Kernel& kernel, const Layout& l) {
   for (const bool staged : l.staged) key += staged ? 's' : '-';
   append(key, l.index);
   append(key, l.pieces_axis);
+  append(key, l.rest);
   append(key, kernel.gathers);
   append(key, l.outer.size());
   append(key, l.row.size());

@@ -40,8 +40,9 @@ struct Layout {
   bool one_run = false;            // a lane takes its row as one run
   // GroupRows on devices with many threads: `side_by_side` runs at a time, each by `lanes` lanes of
   // its own, which keep their `held` elements from the first walk on. 0: as many walks as needed.
-  // `full`: each of these is one of the row. Of LaneRows there: each run has kRun elements.
-  uint32_t side_by_side = 1, held = 0;
+  // `full`: each of these is one of the row. Of LaneRows there, and of GroupRows that hold nothing:
+  // each run has kRun elements a lane, but for a last one of `rest`, if that is not 0.
+  uint32_t side_by_side = 1, held = 0, rest = 0;
   bool full = false;
   uint32_t several = 1;  // of those that are held: rows that a group reads at once
   // LaneRows of devices that take tuples: elements of a row that a lane takes at a time.

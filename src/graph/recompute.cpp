@@ -104,13 +104,20 @@ const Node* worth_keeping(const Kernel& kernel, const Costs& costs) {
   const double launch =
       costs.launch / static_cast<double>(std::max<int64_t>(1, element_count(kernel.domain)));
   const Node* best = nullptr;
-  double least = walks.cost(Walks::kNone);
+  const double whole = walks.cost(Walks::kNone);
+  double least = whole;
   for (uint32_t t = 0; t < kernel.terms.size(); t++) {
     const Term& term = kernel.terms[t];
     if (term.kind != TermKind::Apply || term.per_row || term.node == nullptr) continue;
     const auto is_result = [t](const Output& output) { return output.term == t; };
     if (std::any_of(kernel.outputs.begin(), kernel.outputs.end(), is_result)) continue;
-    const double split = walks.cost(t) + walks.cost_to_make(t) + costs.pass + launch;
+    // What rows share is made once for all of them, but little of it hides behind memory as it is.
+    constexpr double kWorthwhile = 0.75;
+    const double share = static_cast<double>(element_count(term.node->shape)) /
+                         static_cast<double>(std::max<int64_t>(1, element_count(kernel.domain)));
+    const double split =
+        walks.cost(t) + (walks.cost_to_make(t) + costs.pass) * std::min(share, 1.0) + launch;
+    if (share < 1 && split > kWorthwhile * whole) continue;
     if (split < least) {
       least = split;
       best = term.node;

@@ -359,6 +359,7 @@ set(HOLOGRAM_SOURCES
     src/llm/adapter.cpp
     src/llm/answer.cpp
     src/llm/attention.cpp
+    src/llm/attention_programs.cpp
     src/llm/block_encoding.cpp
     src/llm/block_types.cpp
     src/llm/block_works.cpp

@@ -72,7 +72,7 @@ llm::ModelOptions model_options(const Json& given) {
     options.activations = llm::parse_activations(name.get<std::string>());
     if (!options.activations)
       throw std::invalid_argument(
-          fmt::format("activations are \"exact\" or \"bytes\", not {}", name.dump()));
+          fmt::format("activations are \"exact\", \"bytes\" or \"halves\", not {}", name.dump()));
   };
   take(given, {{"context", into(options.context)}, {"cache", cache}, {"activations", activations}});
   return options;

@@ -32,11 +32,13 @@ struct Adapter {
   double scale = 1;  // of what it adds
 };
 
-// What weights in blocks are multiplied with: numbers as they are, or rounded to bytes, each block
-// of 32 with a scale of its own, by the rule of docs/adr/0009-byte-activations.md, which gives the
-// same bits on every exact device. Weights that are plain numbers get them as they are.
-enum class Activations : uint8_t { Exact, Bytes };
-HOLOGRAM_API std::string_view name_of(Activations activations);  // "exact", "bytes"
+// What weights are multiplied with: numbers as they are, or rounded. Of weights in blocks to bytes,
+// each block of 32 with a scale of its own, by the rule of docs/adr/0009-byte-activations.md, which
+// gives the same bits on every exact device; plain numbers get them as they are. Or, where many
+// rows go together as those of a prompt do, both are rounded to bf16, with sums in f32; attention
+// then has f16. That is what matrix units of GPUs are for.
+enum class Activations : uint8_t { Exact, Bytes, Halves };
+HOLOGRAM_API std::string_view name_of(Activations activations);  // "exact", "bytes", "halves"
 HOLOGRAM_API std::optional<Activations> parse_activations(std::string_view name);
 
 struct ModelOptions {
@@ -51,7 +53,8 @@ struct ModelOptions {
   int64_t cache_tokens = 0;
   // Whether answers are the same, to the bit, alone and beside others. Prompts take longer.
   bool reproducible = false;
-  // None: bytes on processors, exact elsewhere.
+  // None: bytes on processors, halves where a library has such products, exact elsewhere and in
+  // Config::reproducible.
   std::optional<Activations> activations = {};
 };
 

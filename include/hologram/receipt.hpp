@@ -24,6 +24,9 @@ struct Receipt {
   int64_t context = 0;
   DType cache = DType::F16;
   Activations activations = Activations::Exact;
+  // Whether it was made under Config::reproducible, as receipts are: with the same logits, to the
+  // bit, on all exact devices.
+  bool reproducible = false;
   Sampling sampling = {};
   int64_t max_tokens = 0;
   std::vector<int32_t> prompt, tokens;
@@ -36,7 +39,7 @@ struct Receipt {
 };
 
 // The answer to a prompt of tokens, and what is needed to compute it again. Adapters of the options
-// are an UnsupportedOperation.
+// are an UnsupportedOperation. It is computed as under Config::reproducible, which may take longer.
 HOLOGRAM_API Receipt make_receipt(const std::string& path, std::span<const int32_t> prompt,
                                   const Sampling& sampling, int64_t max_tokens,
                                   const ModelOptions& options = {},
@@ -52,8 +55,8 @@ struct Verification {
   HOLOGRAM_API std::string text() const;
 };
 
-// Computes the receipt's answer again, on this device. Where weights are others nothing is
-// computed: the layers are named.
+// Computes the receipt's answer again, on this device, in the way in which it was made. Where
+// weights are others nothing is computed: the layers are named.
 HOLOGRAM_API Verification verify(const Receipt& receipt, const std::string& path,
                                  const Executor& executor = default_executor());
 

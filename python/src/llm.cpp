@@ -110,7 +110,7 @@ llm::Pooling pooling_from(const std::string& name) {
 std::optional<llm::Activations> activations_from(const std::optional<std::string>& name) {
   if (!name) return std::nullopt;
   const auto found = llm::parse_activations(*name);
-  if (!found) throw nb::value_error("activations are 'exact' or 'bytes'");
+  if (!found) throw nb::value_error("activations are 'exact', 'bytes' or 'halves'");
   return found;
 }
 

@@ -48,4 +48,15 @@ Tensor attention(const AttentionShape& shape, const Tensor& queries, const Tenso
                  const Tensor& values, const Rope& rope, const Cache& cache, const Tensor& places,
                  int64_t capacity);
 
+// Tokens of one sequence, one behind the other: what they see is read out of the cache's pages, and
+// goes through nn::scaled_dot_product_attention, for which libraries have programs.
+struct PromptPart {
+  int64_t first = 0, count = 0;  // positions; rows behind them only fill up the step
+  int64_t keys = 0;              // that are read: at least those that are seen
+  DType dtype = DType::F32;      // of the products: f32, or f16
+};
+Tensor attention(const AttentionShape& shape, const Tensor& queries, const Tensor& keys,
+                 const Tensor& values, const Rope& rope, const Cache& cache, const Tensor& places,
+                 int64_t capacity, const PromptPart& part);
+
 }  // namespace hologram::llm

@@ -31,6 +31,7 @@ constexpr uint32_t kMostColumns = 4;
 struct Key {
   const BlockType* type;
   DType index;
+  DType to;          // of a matrix that is decoded
   uint32_t lanes;    // of a workgroup, along the rows
   uint32_t parts;    // of a row, each by lanes of its own
   uint32_t columns;  // rows of x at a time
@@ -83,7 +84,7 @@ class Maker {
 
   Program decode() {
     words_ = b_.buffer("words", DType::U32, Access::In);
-    const Buf y = b_.buffer("y", DType::F32, Access::Out);
+    const Buf y = b_.buffer("y", key_.to, Access::Out);
     scalars();
     const Value row = b_.global_id(0), block = b_.group_id(1);
     b_.if_(row < rows_, [&] {
@@ -341,7 +342,8 @@ class ProductWork : public BlockWork {
       while (key.columns < kMostColumns && key.columns < m_) key.columns *= 2;
     key.bytes = bytes_;
     if (bytes_) key.parts = static_cast<uint32_t>(libraries::blocks::parts_of(blocks()));
-    else if (!graph::hints_of(context.device()).in_turns) spread(key);
+    else if (!graph::hints_of(context.device()).in_turns || context.config().reproducible)
+      spread(key);
     const Program& program =
         context.kept("block product", key, [&] { return Maker("block_product", key).product(); });
     std::vector<hal::Binding> bindings;
@@ -408,7 +410,8 @@ class DecodeWork : public BlockWork {
   std::string_view name() const override { return "block decode"; }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
-    const Key key = this->key(matrix_.rows * matrix_.columns);
+    Key key = this->key(matrix_.rows * matrix_.columns);
+    key.to = node.dtype;
     const Program& program =
         context.kept("block decode", key, [&] { return Maker("block_decode", key).decode(); });
     const hal::Binding bindings[] = {node.inputs[0].node->result.where, result.where};

@@ -25,7 +25,7 @@ std::unique_ptr<const graph::Work> block_product_work(const BlockMatrix& matrix,
 // A third input, i32 [m], says which of the matrices a row of x is multiplied by.
 std::unique_ptr<const graph::Work> block_choice_work(const BlockMatrix& matrix, int64_t m,
                                                      bool bytes = false);
-// Input: the words of one matrix. The node is f32 [columns, rows].
+// Input: the words of one matrix. The node is [columns, rows] of any float.
 std::unique_ptr<const graph::Work> block_decode_work(const BlockMatrix& matrix);
 
 }  // namespace hologram::llm

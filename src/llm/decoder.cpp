@@ -7,17 +7,42 @@
 
 #include "core/log.hpp"
 #include "core/messages.hpp"
+#include "graph/context.hpp"
+#include "graph/layout.hpp"
 #include "hologram/nn/activations.hpp"
 #include "hologram/nn/linear.hpp"
 #include "hologram/nn/normalization.hpp"
 #include "hologram/ops.hpp"
 #include "llm/loading.hpp"
+#include "tensor/access.hpp"
 
 namespace hologram::llm {
 
-// On processors bytes are what is fast, and measured; elsewhere nothing was.
+namespace {
+
+std::shared_ptr<graph::Context> context_of(const Executor& executor) {
+  return tensor::context_of(ops::zeros({1}, DType::F32, executor)).shared();
+}
+
+// Whether a library multiplies matrices of bf16 as they are.
+bool multiplies_halves(graph::Context& context) {
+  hal::LibraryOps* const library = context.executor().device->library();
+  if (library == nullptr || context.has_programs_alone() || context.config().reproducible)
+    return false;
+  hal::GemmDesc desc;
+  desc.a = desc.b = DType::BF16;
+  desc.d = desc.accumulate = DType::F32;
+  desc.transpose_b = true;
+  desc.m = desc.n = desc.k = desc.lda = desc.ldb = desc.ldd = 256;
+  desc.alignment_a = desc.alignment_b = desc.alignment_d = 256;
+  return !std::holds_alternative<hal::Refusal>(library->plan(desc));
+}
+
+}  // namespace
+
 Activations usual_activations(const Executor& executor) {
-  return executor.device().backend == BackendType::Cpu ? Activations::Bytes : Activations::Exact;
+  if (executor.device().backend == BackendType::Cpu) return Activations::Bytes;
+  return multiplies_halves(*context_of(executor)) ? Activations::Halves : Activations::Exact;
 }
 
 Tensor apply(const Linear& linear, const Factor& x) {
@@ -54,6 +79,8 @@ Decoder::Decoder(std::shared_ptr<const Source> source, const CacheShape& cache,
       executor_(executor),
       cache_(cache),
       activations_(activations),
+      takes_parts_(!graph::hints_of(context_of(executor)->device()).in_turns &&
+                   !executor.config().reproducible),
       table_(static_cast<size_t>(cache.sequences * (cache.pages_of_sequence() + 1))) {
   const Config& c = config();
   const Loader from(*source_, executor_, activations_);
@@ -100,7 +127,7 @@ Tensor Decoder::places(std::span<const Row> rows, std::span<const int32_t> table
 }
 
 Tensor Decoder::attend(const Layer& layer, const Cache& cache, const Tensor& x,
-                       const Tensor& places) const {
+                       const Tensor& places, const std::optional<PromptPart>& part) const {
   const Config& c = config();
   const int64_t m = x.size(0);
   std::vector<Tensor> qkv =
@@ -110,11 +137,14 @@ Tensor Decoder::attend(const Layer& layer, const Cache& cache, const Tensor& x,
     if (!weight.defined()) return t;
     return norm(t.reshape({m, heads, c.key_length}), weight).reshape({m, heads * c.key_length});
   };
-  const Tensor y =
-      attention(layer.attention, normalised(qkv[0], layer.query_norm, c.heads),
-                normalised(qkv[1], layer.key_norm, c.key_heads), qkv[2],
-                layer.local ? local_ : global_, cache, places, cache_.pages_of_sequence() * kPage);
-  return apply(layer.output, y);
+  const Tensor queries = normalised(qkv[0], layer.query_norm, c.heads);
+  const Tensor keys = normalised(qkv[1], layer.key_norm, c.key_heads);
+  const Rope& rope = layer.local ? local_ : global_;
+  const int64_t capacity = cache_.pages_of_sequence() * kPage;
+  return apply(
+      layer.output,
+      part ? attention(layer.attention, queries, keys, qkv[2], rope, cache, places, capacity, *part)
+           : attention(layer.attention, queries, keys, qkv[2], rope, cache, places, capacity));
 }
 
 Tensor Decoder::feed(const Layer& layer, const Tensor& x) const {
@@ -144,13 +174,14 @@ Tensor Decoder::experts(const Layer& layer, const Tensor& x) const {
   return ops::sum(down * weights.reshape({m, used, 1}), {1});
 }
 
-Tensor Decoder::layers(Tensor x, const Tensor& places, const std::vector<Cache>& caches) const {
+Tensor Decoder::layers(Tensor x, const Tensor& places, const std::vector<Cache>& caches,
+                       const std::optional<PromptPart>& part) const {
   for (size_t i = 0; i < layers_.size(); i++) {
     const Layer& layer = layers_[i];
     const auto behind = [&](const Tensor& y, const Tensor& weight) {
       return weight.defined() ? norm(y, weight) : y;
     };
-    x = x + behind(attend(layer, caches[i], norm(x, layer.attention_norm), places),
+    x = x + behind(attend(layer, caches[i], norm(x, layer.attention_norm), places, part),
                    layer.attention_post_norm);
     x = x + behind(feed(layer, norm(x, layer.feed_norm)), layer.feed_post_norm);
   }
@@ -164,10 +195,44 @@ Tensor Decoder::head(const Tensor& x) const {
   return logits;
 }
 
-// As many as keep the scores of a layer's attention within 64 MB.
+namespace {
+
+// Rows that are worth an attention of their own.
+constexpr int64_t kFewestOfPart = 32;
+
+// Steps and caches of few lengths, for each of which libraries make plans: a quarter of the largest
+// power of two at most is added.
+int64_t rounded_up(int64_t n) {
+  const auto part =
+      std::max<int64_t>(kPage, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(n))) / 4);
+  return (n + part - 1) / part * part;
+}
+
+}  // namespace
+
+// Where lanes work side by side, rows of one sequence that go together.
+std::optional<PromptPart> Decoder::prompt_part(std::span<const Row> rows) const {
+  const auto count = static_cast<int64_t>(rows.size());
+  if (!takes_parts_ || count < kFewestOfPart) return std::nullopt;
+  const int64_t first = rows[0].position;
+  return PromptPart{first, count,
+                    std::min(rounded_up(first + count), cache_.pages_of_sequence() * kPage),
+                    activations_ == Activations::Halves ? DType::F16 : DType::F32};
+}
+
+// So many that what they need is little beside the weights; or, where each has its scores in
+// memory, as many as keep those of a layer within 64 MB.
 int64_t Decoder::chunk() const {
+  const Config& c = config();
+  if (takes_parts_) {
+    constexpr int64_t kLeast = 256, kMost = 2048, kShare = 20;
+    const int64_t of_row = 4 * (3 * c.feed_forward + 6 * c.width);
+    return std::clamp(
+        static_cast<int64_t>(source_->weight_bytes()) / kShare / of_row / kLeast * kLeast, kLeast,
+        kMost);
+  }
   constexpr int64_t kScores = 1 << 24, kLeast = 16, kMost = 256;
-  return std::clamp(kScores / (config().heads * cache_.pages_of_sequence() * kPage), kLeast, kMost);
+  return std::clamp(kScores / (c.heads * cache_.pages_of_sequence() * kPage), kLeast, kMost);
 }
 
 int32_t Decoder::first_angle(bool is_long) const {
@@ -207,7 +272,8 @@ Tensor Decoder::states(std::span<const int32_t> tokens, const std::vector<Cache>
     std::vector<Row> rows;
     for (int64_t i = begin; i < std::min(begin + chunk(), count); i++)
       rows.push_back({tokens[static_cast<size_t>(i)], 0, static_cast<int32_t>(i)});
-    parts.push_back(norm(layers(embed(rows), places(rows, pages), memory), output_norm_).eval());
+    const Tensor y = layers(embed(rows), places(rows, pages), memory, prompt_part(rows));
+    parts.push_back(norm(y, output_norm_).eval());
   }
   return ops::concat(parts, 0);
 }
@@ -224,7 +290,12 @@ Tensor Decoder::start(std::span<const Row> rows, bool all, size_t least) {
       throw core::error(core::Text::ModelContext, row.position + 1, cache_.capacity);
   const auto count = static_cast<int64_t>(rows.size());
   if (count == 1 || (all && count <= kMostCaptured)) return captured(rows, least);
-  const Tensor y = layers(embed(rows), places(rows, table_), caches_);
+  const std::optional<PromptPart> part = prompt_part(rows);
+  std::vector<Row> filled(rows.begin(), rows.end());
+  if (part)
+    filled.resize(static_cast<size_t>(std::min(rounded_up(count), chunk())),
+                  Row{.sequence = rows[0].sequence, .position = -1});
+  const Tensor y = layers(embed(filled), places(filled, table_), caches_, part);
   return head(all ? y : y.slice(0, {count - 1, count})).eval();
 }
 
@@ -237,7 +308,7 @@ Tensor Decoder::captured(std::span<const Row> rows, size_t least) {
   if (step == steps_.end()) {
     Graph graph =
         capture([this](const Tensor& tokens,
-                       const Tensor& where) { return head(layers(tokens, where, caches_)); },
+                       const Tensor& where) { return head(layers(tokens, where, caches_, {})); },
                 x, at);
     step = steps_.emplace(static_cast<int64_t>(count), std::move(graph)).first;
   }

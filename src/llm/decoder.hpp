@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -89,9 +90,11 @@ class Decoder {
   Tensor captured(std::span<const Row> rows, size_t least);
   Tensor places(std::span<const Row> rows, std::span<const int32_t> table) const;
   Tensor embed(std::span<const Row> rows) const;
-  Tensor layers(Tensor x, const Tensor& places, const std::vector<Cache>& caches) const;
-  Tensor attend(const Layer& layer, const Cache& cache, const Tensor& x,
-                const Tensor& places) const;
+  Tensor layers(Tensor x, const Tensor& places, const std::vector<Cache>& caches,
+                const std::optional<PromptPart>& part) const;
+  Tensor attend(const Layer& layer, const Cache& cache, const Tensor& x, const Tensor& places,
+                const std::optional<PromptPart>& part) const;
+  std::optional<PromptPart> prompt_part(std::span<const Row> rows) const;
   Tensor feed(const Layer& layer, const Tensor& x) const;
   Tensor experts(const Layer& layer, const Tensor& x) const;
   Tensor head(const Tensor& x) const;
@@ -103,6 +106,7 @@ class Decoder {
   Executor executor_;
   CacheShape cache_;
   Activations activations_;
+  const bool takes_parts_;      // attention of prompts is that of tensors
   std::vector<int32_t> table_;  // [sequences, pages of a sequence and the row of its first angle]
   Stored embedding_;
   std::vector<Layer> layers_;

@@ -33,6 +33,8 @@ Weight TensorLoader::weight_of(const std::vector<Stored>& parts) const {
   // Those that are plain numbers, blocks of a kind though they may be, are multiplied as they are.
   weight.by_bytes = activations_ == Activations::Bytes && weight.type != nullptr &&
                     block_type(weight.type->name) != nullptr;
+  weight.by_halves = activations_ == Activations::Halves && weight.count == 1 &&
+                     (weight.type != nullptr || weight.data.dtype() != DType::F32);
   matrices_ += weight.count;
   by_bytes_ += weight.by_bytes ? weight.count : 0;
   return weight;

@@ -80,11 +80,12 @@ std::string_view name_of(Ending ending) {
 }
 
 std::string_view name_of(Activations activations) {
-  return activations == Activations::Bytes ? "bytes" : "exact";
+  constexpr std::string_view kNames[] = {"exact", "bytes", "halves"};
+  return kNames[static_cast<size_t>(activations)];
 }
 
 std::optional<Activations> parse_activations(std::string_view name) {
-  for (const Activations one : {Activations::Exact, Activations::Bytes})
+  for (const Activations one : {Activations::Exact, Activations::Bytes, Activations::Halves})
     if (name == name_of(one)) return one;
   return std::nullopt;
 }

@@ -76,12 +76,21 @@ std::string digest_of(const Layers& layers) {
   return sum.hex();
 }
 
+Executor executor_of(const Receipt& how, const Executor& executor) {
+  BackendConfig config = executor.config();
+  if (!how.reproducible || config.reproducible) return executor;
+  config.reproducible = true;
+  config.backend_type = executor.device().backend;
+  config.device_id = executor.device().index;
+  return Executor::from_config(config);
+}
+
 Model open(const std::string& path, const Receipt& how, const Executor& executor) {
   ModelOptions options;
   options.context = how.context;
   options.cache = how.cache;
   options.activations = how.activations;
-  return Model::open(path, options, executor);
+  return Model::open(path, options, executor_of(how, executor));
 }
 
 // The answer step by step. `step` gets a token and the digest of the logits that it was chosen by,
@@ -120,7 +129,8 @@ Receipt make_receipt(const std::string& path, std::span<const int32_t> prompt,
   made.device = executor.device().name;
   made.context = options.context;
   made.cache = options.cache;
-  made.activations = options.activations.value_or(usual_activations(executor));
+  made.reproducible = true;
+  made.activations = options.activations.value_or(usual_activations(executor_of(made, executor)));
   made.sampling = sampling;
   made.max_tokens = max_tokens;
   made.prompt.assign(prompt.begin(), prompt.end());
@@ -191,6 +201,7 @@ std::string Receipt::to_json() const {
                          {{"context", context},
                           {"cache", name_of(cache)},
                           {"activations", name_of(activations)},
+                          {"reproducible", reproducible},
                           {"max_tokens", max_tokens},
                           {"greedy", sampling.greedy},
                           {"temperature", sampling.temperature},
@@ -226,6 +237,7 @@ Receipt Receipt::from_json(const std::string& text) {
     const auto activations = parse_activations(how.value("activations", std::string("exact")));
     if (!activations) throw core::error(core::Text::ModelReceipt, "its activations");
     r.activations = *activations;
+    r.reproducible = how.value("reproducible", false);
     how.at("max_tokens").get_to(r.max_tokens);
     how.at("greedy").get_to(r.sampling.greedy);
     how.at("temperature").get_to(r.sampling.temperature);

@@ -107,6 +107,11 @@ const Tensor& Factor::bytes() const {
   return bytes_;
 }
 
+const Tensor& Factor::halves() const {
+  if (!halves_.defined()) halves_ = x_.to(DType::BF16);
+  return halves_;
+}
+
 Weight weight_of(const BlockType& type, std::span<const std::byte> rows, int64_t columns,
                  int64_t count, const Executor& executor, Room* room) {
   const int64_t blocks = columns / type.elements, words = type.words();
@@ -129,12 +134,14 @@ Weight weight_of(const BlockType& type, std::span<const std::byte> rows, int64_t
 }
 
 Weight weight_of(const Array& rows, const Executor& executor) {
-  return {nullptr, rows.shape()[0], rows.shape()[1], 1, Tensor::from(rows, executor), false};
+  return {nullptr, rows.shape()[0], rows.shape()[1], 1, Tensor::from(rows, executor)};
 }
 
 Tensor product(const Factor& factor, const Weight& weight) {
   const Tensor& x = factor.exact();
   const int64_t m = x.size(0);
+  if (weight.by_halves && m >= kManyRows)
+    return ops::matmul(factor.halves(), decoded(weight, DType::BF16), DType::F32);
   if (weight.type == nullptr) {
     if (m != 1) return nn::linear(x, weight.data);
     // A matrix times a vector: its rows are read once, and converted on the way.
@@ -148,9 +155,9 @@ Tensor product(const Factor& factor, const Weight& weight, const Tensor& which) 
   return by_blocks(factor, weight, &which);
 }
 
-Tensor decoded(const Weight& weight) {
-  if (weight.type == nullptr) return weight.data.to(DType::F32).transpose();
-  return tensor::make_opaque(block_decode_work(matrix_of(weight)), DType::F32,
+Tensor decoded(const Weight& weight, DType dtype) {
+  if (weight.type == nullptr) return weight.data.to(dtype).transpose();
+  return tensor::make_opaque(block_decode_work(matrix_of(weight)), dtype,
                              {weight.columns, weight.rows}, weight.data);
 }
 

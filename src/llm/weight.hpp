@@ -20,7 +20,8 @@ struct Weight {
   const BlockType* type = nullptr;
   int64_t rows = 0, columns = 0, count = 1;
   Tensor data;
-  bool by_bytes = false;  // what it is multiplied with is rounded to bytes first
+  bool by_bytes = false;   // what it is multiplied with is rounded to bytes first
+  bool by_halves = false;  // many rows and it are rounded to bf16
 
   bool defined() const { return data.defined(); }
   int64_t blocks() const { return columns / type->elements; }
@@ -49,17 +50,18 @@ class Factor {
   Factor(const Tensor& x) : x_(x) {}  // NOLINT(google-explicit-constructor): any tensor is one
   const Tensor& exact() const { return x_; }
   const Tensor& bytes() const;
+  const Tensor& halves() const;  // bf16
 
  private:
   Tensor x_;
-  mutable Tensor bytes_;
+  mutable Tensor bytes_, halves_;
 };
 
 // A factor [m, columns] times the transposed weight: f32 [m, rows].
 Tensor product(const Factor& factor, const Weight& weight);
 // The same where row i uses matrix which[i], i32 [m].
 Tensor product(const Factor& factor, const Weight& weight, const Tensor& which);
-// All numbers of a matrix, f32 [columns, rows].
-Tensor decoded(const Weight& weight);
+// All numbers of a matrix, [columns, rows].
+Tensor decoded(const Weight& weight, DType dtype = DType::F32);
 
 }  // namespace hologram::llm

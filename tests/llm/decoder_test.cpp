@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
+#include "llm/decoder_checks.hpp"
 #include "llm/made_models.hpp"
 #include "llm/places.hpp"
 #include "llm/reference.hpp"
@@ -13,15 +15,9 @@
 namespace hologram::llm {
 namespace {
 
-class Decoders : public tests::OnPlaces {
- protected:
-  static void expect_near(const std::vector<float>& logits, const std::vector<double>& expected,
-                          double tolerance, const std::string& what) {
-    ASSERT_EQ(logits.size(), expected.size());
-    for (size_t i = 0; i < logits.size(); i++)
-      ASSERT_NEAR(logits[i], expected[i], tolerance) << what << ", token " << i;
-  }
-};
+using tests::expect_near;
+
+class Decoders : public tests::OnPlaces {};
 
 TEST_P(Decoders, GiveTheLogitsOfPlainLoops) {
   const std::string path =
@@ -69,6 +65,25 @@ TEST_P(Decoders, GiveTheLogitsOfPlainLoops) {
     }
   }
   std::filesystem::remove(path);
+}
+
+TEST_P(Decoders, GiveTheProcessorsBitsUnderReproducible) {
+  if (GetParam().backend == BackendType::WebGpu && std::getenv("HOLOGRAM_TEST_LONG") == nullptr)
+    GTEST_SKIP() << "it takes a minute here: HOLOGRAM_TEST_LONG=1 and scripts/check-all wait";
+  const Executor here = builder().reproducible().build();
+  for (const tests::Made& made : tests::kModels) {
+    if (is_slow() && &made != &tests::kModels[0]) continue;
+    for (const Activations activations : {Activations::Exact, Activations::Bytes})
+      if (activations == Activations::Exact || (made.type == 8 && !is_slow()))
+        tests::expect_bits_of_processor(made, here, activations);
+  }
+}
+
+TEST_P(Decoders, GiveTheLogitsOfLongPrompts) {
+  if (is_slow()) GTEST_SKIP() << "it takes minutes here";
+  for (const tests::Made& made : tests::kModels)
+    for (const Activations activations : {Activations::Exact, Activations::Halves})
+      tests::expect_long_prompts(made, executor(), activations);
 }
 
 // Positions that lie in pages in no order.

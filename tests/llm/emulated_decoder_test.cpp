@@ -1,6 +1,7 @@
 // A decoder on the emulated CUDA driver, which executes its kernels: a prompt, then captured steps.
 #include "cuda_fixture.hpp"
 #include "llm/decoder.hpp"
+#include "llm/decoder_checks.hpp"
 #include "llm/made_models.hpp"
 #include "llm/reference.hpp"
 #include "llm/rows.hpp"
@@ -42,6 +43,17 @@ TEST_F(EmulatedDecoder, GivesTheLogitsOfPlainLoops) {
     for (size_t i = 0; i < count; i++)
       ASSERT_NEAR(logits[r * count + i], expected[static_cast<size_t>(rows[r].position)][i], 2e-4)
           << "row " << r << ", " << i;
+}
+
+TEST_F(EmulatedDecoder, GivesTheProcessorsBitsUnderReproducible) {
+  const Executor here = ExecutorBuilder().backend(BackendType::Cuda).reproducible().build();
+  for (const llm::Activations activations : {llm::Activations::Exact, llm::Activations::Bytes})
+    tests::expect_bits_of_processor(tests::kModels[0], here, activations);
+}
+
+TEST_F(EmulatedDecoder, GivesTheLogitsOfLongPrompts) {
+  for (const llm::Activations activations : {llm::Activations::Exact, llm::Activations::Halves})
+    tests::expect_long_prompts(tests::kModels[7], executor(), activations);
 }
 
 }  // namespace

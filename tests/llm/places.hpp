@@ -37,15 +37,17 @@ class OnPlaces : public testing::TestWithParam<Place> {
   void SetUp() override {
     if (GetParam().backend == BackendType::WebGpu) use_fetched_webgpu();
     try {
-      executor_.emplace(ExecutorBuilder()
-                            .backend(GetParam().backend)
-                            .jit(GetParam().jit)
-                            .threads(GetParam().threads)
-                            .check(GetParam().check)
-                            .build());
+      executor_.emplace(builder().build());
     } catch (const Error& error) {
       GTEST_SKIP() << error.what();
     }
+  }
+  static ExecutorBuilder builder() {
+    return ExecutorBuilder()
+        .backend(GetParam().backend)
+        .jit(GetParam().jit)
+        .threads(GetParam().threads)
+        .check(GetParam().check);
   }
   const Executor& executor() const { return *executor_; }
   // In software they take seconds for each program.

@@ -130,9 +130,10 @@ void add_estimate(CLI::App& app, Action& action) {
 
 void add_activations(CLI::App& sub, std::string& activations) {
   sub.add_option("--activations", activations,
-                 "What quantised weights are multiplied with: exact, or rounded to bytes; bytes on "
-                 "processors and exact elsewhere unless given")
-      ->check(CLI::IsMember({"exact", "bytes"}));
+                 "What weights are multiplied with: exact, quantised ones rounded to bytes, or "
+                 "prompts rounded to 16 bits (halves); bytes on processors, halves where a library "
+                 "has such products, exact elsewhere unless given")
+      ->check(CLI::IsMember({"exact", "bytes", "halves"}));
 }
 
 // What generate and chat have in common.

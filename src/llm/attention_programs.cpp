@@ -1,0 +1,350 @@
+#include "llm/attention_programs.hpp"
+
+#include "llm/attention.hpp"
+#include "llm/programs.hpp"
+
+namespace hologram::llm {
+namespace {
+
+using program::Access;
+using program::Buf;
+using program::Builder;
+using program::Combine;
+using program::Shared;
+using program::Value;
+using program::Var;
+
+static_assert(kTurnLanes == kPage, "a workgroup scores a page");
+constexpr uint32_t kUnrolled = 8;
+
+class Maker {
+ public:
+  Maker(const char* name, const AttentionKey& key, uint32_t lanes)
+      : key_(key), b_(name, {lanes}, key.index) {}
+
+  // A lane takes two elements of a query, a key or a value.
+  Program turn() {
+    const Buf queries = in("queries"), keys = in("keys"), values = in("values");
+    const Buf cosines = in("cosines"), sines = in("sines");
+    places_ = b_.buffer("places", DType::I32, Access::In);
+    const Buf turned = b_.buffer("turned", DType::F32, Access::Out);
+    const Buf key_cache = b_.buffer("key_cache", key_.cache, Access::InOut);
+    const Buf value_cache = b_.buffer("value_cache", key_.cache, Access::InOut);
+    capacity_ = b_.scalar("capacity", key_.index);
+    m_ = b_.scalar("m", key_.index);
+    // Where the rows of queries, keys and values lie: they may be parts of one tensor.
+    const auto rows = [&](const std::string& name) {
+      return Rows{b_.scalar(name + "_offset", key_.index), b_.scalar(name + "_step", key_.index)};
+    };
+    const Rows query_rows = rows("query"), key_rows = rows("key"), value_rows = rows("value");
+    const int64_t heads = key_.heads, key_heads = key_.key_heads;
+    const int64_t of_keys = key_.key_length / 2, of_values = key_.value_length / 2;
+    const int64_t each = (heads + key_heads) * of_keys + key_heads * of_values;
+    const Value lane = b_.global_id(0), token = lane / each, e = lane % each;
+    b_.if_(token < m_, [&] {
+      // Rows that only fill up a step have no position, and leave nothing in the cache.
+      const Value place_of = position(token), at = max(place_of, 0), stays = place_of >= 0;
+      const Value page = page_of(token, at / kPage) * int64_t{key_.key_heads};
+      const Value inside = at % kPage, angle = first_angle(token) + at;
+      b_.if_(e < heads * of_keys, [&] {
+        const Value head = e / of_keys * int64_t{key_.key_length};
+        const Value first = token * heads * int64_t{key_.key_length} + head;
+        pair(queries, query_rows.at(token) + head, e % of_keys, angle, cosines, sines,
+             [&](Value place, Value number) { b_.store(turned, first + place, number); });
+      });
+      b_.if_(stays & (e >= heads * of_keys) & (e < (heads + key_heads) * of_keys), [&] {
+        const Value k = e - heads * of_keys, head = k / of_keys;
+        const Value first = key_rows.at(token) + head * int64_t{key_.key_length};
+        pair(keys, first, k % of_keys, angle, cosines, sines, [&](Value place, Value number) {
+          b_.store(key_cache, ((page + head) * int64_t{key_.key_length} + place) * kPage + inside,
+                   number);
+        });
+      });
+      b_.if_(stays & (e >= (heads + key_heads) * of_keys), [&] {
+        const Value k = e - (heads + key_heads) * of_keys, head = k / of_values;
+        for (int64_t i = 0; i < 2; i++) {
+          const Value place = k % of_values * 2 + i;
+          const Value from = value_rows.at(token) + head * int64_t{key_.value_length} + place;
+          b_.store(value_cache,
+                   ((page + head) * kPage + inside) * int64_t{key_.value_length} + place,
+                   b_.load(values, from));
+        }
+      });
+    });
+    return finish_trusted(b_);
+  }
+
+  // A lane copies an element of what a part of one sequence sees, [key heads, positions, length].
+  Program read(bool of_keys) {
+    const Buf cache = b_.buffer("cache", key_.cache, Access::In);
+    places_ = b_.buffer("places", DType::I32, Access::In);
+    const Buf to = b_.buffer("read", key_.read, Access::Out);
+    capacity_ = b_.scalar("capacity", key_.index);
+    m_ = b_.scalar("m", key_.index);
+    const Value positions = b_.scalar("positions", key_.index);
+    const Value end = b_.scalar("end", key_.index);
+    const int64_t length = of_keys ? key_.key_length : key_.value_length;
+    const Value lane = b_.global_id(0), element = lane % length, row = lane / length;
+    const Value j = row % positions, head = row / positions;
+    b_.if_(head < int64_t{key_.key_heads}, [&] {
+      const Value page = page_of(zero(), j / kPage) * int64_t{key_.key_heads} + head;
+      const Value inside = j % kPage;
+      const Value from = of_keys ? (page * length + element) * kPage + inside
+                                 : (page * kPage + inside) * length + element;
+      // What is behind the last position may be anything, and 0 times anything is not always 0.
+      const Var number = b_.var(b_.constant(DType::F32, 0.0));
+      b_.if_(j < end, [&] { b_.set(number, b_.load(cache, from)); });
+      b_.store(to, lane, b_.get(number));
+    });
+    return finish_trusted(b_);
+  }
+
+  // Where lanes go in turns, in three programs, none of whose lanes wait for others. Scores lie
+  // [capacity, tokens * heads]: a lane takes a position,
+  Program score() {
+    const Buf turned = in("turned");
+    const Buf key_cache = b_.buffer("key_cache", key_.cache, Access::In);
+    places_ = b_.buffer("places", DType::I32, Access::In);
+    const Buf scores = b_.buffer("scores", DType::F32, Access::Out);
+    m_ = b_.group_count(2);
+    const Span s = span(b_.group_id(2));
+    const Value j = b_.global_id(0), page = page_of(b_.group_id(2), b_.group_id(0));
+    b_.if_((j >= s.begin) & (j < s.end), [&] {
+      const Value head = b_.group_id(1), row = b_.group_id(2) * int64_t{key_.heads} + head;
+      b_.store(scores, j * (m_ * int64_t{key_.heads}) + row,
+               scaled(dot(turned, row, key_cache, key_base(page, head) + b_.lane_id(0)), s));
+    });
+    return finish_trusted(b_);
+  }
+  // then one takes a head of a token, whose scores become shares, with their sum,
+  Program share() {
+    places_ = b_.buffer("places", DType::I32, Access::In);
+    const Buf scores = b_.buffer("scores", DType::F32, Access::InOut);
+    const Buf sums = b_.buffer("sums", DType::F32, Access::Out);
+    const Value row = b_.global_id(0);
+    m_ = b_.scalar("m", key_.index);
+    const Value rows = m_ * int64_t{key_.heads};
+    const Span s = span(min(row, rows - 1) / int64_t{key_.heads});
+    b_.if_(row < rows, [&] {
+      const Var best = b_.var(b_.constant(DType::F32, -3.0e38));
+      b_.for_(s.begin, s.end, 1,
+              [&](Value j) { b_.set(best, max(b_.get(best), b_.load(scores, j * rows + row))); });
+      const Var sum = b_.var(b_.constant(DType::F32, 0.0));
+      b_.for_(s.begin, s.end, 1, [&](Value j) {
+        const Value share =
+            b_.emit(program::Op::Exp, {b_.load(scores, j * rows + row) - b_.get(best)});
+        b_.store(scores, j * rows + row, share);
+        b_.set(sum, b_.get(sum) + share);
+      });
+      b_.store(sums, row, b_.get(sum));
+    });
+    return finish_trusted(b_);
+  }
+  // and at last an element of the result.
+  Program weigh() {
+    const Buf scores = in("scores"), sums = in("sums");
+    const Buf value_cache = b_.buffer("value_cache", key_.cache, Access::In);
+    places_ = b_.buffer("places", DType::I32, Access::In);
+    const Buf y = b_.buffer("y", DType::F32, Access::Out);
+    m_ = b_.group_count(2);
+    const Value token = b_.group_id(2), element = b_.global_id(0), head = b_.group_id(1);
+    const Span s = span(token);
+    const Value row = token * int64_t{key_.heads} + head, rows = m_ * int64_t{key_.heads};
+    const int64_t length = key_.value_length;
+    b_.if_(element < length, [&] {
+      const Var sum = b_.var(b_.constant(DType::F32, 0.0));
+      b_.for_(s.begin / kPage, (s.end + (kPage - 1)) / kPage, 1, [&](Value p) {
+        const Value begin = p * kPage, of_values = value_base(page_of(token, p), head) - begin;
+        b_.for_(max(s.begin, begin), min(s.end, begin + kPage), 1, [&](Value j) {
+          const Value value = b_.load(value_cache, (of_values + j) * length + element);
+          b_.set(sum, mad(b_.load(scores, j * rows + row), value, b_.get(sum)));
+        });
+      });
+      b_.store(y, row * length + element, b_.get(sum) / b_.load(sums, row));
+    });
+    return finish_trusted(b_);
+  }
+
+  // A workgroup takes a head of a token: lanes take positions for the scores, elements for the
+  // sums.
+  Program attend() {
+    const Buf turned = in("turned");
+    const Buf key_cache = b_.buffer("key_cache", key_.cache, Access::In);
+    const Buf value_cache = b_.buffer("value_cache", key_.cache, Access::In);
+    places_ = b_.buffer("places", DType::I32, Access::In);
+    const Buf scores = b_.buffer("scores", DType::F32, Access::InOut);
+    const Buf y = b_.buffer("y", DType::F32, Access::Out);
+    const Value head = b_.group_id(0), token = b_.group_id(1), lane = b_.lane_id(0);
+    m_ = b_.group_count(1);
+    const Span s = span(token);
+    const Value row = token * int64_t{key_.heads} + head;
+    const Value begin = s.begin, end = s.end, of_scores = row * capacity_;
+
+    const Var best = b_.var(b_.constant(DType::F32, -3.0e38));
+    b_.for_(begin + lane, end, key_.lanes, [&](Value j) {
+      const Value base = key_base(page_of(token, j / kPage), head) + j % kPage;
+      const Value score = scaled(dot(turned, row, key_cache, base), s);
+      b_.store(scores, of_scores + j, score);
+      b_.set(best, max(b_.get(best), score));
+    });
+    const Value highest = b_.group_reduce(Combine::Max, b_.get(best));
+    const Var sum = b_.var(b_.constant(DType::F32, 0.0));
+    b_.for_(begin + lane, end, key_.lanes, [&](Value j) {
+      const Value share = b_.emit(program::Op::Exp, {b_.load(scores, of_scores + j) - highest});
+      b_.store(scores, of_scores + j, share);
+      b_.set(sum, b_.get(sum) + share);
+    });
+    const Value total = b_.group_reduce(Combine::Add, b_.get(sum));
+    b_.barrier();
+    const auto value_row = [&](Value j) {
+      return value_base(page_of(token, j / kPage), head) + j % kPage;
+    };
+    weigh_in_parts(scores, of_scores, value_cache, value_row, s, total,
+                   [&](Value element, Value number) {
+                     b_.store(y, row * int64_t{key_.value_length} + element, number);
+                   });
+    return finish_trusted(b_);
+  }
+
+  Program read_keys() { return read(true); }
+  Program read_values() { return read(false); }
+
+ private:
+  struct Rows {
+    Value offset, step;
+    Value at(Value row) const { return offset + row * step; }
+  };
+  Value position(Value token) { return b_.cast(b_.load(places_, token), key_.index); }
+  // The number of a page of the token's sequence in the cache.
+  Value page_of(Value token, Value page) {
+    const Value sequence = b_.cast(b_.load(places_, m_ + token), key_.index);
+    const Value at = m_ * 2 + sequence * (capacity_ / kPage + 1) + page;
+    return b_.cast(b_.load(places_, at), key_.index);
+  }
+  // Where the angles of the token's sequence begin: behind its pages.
+  Value first_angle(Value token) { return page_of(token, capacity_ / kPage); }
+  // Where a page's keys begin, and the row of its values.
+  Value key_base(Value page, Value head) { return key_row(page, head) * (kPage * key_.key_length); }
+  Value value_base(Value page, Value head) { return key_row(page, head) * kPage; }
+  Value key_row(Value page, Value head) {
+    return page * int64_t{key_.key_heads} + head / int64_t{key_.heads / key_.key_heads};
+  }
+
+  // The positions that a token sees, and the arguments that all programs behind the first have.
+  struct Span {
+    Value begin, end, scale, softcap;
+  };
+  Span span(Value token) {
+    Span s;
+    capacity_ = b_.scalar("capacity", key_.index);
+    const Value window = b_.scalar("window", key_.index);
+    s.scale = b_.scalar("scale", DType::F32);
+    s.softcap = b_.scalar("softcap", DType::F32);
+    s.end = min(max(position(token) + 1, 1), capacity_);
+    s.begin = key_.window ? max(s.end - window, 0) : zero();
+    return s;
+  }
+  Value scaled(Value score, const Span& s) {
+    score = score * s.scale;
+    return key_.softcap ? b_.emit(program::Op::Tanh, {score / s.softcap}) * s.softcap : score;
+  }
+  Buf in(const char* name) { return b_.buffer(name, DType::F32, Access::In); }
+  Value zero() { return b_.constant(key_.index, int64_t{0}); }
+
+  // Two elements of the vector from `first` on, turned.
+  template <class Put>
+  void pair(Buf from, Value first, Value p, Value angle, Buf cosines, Buf sines, const Put& put) {
+    const int64_t turning =
+        key_.rope == static_cast<uint32_t>(RopeKind::None) ? 0 : key_.rotated / 2;
+    const bool halves = key_.rope == static_cast<uint32_t>(RopeKind::Halves);
+    const auto turned = [&] {
+      const Value a = halves ? p : p * 2, b = halves ? p + turning : p * 2 + 1;
+      const Value c = b_.load(cosines, angle * turning + p);
+      const Value s = b_.load(sines, angle * turning + p);
+      const Value x = b_.load(from, first + a), y = b_.load(from, first + b);
+      put(a, x * c - y * s);
+      put(b, x * s + y * c);
+    };
+    const auto kept = [&] {
+      for (int64_t i = 0; i < 2; i++) put(p * 2 + i, b_.load(from, first + p * 2 + i));
+    };
+    if (turning == 0) return kept();
+    if (turning * 2 == key_.key_length) return turned();
+    b_.if_(p < turning, turned, kept);
+  }
+
+  // Of row `row` of the queries and the key from `base` on.
+  Value dot(Buf query, Value row, Buf keys, Value base) {
+    const Value first = row * int64_t{key_.key_length};
+    const Var sum = b_.var(b_.constant(DType::F32, 0.0));
+    const uint32_t at_once = key_.key_length % kUnrolled == 0 ? kUnrolled : 1;
+    b_.for_(zero(), b_.constant(key_.index, int64_t{key_.key_length}), at_once, [&](Value d) {
+      Value s = b_.get(sum);
+      for (int64_t k = 0; k < at_once; k++)
+        s = mad(b_.load(query, first + d + k), b_.load(keys, base + (d + k) * kPage), s);
+      b_.set(sum, s);
+    });
+    return b_.get(sum);
+  }
+
+  // Sums of values: as many lanes as a value has elements take each of several parts of the
+  // positions.
+  template <class ValueRow, class Put>
+  void weigh_in_parts(Buf shares, Value of_shares, Buf values, const ValueRow& value_row,
+                      const Span& s, Value total, const Put& put) {
+    const int64_t length = key_.value_length, parts = key_.lanes / length;
+    const Value lane = b_.lane_id(0), element = lane % length, part = lane / length;
+    const Var sum = b_.var(b_.constant(DType::F32, 0.0));
+    const auto step = static_cast<uint64_t>(parts);
+    b_.if_(part < parts, [&] {
+      b_.for_(s.begin + part, s.end, step, [&](Value j) {
+        const Value value = b_.load(values, value_row(j) * length + element);
+        b_.set(sum, mad(b_.load(shares, of_shares + j), value, b_.get(sum)));
+      });
+    });
+    if (parts == 1) {
+      b_.if_(lane < length, [&] { put(element, b_.get(sum) / total); });
+      return;
+    }
+    const Shared kept = b_.shared("kept", DType::F32, key_.lanes);
+    b_.store(kept, lane, b_.get(sum));
+    b_.barrier();
+    b_.if_(lane < length, [&] {
+      Value all = b_.load(kept, lane);
+      for (int64_t p = 1; p < parts; p++) all = all + b_.load(kept, lane + p * length);
+      put(lane, all / total);
+    });
+  }
+
+  AttentionKey key_;
+  Builder b_;
+  Buf places_{};
+  Value m_, capacity_;
+};
+
+struct StepRow {
+  const char* name;
+  Program (Maker::*make)();
+  bool by_key;  // a group has as many lanes as the key says, or kTurnLanes
+};
+// In the order of AttentionStep.
+constexpr StepRow kSteps[] = {
+    {"attention_turn", &Maker::turn, false},
+    {"attention_keys", &Maker::read_keys, false},
+    {"attention_values", &Maker::read_values, false},
+    {"attention", &Maker::attend, true},
+    {"attention_score", &Maker::score, false},
+    {"attention_share", &Maker::share, false},
+    {"attention_weigh", &Maker::weigh, false},
+};
+
+}  // namespace
+
+std::string_view name_of(AttentionStep step) { return kSteps[static_cast<size_t>(step)].name; }
+
+Program attention_program(AttentionStep step, const AttentionKey& key) {
+  const StepRow& row = kSteps[static_cast<size_t>(step)];
+  return (Maker(row.name, key, row.by_key ? key.lanes : kTurnLanes).*row.make)();
+}
+
+}  // namespace hologram::llm

@@ -1,0 +1,25 @@
+// The Atlas programs of attention over a cache, attention.hpp.
+#pragma once
+
+#include <string_view>
+
+#include "hologram/program.hpp"
+
+namespace hologram::llm {
+
+inline constexpr uint32_t kTurnLanes = 64;  // of a group whose lanes work alone
+
+// Everything that the programs are made for; counts of tokens and places are arguments.
+struct AttentionKey {
+  uint32_t heads, key_heads, key_length, value_length, rotated;
+  uint32_t rope, softcap, window;  // whether there are such
+  uint32_t lanes;                  // of a group that attends
+  DType cache, index;
+  DType read;  // what keys and values become that are read out of the cache
+};
+
+enum class AttentionStep : uint8_t { Turn, ReadKeys, ReadValues, Attend, Score, Share, Weigh };
+std::string_view name_of(AttentionStep step);
+Program attention_program(AttentionStep step, const AttentionKey& key);
+
+}  // namespace hologram::llm

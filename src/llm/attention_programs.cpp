@@ -329,12 +329,9 @@ struct StepRow {
 };
 // In the order of AttentionStep.
 constexpr StepRow kSteps[] = {
-    {"attention_turn", &Maker::turn, false},
-    {"attention_keys", &Maker::read_keys, false},
-    {"attention_values", &Maker::read_values, false},
-    {"attention", &Maker::attend, true},
-    {"attention_score", &Maker::score, false},
-    {"attention_share", &Maker::share, false},
+    {"attention_turn", &Maker::turn, false},          {"attention_keys", &Maker::read_keys, false},
+    {"attention_values", &Maker::read_values, false}, {"attention", &Maker::attend, true},
+    {"attention_score", &Maker::score, false},        {"attention_share", &Maker::share, false},
     {"attention_weigh", &Maker::weigh, false},
 };
 

@@ -79,8 +79,8 @@ Decoder::Decoder(std::shared_ptr<const Source> source, const CacheShape& cache,
       executor_(executor),
       cache_(cache),
       activations_(activations),
-      takes_parts_(!graph::hints_of(context_of(executor)->device()).in_turns &&
-                   !executor.config().reproducible),
+      takes_parts_(!executor.config().reproducible),
+      fills_parts_(!graph::hints_of(context_of(executor)->device()).in_turns),
       table_(static_cast<size_t>(cache.sequences * (cache.pages_of_sequence() + 1))) {
   const Config& c = config();
   const Loader from(*source_, executor_, activations_);
@@ -200,7 +200,7 @@ namespace {
 // Rows that are worth an attention of their own.
 constexpr int64_t kFewestOfPart = 32;
 
-// Steps and caches of few lengths, for each of which libraries make plans: a quarter of the largest
+// Steps and caches of few lengths, where libraries make a plan for each: a quarter of the largest
 // power of two at most is added.
 int64_t rounded_up(int64_t n) {
   const auto part =
@@ -210,13 +210,13 @@ int64_t rounded_up(int64_t n) {
 
 }  // namespace
 
-// Where lanes work side by side, rows of one sequence that go together.
+// Rows of one sequence that go together.
 std::optional<PromptPart> Decoder::prompt_part(std::span<const Row> rows) const {
   const auto count = static_cast<int64_t>(rows.size());
   if (!takes_parts_ || count < kFewestOfPart) return std::nullopt;
-  const int64_t first = rows[0].position;
-  return PromptPart{first, count,
-                    std::min(rounded_up(first + count), cache_.pages_of_sequence() * kPage),
+  const int64_t first = rows[0].position, seen = first + count;
+  const int64_t keys = fills_parts_ ? rounded_up(seen) : seen;
+  return PromptPart{first, count, std::min(keys, cache_.pages_of_sequence() * kPage),
                     activations_ == Activations::Halves ? DType::F16 : DType::F32};
 }
 
@@ -292,7 +292,7 @@ Tensor Decoder::start(std::span<const Row> rows, bool all, size_t least) {
   if (count == 1 || (all && count <= kMostCaptured)) return captured(rows, least);
   const std::optional<PromptPart> part = prompt_part(rows);
   std::vector<Row> filled(rows.begin(), rows.end());
-  if (part)
+  if (part && fills_parts_)
     filled.resize(static_cast<size_t>(std::min(rounded_up(count), chunk())),
                   Row{.sequence = rows[0].sequence, .position = -1});
   const Tensor y = layers(embed(filled), places(filled, table_), caches_, part);

@@ -107,6 +107,7 @@ class Decoder {
   CacheShape cache_;
   Activations activations_;
   const bool takes_parts_;      // attention of prompts is that of tensors
+  const bool fills_parts_;      // to one of few lengths
   std::vector<int32_t> table_;  // [sequences, pages of a sequence and the row of its first angle]
   Stored embedding_;
   std::vector<Layer> layers_;

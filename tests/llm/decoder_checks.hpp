@@ -69,7 +69,8 @@ inline void expect_long_prompts(const Made& made, const Executor& executor,
                        executor, activations);
   decoder.set_pages(0, std::vector<int32_t>{1, 0});
   const std::span<const int32_t> all(tokens);
-  const std::string what = std::string(made.architecture) + ", " + std::string(name_of(activations));
+  const std::string what =
+      std::string(made.architecture) + ", " + std::string(name_of(activations));
   for (const auto& [begin, end] : {std::pair<size_t, size_t>{0, 33}, {33, 74}, {74, 75}})
     expect_near(decoder.forward(
                     rows_of(all.subspan(begin, end - begin), static_cast<int64_t>(begin)), false),

@@ -196,10 +196,7 @@ class Maker {
     });
     const Value total = b_.group_reduce(Combine::Add, b_.get(sum));
     b_.barrier();
-    const auto value_row = [&](Value j) {
-      return value_base(page_of(token, j / kPage), head) + j % kPage;
-    };
-    weigh_in_parts(scores, of_scores, value_cache, value_row, s, total,
+    weigh_in_parts(scores, of_scores, value_cache, token, head, s, total,
                    [&](Value element, Value number) {
                      b_.store(y, row * int64_t{key_.value_length} + element, number);
                    });
@@ -288,18 +285,23 @@ class Maker {
   }
 
   // Sums of values: as many lanes as a value has elements take each of several parts of the
-  // positions.
-  template <class ValueRow, class Put>
-  void weigh_in_parts(Buf shares, Value of_shares, Buf values, const ValueRow& value_row,
+  // positions. The rounds of a page are known, so that their loads are under way at once.
+  template <class Put>
+  void weigh_in_parts(Buf shares, Value of_shares, Buf values, Value token, Value head,
                       const Span& s, Value total, const Put& put) {
     const int64_t length = key_.value_length, parts = key_.lanes / length;
     const Value lane = b_.lane_id(0), element = lane % length, part = lane / length;
     const Var sum = b_.var(b_.constant(DType::F32, 0.0));
-    const auto step = static_cast<uint64_t>(parts);
     b_.if_(part < parts, [&] {
-      b_.for_(s.begin + part, s.end, step, [&](Value j) {
-        const Value value = b_.load(values, value_row(j) * length + element);
-        b_.set(sum, mad(b_.load(shares, of_shares + j), value, b_.get(sum)));
+      b_.for_(s.begin / kPage, (s.end + (kPage - 1)) / kPage, 1, [&](Value page) {
+        const Value first = page * kPage, row = value_base(page_of(token, page), head);
+        b_.for_(zero(), b_.constant(key_.index, kPage), static_cast<uint64_t>(parts), [&](Value k) {
+          const Value inside = min(k + part, kPage - 1), j = first + inside;
+          const Value share = b_.load(shares, of_shares + j);
+          const Value value = b_.load(values, (row + inside) * length + element);
+          const Value seen = (k + part < kPage) & (j >= s.begin) & (j < s.end);
+          b_.set(sum, select(seen, mad(share, value, b_.get(sum)), b_.get(sum)));
+        });
       });
     });
     if (parts == 1) {

@@ -1,5 +1,8 @@
 #include "hologram/reductions.hpp"
 
+#include <algorithm>
+
+#include "graph/kernel.hpp"
 #include "hologram/creation.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/rules.hpp"
@@ -45,8 +48,35 @@ Tensor finite_max(const Reducer& r, const Tensor& x) {
   return where(isfinite(largest), largest, 0);
 }
 
+// Rows that are longer than a group of lanes keeps are read once instead of twice: each piece has a
+// largest element and a sum of its own, which is brought to the largest of all.
+Tensor logsumexp_of_pieces(const Reducer& r, int64_t pieces) {
+  constexpr int64_t kWhole = 256;  // elements that pieces are multiples of, but the last
+  const int axis = r.axes[0];
+  const int64_t length = r.count();
+  const int64_t piece = (length / pieces + kWhole) / kWhole * kWhole;
+  std::vector<Tensor> largest, sums;
+  for (int64_t begin = 0; begin < length; begin += piece) {
+    const Tensor x =
+        r.x.slice(axis, {begin, std::min(begin + piece, length)}).to(accumulator(r.to()));
+    largest.push_back(tensor::reduce(x, Combine::Max, r.axes, true));
+    const Tensor middle = where(isfinite(largest.back()), largest.back(), 0);
+    sums.push_back(tensor::reduce(exp(x - middle), Combine::Add, r.axes, true));
+  }
+  Tensor all = largest[0];
+  for (size_t i = 1; i < largest.size(); i++) all = maximum(all, largest[i]);
+  all = where(isfinite(all), all, 0);
+  Tensor sum = sums[0] * exp(largest[0] - all);
+  for (size_t i = 1; i < sums.size(); i++) sum = sum + sums[i] * exp(largest[i] - all);
+  return r.without(log(sum) + all).to(r.to());
+}
+
 Tensor lower_logsumexp(const Tensors& in, std::span<const int64_t> n) {
   const Reducer r("logsumexp", in[0], n);
+  constexpr int64_t kMostPieces = 8;  // each is a kernel
+  const int64_t pieces = (r.count() - 1) / graph::kLongestGroupRow + 1;
+  if (r.axes.size() == 1 && r.axes[0] == r.x.rank() - 1 && pieces > 1 && pieces <= kMostPieces)
+    return logsumexp_of_pieces(r, pieces);
   const Tensor wide = r.x.to(accumulator(r.to())), largest = finite_max(r, wide);
   return r.without(log(r.kept(exp(wide - largest), Combine::Add)) + largest).to(r.to());
 }

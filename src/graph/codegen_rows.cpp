@@ -152,8 +152,8 @@ void Generator::walk_runs(const std::function<void()>& before, const Body& body,
   after();
 }
 
-// All that is read of them, so that all of it is under way at once: where the row has ended, its
-// first elements once more, of which there is one for each lane unless it is the last piece.
+// All that reductions read of them, so that all of it is under way at once: where the row has ended,
+// its first elements once more, of which there is one for each lane unless it is the last piece.
 void Generator::find_places() {
   const Value lane = b_.lane_id(0);
   Value first = l_.chunk != 0 ? begin_ + lane : lane;
@@ -162,8 +162,10 @@ void Generator::find_places() {
     const Value at = j == 0 ? first : first + j * l_.lanes;
     places_.push_back({{at}, at < end_, none_known()});
   }
+  const std::vector<bool> reduced = reduced_terms(kernel_);
   for (uint32_t t = 0; t < kernel_.terms.size(); t++) {
-    if (kernel_.terms[t].kind != TermKind::Load || kernel_.terms[t].per_row) continue;
+    if (kernel_.terms[t].kind != TermKind::Load || kernel_.terms[t].per_row || !reduced[t])
+      continue;
     for (Place& place : places_) {
       if (l_.full || (places_.size() > 1 && l_.chunk == 0)) {
         const Along at = {l_.full ? place.at.at : select(place.inside, place.at.at, lane)};

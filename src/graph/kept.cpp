@@ -25,6 +25,15 @@ bool same_along_row(const Layout& layout, const Output& output) {
   return std::all_of(along.begin(), along.end(), [](int64_t s) { return s == 0; });
 }
 
+std::vector<bool> reduced_terms(const Kernel& kernel) {
+  std::vector<bool> needed(kernel.terms.size());
+  for (size_t t = kernel.terms.size(); t-- > 0;) {  // operands come before those who use them
+    if (kernel.terms[t].kind != TermKind::Reduce && !needed[t]) continue;
+    for (const uint32_t operand : kernel.terms[t].operands) needed[operand] = true;
+  }
+  return needed;
+}
+
 std::map<size_t, uint32_t> kept_terms(const Kernel& kernel, const Layout& layout) {
   std::map<size_t, uint32_t> kept;
   if ((layout.walk != Walk::LaneRows && layout.walk != Walk::GroupRows) || layout.held > 0)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <vector>
 
 #include "graph/layout.hpp"
 
@@ -15,6 +16,9 @@ bool is_guarded(const Kernel& kernel, uint8_t level);
 
 // Whether a result of a row is one for all of its elements.
 bool same_along_row(const Layout& layout, const Output& output);
+
+// By term: whether reductions need it. What they do not need is read where the results are made.
+std::vector<bool> reduced_terms(const Kernel& kernel);
 
 // Functions of a row's elements that the last reductions compute and the results need again, as
 // exp in a softmax: they wait in the memory of the result, whose bits they keep, where nothing

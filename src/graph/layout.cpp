@@ -9,6 +9,7 @@
 #include "core/messages.hpp"
 #include "graph/box.hpp"
 #include "graph/elementwise.hpp"
+#include "graph/kept.hpp"
 #include "program/ir.hpp"
 
 namespace hologram::graph {
@@ -88,9 +89,10 @@ bool takes_whole_runs(const Kernel& kernel, int64_t row, Layout& l) {
 
 void hold_row(const Kernel& kernel, int64_t row, bool whole_pieces, Layout& l) {
   if (takes_whole_runs(kernel, row, l)) return;
-  const auto loads = std::count_if(kernel.terms.begin(), kernel.terms.end(), [](const Term& t) {
-    return t.kind == TermKind::Load && !t.per_row;
-  });
+  const std::vector<bool> reduced = reduced_terms(kernel);
+  int64_t loads = 0;
+  for (size_t t = 0; t < kernel.terms.size(); t++)
+    loads += kernel.terms[t].kind == TermKind::Load && !kernel.terms[t].per_row && reduced[t];
   const auto rounded_up = [](int64_t n) {
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(n)));
   };

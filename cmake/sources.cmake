@@ -117,6 +117,7 @@ set(HOLOGRAM_SOURCES
     src/dialects/patterns.cpp
     src/dialects/polls.cpp
     src/dialects/quads.cpp
+    src/dialects/remaking.cpp
     src/dialects/unrolling.cpp
     src/dialects/print.cpp
     src/dialects/uses.cpp

@@ -238,6 +238,24 @@ TEST(Dialects, ShortLoopsThatReadAreWrittenOut) {
     }
 }
 
+// What is cheap to make of elements is made again behind each reduction that uses it, on CUDA.
+TEST(Dialects, DifferencesAreMadeAgainBehindReductions) {
+  const Program program = Program::parse(
+      "program norm(in x: f32[n], out y: f32[n]) workgroup(64) {\n"
+      "  i = lane_id.x\n  e = x[i]\n  m = group_reduce_add(e) / 64.0\n  d = e - m\n"
+      "  v = group_reduce_add(d * d) / 64.0\n  w = group_reduce_max(d)\n"
+      "  y[i] = d * v + w\n}");
+  for (const Language language : {Language::Cuda, Language::OpenCl, Language::Hip, Language::Metal})
+    for (const uint32_t lanes : {1u, 2u}) {
+      const std::string text = print(program, language, {.lanes_a_group_thread = lanes}).text;
+      const bool remade = text.find("anew(v") != std::string::npos;
+      EXPECT_EQ(remade, language == Language::Cuda) << text;
+      const size_t last = text.find("group_reduce_max_f32(group_values32, lane, v");
+      const std::string of_last = text.substr(last, text.find("\n}", last) - last);
+      EXPECT_EQ(of_last.find(" - v") != std::string::npos, remade) << of_last;
+    }
+}
+
 // Where lanes reduce before they write: a kernel that may be stopped, or writes in between, waits.
 TEST(Dialects, KernelsThatWriteLateCanStartEarly) {
   const auto waits = [](const char* body, Stop stop = Stop::None,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "dialects/groups.hpp"
+#include "dialects/remaking.hpp"
 #include "dialects/unrolling.hpp"
 
 namespace hologram::dialects {
@@ -29,7 +30,9 @@ class Body {
         options_(options),
         unrolled_(options.unroll ? find_unrolled(module) : std::vector<bool>()),
         together_(lanes.count > 1),
-        values_(lanes.count, std::vector<std::string>(module.body.values.size())) {}
+        values_(lanes.count, std::vector<std::string>(module.body.values.size())) {
+    if (uses.cooperative && !language.anew.empty()) remaking_ = Remaking(module, lanes.count);
+  }
 
   std::string print() {
     lane_ids();
@@ -50,6 +53,7 @@ class Body {
   }
 
   void lanes_statement(const Inst& inst) {
+    remake_operands(inst);
     if (program::info(inst.op).category == program::Category::Control) return lanes_control(inst);
     if (inst.op == Op::Load || inst.op == Op::Store) {
       const size_t bytes = lanes_.count * size_of(module_.buffers[inst.slot].type);
@@ -65,6 +69,7 @@ class Body {
     std::string values;
     for_lanes(true, [&] { values += (lane_ == 0 ? "" : ", ") + value(inst, 0); });
     define(inst, group_call(inst, values));
+    begin_span();
   }
 
   // Once for each lane, or once for all.
@@ -86,12 +91,12 @@ class Body {
     if (lanes_.mostly_all[begin]) {
       open(fmt::format("if ({}) {{", all));
       for (at_++; at_ < end; at_++) lanes_statement(module_.body.insts[at_]);
-      depth_--;
+      close();
       open("} else {");
       for_lanes(true, [&] {
         for (at_ = begin; at_ <= end; at_++) statement(module_.body.insts[at_]);
       });
-      depth_--;
+      close();
       line("}");
     } else if (lanes_.guards[begin]) {
       open(fmt::format("if (!({})) {{", all));
@@ -126,23 +131,6 @@ class Body {
   std::string_view words_type(size_t words) const {
     return language_.words[words == 4 ? 2 : words - 1];
   }
-  static std::string word(size_t words, size_t number) {
-    return words == 1 ? "w" : fmt::format("w.{}", "xyzw"[number]);
-  }
-
-  // The element of a lane, taken out of the words.
-  std::string element(DType type, size_t words) const {
-    const size_t size = size_of(type), bit = lane_ * size * 8;
-    const std::string low = word(words, bit / 32);
-    if (size == 8) {
-      const std::string both = fmt::format("((u64){} << 32 | {})", word(words, bit / 32 + 1), low);
-      return type == DType::F64 ? "as_f64(" + both + ")"
-                                : fmt::format("({}){}", name_of(type), both);
-    }
-    if (type == DType::F32) return "as_f32(" + low + ")";
-    return fmt::format("({})({} >> {}u)", element_name(type), low, bit % 32);
-  }
-
   void load_words(const Inst& inst, size_t words) {
     const DType type = module_.buffers[inst.slot].type;
     std::string names;
@@ -155,8 +143,9 @@ class Body {
     line(fmt::format("const {0} w = *({1}const {0}*)({2} + {3});", words_type(words),
                      language_.global, at.memory, at.index));
     for_lanes(true, [&] {
-      line(fmt::format("{} = {};", value_name(inst),
-                       substitute(load_pattern(type), {{'e', element(type, words)}})));
+      line(fmt::format(
+          "{} = {};", value_name(inst),
+          substitute(load_pattern(type), {{'e', element_of_words(type, words, lane_)}})));
     });
     depth_--;
     if (!test.empty()) {
@@ -191,7 +180,7 @@ class Body {
                             size == 2 ? "u16" : "u8", one, bit % 32);
       }
     });
-    for (size_t k = 0; k < words; k++) line(fmt::format("{} = {};", word(words, k), parts[k]));
+    for (size_t k = 0; k < words; k++) line(fmt::format("{} = {};", word_of(words, k), parts[k]));
     const Place at = place(inst);
     line(fmt::format("*({}{}*)({} + {}) = w;", language_.global, words_type(words), at.memory,
                      at.index));
@@ -284,7 +273,41 @@ class Body {
 
   void define(const Inst& inst, std::string_view expression) {
     set(inst, value_name(inst));
-    line(fmt::format("const {} {} = {};", name_of(inst.type), value_name(inst), expression));
+    const bool changes = remaking_.is_element(inst.id);
+    line(fmt::format("{}{} {} = {};", changes ? "" : "const ", name_of(inst.type), value_name(inst),
+                     expression));
+  }
+
+  // After a reduction: elements look like others from here on.
+  void begin_span() {
+    if (!remaking_.ends_span(at_)) return;
+    const auto all = [&] {
+      for (const uint32_t id : remaking_.elements_at(at_))
+        line(substitute(language_.anew, {{'x', values_[lane_][id]}}));
+    };
+    if (lanes_.count > 1) for_lanes(true, all);
+    else all();
+  }
+
+  void remake_operands(const Inst& inst) {
+    if (!remaking_.any()) return;
+    const auto make = [&](const Inst& made, uint32_t span) {
+      std::string name = fmt::format("v{}_{}_{}", made.id, lane_, span);
+      line(fmt::format("const {} {} = {};", name_of(made.type), name, computed(made)));
+      return name;
+    };
+    const auto all = [&] {
+      for (size_t k = 0; k < program::arity(inst); k++)
+        remaking_.remake(inst.args[k], at_, lane_, depth_, values_, make);
+    };
+    if (together_ && lanes_.count > 1) for_lanes(true, all);
+    else all();
+  }
+
+  // The end of a block, and of what was made again in it.
+  void close() {
+    depth_--;
+    remaking_.close(depth_, values_);
   }
 
   // The number of the lane along an axis.
@@ -294,6 +317,7 @@ class Body {
   }
 
   void statement(const Inst& inst) {
+    if (!together_ || lanes_.count == 1) remake_operands(inst);
     if (is_pure(inst.op)) return pure(inst);
     switch (inst.op) {
       case Op::Const: set(inst, literal(inst.type, inst.imm, language_)); break;
@@ -318,17 +342,21 @@ class Body {
       case Op::SharedAtomic: atomic(inst); break;
       case Op::Barrier: line(fmt::format("{};", language_.barrier)); break;
       case Op::GroupReduce:
+        define(inst, group_call(inst, value(inst, 0)));
+        begin_span();
+        break;
       case Op::GroupScan:
       case Op::GroupUniform: define(inst, group_call(inst, value(inst, 0))); break;
       default: control(inst);
     }
   }
 
-  void pure(const Inst& inst) {
+  std::string computed(const Inst& inst) const {
     std::vector<std::string> operands;
     for (size_t k = 0; k < arity(inst); k++) operands.push_back(value(inst, k));
-    define(inst, expression(inst.op, inst.type, inst.from, operands, language_));
+    return expression(inst.op, inst.type, inst.from, operands, language_);
   }
+  void pure(const Inst& inst) { define(inst, computed(inst)); }
 
   // An integer seen as unsigned, so that it wraps around.
   std::string wrapping(std::string_view number) const {
@@ -402,7 +430,7 @@ class Body {
     switch (inst.op) {
       case Op::If: open(fmt::format("if ({}) {{", value(inst, 0))); break;
       case Op::Else:
-        depth_--;
+        close();
         open("} else {");
         break;
       case Op::For: counted_loop(inst); break;
@@ -411,7 +439,7 @@ class Body {
         poll();
         break;
       case Op::End:
-        depth_--;
+        close();
         line("}");
         break;
       case Op::Break: line("break;"); break;
@@ -459,6 +487,7 @@ class Body {
   std::string text_;
   size_t at_ = 0;
   size_t depth_ = 1;
+  Remaking remaking_;
 };
 
 }  // namespace

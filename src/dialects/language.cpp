@@ -61,6 +61,7 @@ Spelling cuda() {
           "  {\n    size_t address = __cvta_generic_to_global($x);\n"
           "    asm volatile(\"\" : \"+l\"(address));\n"
           "    $x = (decltype($x))__cvta_global_to_generic(address);\n  }\n",
+      .anew = "anew($x);",
       .shuffle = "__shfl_down_sync(0xffffffffu, v, d)",
       .shuffle_up = "__shfl_up_sync(0xffffffffu, v, d)",
       .atomic = "atomic$k($p, $a)",
@@ -81,7 +82,7 @@ Spelling hip() {
   row.name = "hip";
   row.title = "HIP";
   row.kernel = "extern \"C\" __global__ void __launch_bounds__($n)";
-  row.wait = row.settle = row.after = "";
+  row.wait = row.settle = row.after = row.anew = "";
   row.shuffle = row.shuffle_up = "";  // waves of 32 and of 64 lanes are spelled apart
   row.flags = {"-ffp-contract=off", "-fno-fast-math", "-fno-gpu-flush-denormals-to-zero"};
   return row;
@@ -109,6 +110,7 @@ Spelling opencl() {
       .wait = "",
       .settle = "",
       .after = "",
+      .anew = "",
       .shuffle = "",
       .shuffle_up = "",
       .atomic = "atomic_$k($p, $a)",
@@ -147,6 +149,7 @@ Spelling metal() {
       .wait = "",
       .settle = "",
       .after = "",
+      .anew = "",
       .shuffle = "",
       .shuffle_up = "",
       .atomic = "atomic_$k_explicit($p, $a, memory_order_relaxed)",

@@ -204,6 +204,21 @@ std::string_view store_pattern(DType storage) {
   }
 }
 
+std::string word_of(size_t words, size_t number) {
+  return words == 1 ? "w" : fmt::format("w.{}", "xyzw"[number]);
+}
+
+std::string element_of_words(DType type, size_t words, uint32_t lane) {
+  const size_t size = size_of(type), bit = lane * size * 8;
+  const std::string low = word_of(words, bit / 32);
+  if (size == 8) {
+    const std::string both = fmt::format("((u64){} << 32 | {})", word_of(words, bit / 32 + 1), low);
+    return type == DType::F64 ? "as_f64(" + both + ")" : fmt::format("({}){}", name_of(type), both);
+  }
+  if (type == DType::F32) return "as_f32(" + low + ")";
+  return fmt::format("({})({} >> {}u)", element_name(type), low, bit % 32);
+}
+
 std::string substitute(std::string_view pattern, const Replacements& values) {
   std::string text;
   for (size_t i = 0; i < pattern.size(); i++) {

@@ -33,6 +33,8 @@ struct Spelling {
   // makes it read without waiting, if it can; it settles before it writes. $p: the last of these
   // for each pointer, $x, so that nothing is read through it earlier.
   std::string_view wait, settle, after;
+  // Makes the f32 $x look like another number to the compiler; empty: no such thing.
+  std::string_view anew;
   std::string_view shuffle;          // the v of the lane d further, of 32; empty: no such thing
   std::string_view shuffle_up;       // of the lane d before
   std::string_view atomic;           // $k: the kind, $p: the address, $a: the value
@@ -78,6 +80,11 @@ program::Op operation_of(program::Combine combine);
 // The value of the element $e, and the element that the value $a becomes.
 std::string_view load_pattern(DType storage);
 std::string_view store_pattern(DType storage);
+
+// Of unsigned words that were loaded as one access, w: one of them, and the element that one of
+// neighbouring lanes has in them.
+std::string word_of(size_t words, size_t number);
+std::string element_of_words(DType type, size_t words, uint32_t lane);
 
 // A number as it is written in the language.
 std::string literal(DType type, uint64_t bits, const Spelling& language);

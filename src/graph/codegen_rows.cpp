@@ -152,8 +152,9 @@ void Generator::walk_runs(const std::function<void()>& before, const Body& body,
   after();
 }
 
-// All that reductions read of them, so that all of it is under way at once: where the row has ended,
-// its first elements once more, of which there is one for each lane unless it is the last piece.
+// All that reductions read of them, so that all of it is under way at once: where the row has
+// ended, its first elements once more, of which there is one for each lane unless it is the last
+// piece.
 void Generator::find_places() {
   const Value lane = b_.lane_id(0);
   Value first = l_.chunk != 0 ? begin_ + lane : lane;

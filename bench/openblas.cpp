@@ -3,12 +3,12 @@
 #include <string_view>
 
 #include "core/dynamic_library.hpp"
-#include "libraries/openblas/api.hpp"
+#include "libraries/cblas/api.hpp"
 
 namespace openblas {
 namespace {
 
-using namespace hologram::libraries::openblas;
+using namespace hologram::libraries::cblas;
 
 using Gemv = void(int order, int transpose, int m, int n, float alpha, const float* a, int lda,
                   const float* x, int step_x, float beta, float* y, int step_y);

@@ -139,6 +139,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/cudnn/session.cpp
     src/libraries/half_rows.cpp
     src/libraries/host_ops.cpp
+    src/libraries/host_products.cpp
     src/libraries/hiprtc/hiprtc.cpp
     src/libraries/images.cpp
     src/libraries/library.cpp
@@ -166,8 +167,8 @@ set(HOLOGRAM_SOURCES
     src/libraries/onednn/primitives.cpp
     src/libraries/lapack/decompositions.cpp
     src/libraries/lapack/lapack.cpp
-    src/libraries/openblas/one_thread.cpp
-    src/libraries/openblas/openblas.cpp
+    src/libraries/cblas/one_thread.cpp
+    src/libraries/cblas/cblas.cpp
     src/libraries/packed/column_kernels.cpp
     src/libraries/packed/columns.cpp
     src/libraries/packed/depthwise.cpp
@@ -251,6 +252,7 @@ set(HOLOGRAM_SOURCES
     src/graph/codegen.cpp
     src/graph/codegen_rows.cpp
     src/graph/codegen_staged.cpp
+    src/graph/candidates.cpp
     src/graph/columns.cpp
     src/graph/combine.cpp
     src/graph/context.cpp
@@ -325,6 +327,7 @@ set(HOLOGRAM_SOURCES
     src/tensor/ordering.cpp
     src/tensor/pooling.cpp
     src/tensor/print.cpp
+    src/tensor/product_ways.cpp
     src/tensor/promote.cpp
     src/tensor/record_elementwise.cpp
     src/tensor/reduce.cpp

@@ -207,6 +207,7 @@ class Works(Case):
         text = self.hologram("devices", environment=missing).out
         self.assertIn("oneDNN   not found (libnone.so.2: ", text)
         self.assertIn("OpenBLAS not found (libnone.so.0: ", text)
+        self.assertIn("CBLAS ", self.hologram("devices", environment={"HOLOGRAM_CBLAS": "libnone.so"}).out)
 
     def test_the_example_in_the_help_runs(self):
         text = self.hologram("help", "atlas").out

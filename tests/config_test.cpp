@@ -110,6 +110,7 @@ const std::map<std::string, Row>& rows() {
       {"deterministic", {"true", "0", "false", [](B& b) { b.deterministic(); }, "true"}},
       {"reproducible", {"true", "0", "false", [](B& b) { b.reproducible(); }, "true"}},
       {"enable_cudnn", {"false", "1", "true", [](B& b) { b.cudnn(false); }, "false"}},
+      {"cblas", {R"("auto")", "none", R"("none")", [](B& b) { b.cblas("a.so"); }, R"("a.so")"}},
       {"autotuning_ms", {"1", "2", "2", [](B& b) { b.autotuning_ms(3); }, "3"}},
       {"autotuning_cache_file",
        {R"("a")", "b", R"("b")", [](B& b) { b.autotuning_cache_file("c"); }, R"("c")"}},
@@ -197,7 +198,7 @@ TEST_F(Config, BadVariablesAreRefusedWithTheGoodValues) {
       {"ENABLE_CUDNN", {"x"}, "0 or 1"},
       {"AUTOTUNING_MS", {"-1", "on", "1099511627777"}, "0 to 1099511627776"},
   };
-  EXPECT_EQ(bad.size() + 2, BackendConfig::settings().size());  // a list; a path, which may be any
+  EXPECT_EQ(bad.size() + 3, BackendConfig::settings().size());  // a list; paths, which may be any
   for (const auto& [name, values, good] : bad)
     for (const std::string& value : values) {
       const std::string variable = "HOLOGRAM_" + name;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/hal/device.hpp"
 
 namespace hologram {
 

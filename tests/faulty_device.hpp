@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/messages.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/device.hpp"
 
 namespace hologram {
 

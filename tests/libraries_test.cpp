@@ -9,10 +9,12 @@
 
 #include "hologram/device.hpp"
 #include "hologram/error.hpp"
+#include "hologram/linear.hpp"
+#include "hologram/ops.hpp"
+#include "libraries/cblas/cblas.hpp"
 #include "libraries/host_ops.hpp"
 #include "libraries/narrow/product.hpp"
 #include "libraries/onednn/onednn.hpp"
-#include "libraries/openblas/openblas.hpp"
 #include "libraries/packed/packed.hpp"
 #include "product_cases.hpp"
 
@@ -28,7 +30,7 @@ struct Types {
 };
 
 const HostLibrary& one_dnn() { return libraries::onednn::OneDnn::instance(); }
-const HostLibrary& open_blas() { return libraries::openblas::OpenBlas::instance(); }
+const HostLibrary& open_blas() { return libraries::cblas::Cblas::openblas(); }
 
 std::shared_ptr<hal::LibraryPlan> plan(const HostLibrary& library, const GemmDesc& desc) {
   libraries::HostOps ops({&library});
@@ -195,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(Floats, LibraryFloatProduct, testing::ValuesIn(kFloats)
 TEST(Libraries, OneThatIsNotThereIsAReason) {
   const core::DynamicLibrary none({"libhologram-none.so.1", "libhologram-none.so.2"});
   const libraries::onednn::OneDnn one(none);
-  const libraries::openblas::OpenBlas other(none);
+  const libraries::cblas::Cblas other(none, "OpenBLAS");
   libraries::HostOps ops({&one, &other});
   auto found = ops.plan(describe(Types{one_dnn, DType::F32, DType::F32, DType::F32}, 2, 2, 2));
   ASSERT_TRUE(std::holds_alternative<hal::Refusal>(found));
@@ -209,8 +211,45 @@ TEST(Libraries, OneOfThatNameThatIsSomethingElseIsAReason) {
   const core::DynamicLibrary other({"libm.so.6"});
   ASSERT_TRUE(other.loaded());
   EXPECT_NE(libraries::onednn::OneDnn(other).info().reason.find("not usable"), std::string::npos);
-  EXPECT_NE(libraries::openblas::OpenBlas(other).info().reason.find("not usable"),
+  EXPECT_NE(libraries::cblas::Cblas(other, "OpenBLAS").info().reason.find("not usable"),
             std::string::npos);
+}
+
+// HOLOGRAM_CBLAS: asked before hologram's own kernels, for f32 and f64 alone.
+TEST(Libraries, ACblasIsUsedOnlyIfItIsAskedFor) {
+  const HostLibrary& cblas = libraries::cblas::Cblas::named("auto");
+  if (!cblas.info().reason.empty()) GTEST_SKIP() << cblas.info().reason;
+  const auto who = [](const Executor& executor, DType dtype) {
+    const Tensor x = ops::ones({100, 100}, dtype, executor).eval();
+    return explain(ops::matmul(x, x));
+  };
+  const auto builder = [] { return Executor::builder().backend(BackendType::Cpu); };
+  const std::string by = "by " + cblas.info().name + " ";
+  EXPECT_EQ(who(builder().cblas("none").build(), DType::F32).find(by), std::string::npos);
+  for (const std::string& name : {std::string("auto"), cblas.info().path}) {
+    const Executor executor = builder().cblas(name).build();
+    EXPECT_NE(who(executor, DType::F32).find(by + "sgemm"), std::string::npos) << name;
+    EXPECT_NE(who(executor, DType::F64).find(by + "dgemm"), std::string::npos) << name;
+    EXPECT_EQ(who(executor, DType::I32).find(by), std::string::npos) << name;
+    const Tensor x = ops::ones({100, 90}, DType::F64, executor);
+    const std::vector<double> made = ops::matmul(x, x.transpose()).to_vector<double>();
+    EXPECT_EQ(made, std::vector<double>(size_t{100} * 100, 90));
+    EXPECT_EQ(executor.counters().library_calls, 1u);
+    const Executor same = builder().cblas(name).reproducible().build();
+    EXPECT_EQ(who(same, DType::F32).find(by), std::string::npos);
+  }
+}
+
+TEST(Libraries, ACblasThatIsAskedForAndMissingIsAnError) {
+  try {
+    Executor::builder().backend(BackendType::Cpu).cblas("libhologram-none.so.1").build();
+    FAIL() << "nothing was missed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::BackendUnavailable);
+    EXPECT_NE(std::string(error.what()).find("HOLOGRAM_CBLAS=libhologram-none.so.1 is not found"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(Libraries, EachHasAFileOrAReason) {

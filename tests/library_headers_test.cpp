@@ -5,12 +5,12 @@
 #include <type_traits>
 
 #include "backends/cuda/api.hpp"
+#include "libraries/cblas/api.hpp"
 #include "libraries/cublaslt/api.hpp"
 #include "libraries/cudnn/api.hpp"
 #include "libraries/nvrtc/api.hpp"
 #include "libraries/onednn/api.hpp"
 #include "libraries/onednn/primitives_api.hpp"
-#include "libraries/openblas/api.hpp"
 
 #if __has_include(<cuda.h>) && __has_include(<nvrtc.h>)
 #include <cuda.h>
@@ -116,13 +116,13 @@ TEST(LibraryHeaders, OneDnn) {
 
 TEST(LibraryHeaders, OpenBlas) {
 #ifdef HOLOGRAM_HAS_OPENBLAS_HEADER
-  static_assert(SameCall<openblas::Gemm<float>, decltype(cblas_sgemm)>::value);
-  static_assert(SameCall<openblas::Gemm<double>, decltype(cblas_dgemm)>::value);
-  static_assert(SameCall<openblas::GetConfig, decltype(openblas_get_config)>::value);
-  static_assert(SameCall<openblas::GetNumThreads, int()>::value);
-  static_assert(SameCall<openblas::SetNumThreads, decltype(openblas_set_num_threads)>::value);
-  static_assert(openblas::kRowMajor == CblasRowMajor && openblas::kPlain == CblasNoTrans &&
-                openblas::kTransposed == CblasTrans);
+  static_assert(SameCall<cblas::Gemm<float>, decltype(cblas_sgemm)>::value);
+  static_assert(SameCall<cblas::Gemm<double>, decltype(cblas_dgemm)>::value);
+  static_assert(SameCall<cblas::GetConfig, decltype(openblas_get_config)>::value);
+  static_assert(SameCall<cblas::GetNumThreads, int()>::value);
+  static_assert(SameCall<cblas::SetNumThreads, decltype(openblas_set_num_threads)>::value);
+  static_assert(cblas::kRowMajor == CblasRowMajor && cblas::kPlain == CblasNoTrans &&
+                cblas::kTransposed == CblasTrans);
 #else
   GTEST_SKIP() << "libopenblas-dev is not installed";
 #endif

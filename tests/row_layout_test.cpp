@@ -292,9 +292,7 @@ TEST(GatheredPieces, SameBitsInOneKernel) {
 
 // One that has nothing but says that it adds up pieces.
 struct AddsPieces : hal::LibraryOps {
-  using Planned = hal::Expected<std::shared_ptr<hal::LibraryPlan>>;
-  Planned plan(const hal::GemmDesc&) override { return hal::Refusal{"none"}; }
-  Planned plan(const hal::ConvDesc&) override { return hal::Refusal{"none"}; }
+  hal::Planned plan(const hal::OpDesc& desc) override { return hal::answer(desc); }
   bool adds_pieces(DType dtype) override { return dtype == DType::F32; }
 };
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/hal/operations.hpp"
 #include "loops_beside_programs.hpp"
 #include "program/extended_range.hpp"
 #include "share.hpp"

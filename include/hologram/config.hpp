@@ -48,6 +48,8 @@ struct HOLOGRAM_API BackendConfig {
   bool allow_tf32 = false;
   bool allow_winograd = false;
   bool enable_cudnn = true;
+  // The machine's CBLAS for f32 and f64 products of the CPU: "auto", a file, or "none".
+  std::string cblas = "none";
   bool deterministic = false;  // nothing whose results may change from run to run
   bool reproducible = false;   // f32 results that are the same on all exact devices; deterministic
   uint64_t autotuning_ms = 0;  // of one search for a faster way; 0: none is searched for

@@ -13,6 +13,7 @@
 
 namespace hologram {
 
+// A backend from outside the tree has a value of its own behind these (backend.hpp).
 enum class BackendType : uint8_t { Auto, Cpu, Cuda, Rocm, Metal, OpenCl, WebGpu, Null };
 
 HOLOGRAM_API std::string_view name_of(BackendType type);       // "cpu", "cuda", …

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hologram/config.hpp"
@@ -21,6 +22,9 @@ class HOLOGRAM_API ExecutorBuilder {
   ExecutorBuilder();  // InvalidConfig for a bad variable
 
   ExecutorBuilder& backend(BackendType type);  // forces it; Auto leaves the choice to hologram
+  // By name, as HOLOGRAM_BACKEND spells it: also one that was registered (backend.hpp).
+  // InvalidConfig if there is none of that name.
+  ExecutorBuilder& backend(std::string_view name);
   ExecutorBuilder& prefer(std::vector<BackendType> types);  // the first of these that is there
   ExecutorBuilder& device(int index);
   ExecutorBuilder& threads(int count);
@@ -41,6 +45,7 @@ class HOLOGRAM_API ExecutorBuilder {
   ExecutorBuilder& deterministic(bool on = true);
   ExecutorBuilder& reproducible(bool on = true);
   ExecutorBuilder& cudnn(bool on = true);
+  ExecutorBuilder& cblas(std::string name);  // "auto", "none" or a file
   ExecutorBuilder& autotuning_ms(uint64_t milliseconds);
   ExecutorBuilder& autotuning_cache_file(std::string path);
 

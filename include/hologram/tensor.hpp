@@ -246,10 +246,18 @@ HOLOGRAM_API std::ostream& operator<<(std::ostream& to, const Tensor& tensor);
 HOLOGRAM_API void eval(std::initializer_list<Tensor> tensors);
 HOLOGRAM_API void eval(const std::vector<Tensor>& tensors);
 
+struct ExplainOptions {
+  // Of each product, convolution and the like, everybody who might compute it, in the order in
+  // which they are asked, and why those do not who come before the one who does.
+  bool candidates = false;
+};
+
 // The kernels that evaluating them would run, what each reads, writes and computes, and why values
 // between them go through memory.
-HOLOGRAM_API std::string explain(const std::vector<Tensor>& tensors);
-inline std::string explain(const Tensor& tensor) { return explain(std::vector<Tensor>{tensor}); }
+HOLOGRAM_API std::string explain(const std::vector<Tensor>& tensors, ExplainOptions options = {});
+inline std::string explain(const Tensor& tensor, ExplainOptions options = {}) {
+  return explain(std::vector<Tensor>{tensor}, options);
+}
 
 // The dtype that operands of these dtypes are brought to: the array API's rule, and of an integer
 // and a float the float's. DTypeMismatch for u64 with a signed integer.

@@ -55,6 +55,7 @@ BackendConfig config_from(const std::string& backend, nb::kwargs settings) {
     else if (name == "deterministic") config.deterministic = flag();
     else if (name == "reproducible") config.reproducible = flag();
     else if (name == "enable_cudnn") config.enable_cudnn = flag();
+    else if (name == "cblas") config.cblas = nb::cast<std::string>(value);
     else if (name == "autotuning_ms") config.autotuning_ms = count();
     else
       fail(ErrorKind::InvalidArgument, "an Executor has no setting '" + name + "'",

@@ -59,11 +59,12 @@ class MirrorLibrary final : public hal::LibraryOps {
   using Asked = std::variant<hal::GemmDesc, hal::ConvDesc>;
 
   explicit MirrorLibrary(hal::LibraryOps& real) : real_(real) {}
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override {
-    return remember(real_.plan(desc), desc);
-  }
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override {
-    return remember(real_.plan(desc), desc);
+  // What else there is has the bits of a program, which can be looked at launch by launch.
+  hal::Planned plan(const hal::OpDesc& any) override {
+    const auto ask = [this](const auto& desc) { return remember(real_.plan(desc), desc); };
+    return hal::answer(
+        any, [&](const hal::GemmDesc& desc) { return ask(desc); },
+        [&](const hal::ConvDesc& desc) { return ask(desc); });
   }
   bool wants_dense_images() override { return real_.wants_dense_images(); }
 
@@ -74,8 +75,7 @@ class MirrorLibrary final : public hal::LibraryOps {
   }
 
  private:
-  using Planned = hal::Expected<std::shared_ptr<hal::LibraryPlan>>;
-  Planned remember(Planned planned, const Asked& desc) {
+  hal::Planned remember(hal::Planned planned, const Asked& desc) {
     // Operands that are packed do not lie as the description says.
     const auto* plan = std::get_if<std::shared_ptr<hal::LibraryPlan>>(&planned);
     if (plan != nullptr && (*plan)->packing() == nullptr) {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bisection/trace.hpp"
-#include "hal/hal.hpp"
 #include "hologram/bisect.hpp"
+#include "hologram/hal/device.hpp"
 
 namespace hologram::bisection {
 

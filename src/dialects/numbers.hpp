@@ -6,7 +6,7 @@
 #include <span>
 
 #include "dialects/dialect.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/launch.hpp"
 
 namespace hologram::dialects {
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/candidates.hpp"
 #include "graph/node.hpp"
 
 namespace hologram::graph {
@@ -18,6 +19,8 @@ struct CompositeOp {
   // dtype and size. It may ask the node's device what suits it, but not for the order in which
   // numbers are added: that is a matter of shapes. The context is locked.
   Input (*lower)(const Node& composite, std::span<const Input> inputs);
+  // The ways that there are, where it has several; null if it has one.
+  Candidates (*candidates)(const Node& composite, std::span<const Input> inputs) = nullptr;
 };
 
 // What a node of this kind means.

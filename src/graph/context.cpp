@@ -351,7 +351,7 @@ void Context::prepare(PlannedStep& step, const Kernel& kernel) {
     const bool in_place = std::any_of(step.made.begin(), step.made.end(),
                                       [](const auto& made) { return made.in_place; });
     if (const auto known = in_place ? std::nullopt : library_kernel_of(kernel, how)) {
-      step.by_library = library_of(*known);
+      step.by_library = library_of(known->desc);
       step.parts = known->operands;
       step.to = known->to;
     }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/candidates.hpp"
 #include "graph/donation.hpp"
 #include "graph/library_kernels.hpp"
 #include "graph/node.hpp"
@@ -17,12 +18,14 @@
 #include "graph/structure.hpp"
 #include "graph/tape.hpp"
 #include "graph/tuner.hpp"
+#include "hologram/error.hpp"
 #include "runtime/executor_state.hpp"
 #include "runtime/profiler.hpp"
 
 namespace hologram {
 struct DeviceMemory;
-}
+struct ExplainOptions;
+}  // namespace hologram
 namespace hologram::graph {
 
 class Context {
@@ -62,7 +65,7 @@ class Context {
                               const std::vector<Storage>& inputs, const std::vector<NodeRef>& roots,
                               std::span<const Storage> into = {});
   // What evaluating the nodes would do.
-  std::string explain(const std::vector<Node*>& roots);
+  std::string explain(const std::vector<Node*>& roots, ExplainOptions options);
 
   // Memory of the host as a result, without a copy where the device can reach it.
   Storage adopt(const Array& array);
@@ -92,42 +95,16 @@ class Context {
   bool is_taken_down() const { return tape_ != nullptr; }
   // Where each access is checked, or work has a limit of time.
   bool has_programs_alone() const { return config().check || config().timeout_ms > 0; }
+  hal::LibraryOps* library() const;  // of the device; null if it has none, or may not use it
+  hal::Refusal no_library() const;   // why there is none
   // Of what a program does with the same bits: null unless the device's library does it, too.
-  template <class Desc>
-  std::shared_ptr<const hal::LibraryPlan> library_of(const Desc& desc) {
-    hal::LibraryOps* const library = state_.device->library();
-    if (library == nullptr || has_programs_alone()) return nullptr;
-    auto planned = library->plan(desc);
-    auto* const plan = std::get_if<std::shared_ptr<hal::LibraryPlan>>(&planned);
-    return plan == nullptr ? nullptr : std::move(*plan);
-  }
-  std::shared_ptr<const hal::LibraryPlan> library_of(const LibraryKernel& kernel) {
-    return std::visit([this](const auto& desc) { return library_of(desc); }, kernel.desc);
-  }
-  hal::Refusal no_library() const {
-    return {config().reproducible ? "reproducible forbids libraries" : "the device has no library"};
-  }
-  // What a work says of such a plan.
-  static std::string doer(const hal::Expected<std::shared_ptr<hal::LibraryPlan>>& planned);
-  template <class Desc>
-  std::string done_by(const Desc& desc) {
-    hal::LibraryOps* const library = state_.device->library();
-    if (library == nullptr) return doer(no_library());
-    if (has_programs_alone())
-      return doer(hal::Refusal{"a library knows no checks and no limit of time"});
-    return doer(library->plan(desc));
-  }
+  std::shared_ptr<const hal::LibraryPlan> library_of(const hal::OpDesc& desc);
   // Does it by the library, if that takes it.
-  template <class Desc>
-  bool by_library(const Desc& desc, std::initializer_list<hal::Binding> operands) {
-    const auto plan = library_of(desc);
-    if (plan == nullptr) return false;
-    const Storage workspace = allocate(plan->workspace());
-    runtime::Work work;
-    for (const hal::Binding& operand : operands) work.bytes += static_cast<double>(operand.size);
-    call(plan, {operands.begin(), operands.size()}, workspace.where, work);
-    return true;
-  }
+  bool by_library(const hal::OpDesc& desc, std::initializer_list<hal::Binding> operands);
+  // Who might: the library of the device, then `program`.
+  Candidates candidates(const hal::OpDesc& desc, std::string program = "programs");
+  // The same of work that library_of and by_library are asked for.
+  Candidates candidates_of_bits(const hal::OpDesc& desc, std::string program = "programs");
   // Work on what never changes is done once, now, even while other work is taken down, which has
   // to hold what came of it.
   template <class Do>

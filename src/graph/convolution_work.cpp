@@ -22,10 +22,10 @@ class ConvolutionWork : public Work {
     if (!by_library(context, desc, node, result)) by_program(context, desc, node, result);
   }
 
-  std::string done_by(Context& context, const Node& node) const override {
-    hal::LibraryOps* const library = context.executor().device->library();
-    if (library == nullptr) return Context::doer(context.no_library());
-    return Context::doer(library->plan(asked(*library, desc_of(node), kPooled, kPooled)));
+  Candidates candidates(Context& context, const Node& node) const override {
+    const hal::ConvDesc desc = desc_of(node);
+    if (context.library() == nullptr) return context.candidates(desc);
+    return context.candidates(asked(*context.library(), desc, kPooled, kPooled));
   }
 
  private:
@@ -55,7 +55,7 @@ class ConvolutionWork : public Work {
 
   static bool by_library(Context& context, const hal::ConvDesc& desc, const Node& node,
                          const Storage& result) {
-    hal::LibraryOps* library = context.executor().device->library();
+    hal::LibraryOps* const library = context.library();
     if (library == nullptr) return false;
     const Input& weights = node.inputs[1];
     const bool orders = orders_weights(*library, desc);

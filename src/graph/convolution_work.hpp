@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "graph/work.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/operations.hpp"
 
 namespace hologram::graph {
 

@@ -4,10 +4,12 @@
 #include <unordered_map>
 
 #include "graph/codegen.hpp"
+#include "graph/composite.hpp"
 #include "graph/context.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/joining.hpp"
 #include "graph/work.hpp"
+#include "hologram/tensor.hpp"
 
 namespace hologram::graph {
 namespace {
@@ -35,7 +37,7 @@ const char* walk_words(Walk walk) {
 }
 
 // The graph before it is lowered: operations in order, numbered, with what they are made of.
-std::string meant_by(const std::vector<Node*>& nodes) {
+std::string meant_by(const std::vector<Node*>& nodes, bool with_candidates) {
   std::unordered_map<const Node*, size_t> numbers;
   std::string text = "before lowering:\n";
   for (const Node* node : nodes) {
@@ -50,6 +52,10 @@ std::string meant_by(const std::vector<Node*>& nodes) {
       text += known != numbers.end() ? fmt::format("%{}", known->second) : describe(*input.node);
     }
     text += "\n";
+    if (with_candidates && node->kind == Kind::Composite &&
+        node->meaning->op->candidates != nullptr)
+      text += in_lines(
+          node->meaning->op->candidates(*node, {node->inputs.begin(), node->inputs.size()}));
   }
   return text + "lowered:\n";
 }
@@ -84,13 +90,7 @@ double operations(const Kernel& kernel, const Layout& how, const Program& progra
   return flops * static_cast<double>(kernel.outer_count());
 }
 
-std::string Context::doer(const hal::Expected<std::shared_ptr<hal::LibraryPlan>>& planned) {
-  if (const auto* refusal = std::get_if<hal::Refusal>(&planned))
-    return "by programs: " + refusal->reason;
-  return "by " + std::get<std::shared_ptr<hal::LibraryPlan>>(planned)->name();
-}
-
-std::string Context::explain(const std::vector<Node*>& roots) {
+std::string Context::explain(const std::vector<Node*>& roots, ExplainOptions wanted) {
   const std::lock_guard lock(mutex());
   std::vector<Node*> lazy;
   for (Node* root : roots)
@@ -100,7 +100,7 @@ std::string Context::explain(const std::vector<Node*>& roots) {
   const auto [plan, steps] = plan_of(structure_, options(), false);
   std::string text = fmt::format("{} step{} on {}\n", plan.steps.size(),
                                  plan.steps.size() == 1 ? "" : "s", device().name);
-  if (steps.lowered != nullptr) text += meant_by(structure_.nodes());
+  if (steps.lowered != nullptr) text += meant_by(structure_.nodes(), wanted.candidates);
   size_t number = 0;
   for (const Step& step : plan.steps) {
     number++;
@@ -115,13 +115,16 @@ std::string Context::explain(const std::vector<Node*>& roots) {
           "   then {}, {}\n", name_of(step.kernel),
           refusal ? "a kernel: " + refusal->reason : "which the library does before it stores");
       text += fmt::format("   makes {}\n", describe(*step.ending->last));
+      if (wanted.candidates) text += in_lines(step.opaque->work->candidates(*this, *step.opaque));
       continue;
     }
     if (step.opaque != nullptr) {
       text += fmt::format("{}. {}\n", number, describe(*step.opaque));
       for (const Input& input : step.opaque->inputs)
         text += fmt::format("   reads {}\n", describe(*input.node));
-      text += fmt::format("   {}\n", step.opaque->work->done_by(*this, *step.opaque));
+      const Candidates all = step.opaque->work->candidates(*this, *step.opaque);
+      text += fmt::format("   {}\n", doer(all));
+      if (wanted.candidates) text += in_lines(all);
       continue;
     }
     const Kernel& kernel = step.kernel;
@@ -135,7 +138,7 @@ std::string Context::explain(const std::vector<Node*>& roots) {
                         in_bytes(read), kernel.loads.size(), kernel.loads.size() == 1 ? "" : "s",
                         in_bytes(written), kernel.outputs.size(), operations(kernel, how, program));
     const auto known = library_kernel_of(kernel, how);
-    if (const auto library = known ? library_of(*known) : nullptr)
+    if (const auto library = known ? library_of(known->desc) : nullptr)
       text += fmt::format("   by {}\n", library->name());
     else if (const std::string note = state_.note(program); !note.empty())
       text += "   " + note + "\n";

@@ -267,8 +267,8 @@ class IndexWork : public Work {
       : operation_(operation), scatter_(scatter), add_(add) {}
   std::string_view name() const override { return operation_; }
   bool updates() const override { return scatter_; }
-  std::string done_by(Context& context, const Node& node) const override {
-    return context.done_by(desc_of(node));
+  Candidates candidates(Context& context, const Node& node) const override {
+    return context.candidates_of_bits(desc_of(node));
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/kernel.hpp"
+#include "hologram/executor.hpp"
 #include "program/ir.hpp"
 
 namespace hologram::graph {

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <optional>
-#include <variant>
 
 #include "graph/layout.hpp"
 
@@ -16,7 +15,7 @@ struct LibraryKernel {
     uint32_t load = 0;   // of the kernel
     uint64_t bytes = 0;  // of it, before what is read
   };
-  std::variant<hal::RowsDesc, hal::ColumnsDesc, hal::CopyDesc> desc;
+  hal::OpDesc desc;
   std::array<Operand, 2> operands;
   uint64_t to = 0;  // bytes of the result before what is written
 };

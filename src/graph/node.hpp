@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "graph/view.hpp"
-#include "hal/hal.hpp"
 #include "hologram/dtype.hpp"
+#include "hologram/hal/buffer.hpp"
+#include "hologram/hal/library.hpp"
 #include "hologram/op.hpp"
 
 namespace hologram::graph {

@@ -55,8 +55,8 @@ class PutAt : public Work {
   explicit PutAt(std::string_view operation) : operation_(operation) {}
   std::string_view name() const override { return operation_; }
   bool updates() const override { return true; }
-  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
-    return "by a program";
+  Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
+    return only("a program");
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {

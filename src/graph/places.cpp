@@ -46,8 +46,8 @@ class PlacesWork : public Work {
  public:
   explicit PlacesWork(Shape shape) : shape_(std::move(shape)) {}
   std::string_view name() const override { return "places"; }
-  std::string done_by(Context& context, const Node& /*node*/) const override {
-    return context.done_by(hal::PlacesDesc{shape_});
+  Candidates candidates(Context& context, const Node& /*node*/) const override {
+    return context.candidates_of_bits(hal::PlacesDesc{shape_});
   }
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Node& flags = *node.inputs[0].node;

@@ -41,8 +41,14 @@ class ProductWork : public Work {
     if (!by_library(context, node, result)) by_program(context, node, result);
   }
 
-  std::string done_by(Context& context, const Node& node) const override {
-    return Context::doer(plan(context, desc_of(node, expected_alignments(node))));
+  Candidates candidates(Context& context, const Node& node) const override {
+    const auto desc = desc_of(node, expected_alignments(node));
+    if (!desc && context.library() != nullptr) return {{{}, kUnread, {}}, {kPrograms, {}, {}}};
+    Candidates all = context.candidates(desc.value_or(hal::GemmDesc{}), kPrograms);
+    if (context.tuner() != nullptr && !context.config().deterministic)
+      for (hal::Candidate& c : all)
+        if (!c.note.empty()) c.note = "the fastest of " + c.note;
+    return all;
   }
 
   bool may_end(const Ending& ending) const override {
@@ -92,6 +98,9 @@ class ProductWork : public Work {
   }
 
  private:
+  static constexpr const char* kPrograms = "programs";
+  static constexpr const char* kUnread = "no library reads matrices that lie so";
+
   using Operands = std::array<hal::Binding, 3>;
   using Alignments = std::array<uint32_t, 3>;
   static constexpr uint32_t kPooled = 256;  // of memory of the pool
@@ -144,12 +153,10 @@ class ProductWork : public Work {
     return desc;
   }
 
-  static hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(
-      Context& context, const std::optional<hal::GemmDesc>& desc) {
-    hal::LibraryOps* library = context.executor().device->library();
-    if (library == nullptr) return context.no_library();
-    if (!desc) return Refusal{"no library reads matrices that lie so"};
-    return library->plan(*desc);
+  static hal::Planned plan(Context& context, const std::optional<hal::GemmDesc>& desc) {
+    if (context.library() == nullptr) return context.no_library();
+    if (!desc) return Refusal{kUnread};
+    return context.library()->plan(*desc);
   }
 
   static hal::Binding bias_of(const Ending& ending) {
@@ -166,7 +173,7 @@ class ProductWork : public Work {
                                                                      const hal::Binding& bias) {
     if (bias.buffer != nullptr && hal::alignment_of(bias) < kOfBias)
       return Refusal{"the bias is not aligned"};
-    return context.executor().device->library()->with(plan, ending.epilogue());
+    return context.library()->with(plan, ending.epilogue());
   }
 
   static runtime::Work work_of(const hal::GemmDesc& desc) {
@@ -184,7 +191,7 @@ class ProductWork : public Work {
   static bool by_library(Context& context, const Node& node, const Storage& result) {
     const Operands operands = operands_of(node, result.where);
     const auto desc = desc_of(node, alignments_of(operands));
-    if (!desc || context.executor().device->library() == nullptr) return false;
+    if (!desc || context.library() == nullptr) return false;
     auto planned = plan(context, desc);
     if (const auto* refusal = std::get_if<Refusal>(&planned)) {
       if (refusal->missed) context.fall_back("matmul", refusal->reason);

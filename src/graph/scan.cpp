@@ -124,8 +124,8 @@ class ScanWork : public Work {
     scan(context, combine_, node.dtype, desc.lengths, x, result);
   }
 
-  std::string done_by(Context& context, const Node& node) const override {
-    return context.done_by(desc_of(node));
+  Candidates candidates(Context& context, const Node& node) const override {
+    return context.candidates_of_bits(desc_of(node));
   }
 
  private:

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/scan.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/operations.hpp"
 #include "program/extended_range.hpp"
 
 namespace hologram::graph {

@@ -259,9 +259,10 @@ class FirstWork : public Work {
  public:
   explicit FirstWork(bool descending) : descending_(descending) {}
   std::string_view name() const override { return "topk"; }
-  std::string done_by(Context& context, const Node& node) const override {
-    return context.done_by(desc_of(node.inputs[0].node->dtype, descending_, node.shape[0],
-                                   node.inputs[0].view().shape[1], node.shape[1]));
+  Candidates candidates(Context& context, const Node& node) const override {
+    return context.candidates_of_bits(desc_of(node.inputs[0].node->dtype, descending_,
+                                              node.shape[0], node.inputs[0].view().shape[1],
+                                              node.shape[1]));
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {

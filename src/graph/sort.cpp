@@ -20,8 +20,8 @@ class SortWork : public Work {
  public:
   SortWork(bool descending, Form result) : descending_(descending), form_(result) {}
   std::string_view name() const override { return form_ == Form::Elements ? "sort" : "argsort"; }
-  std::string done_by(Context& context, const Node& node) const override {
-    return context.done_by(desc_of(node));
+  Candidates candidates(Context& context, const Node& node) const override {
+    return context.candidates_of_bits(desc_of(node));
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
@@ -86,8 +86,8 @@ class SearchWork : public Work {
  public:
   explicit SearchWork(bool right) : right_(right) {}
   std::string_view name() const override { return "searchsorted"; }
-  std::string done_by(Context& context, const Node& node) const override {
-    return context.done_by(desc_of(node));
+  Candidates candidates(Context& context, const Node& node) const override {
+    return context.candidates_of_bits(desc_of(node));
   }
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Node &sorted = *node.inputs[0].node, &values = *node.inputs[1].node;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph/box.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/buffer.hpp"
 
 namespace hologram::graph {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/plan.hpp"
+#include "hologram/error.hpp"
 #include "runtime/pool.hpp"
 
 namespace hologram::graph {

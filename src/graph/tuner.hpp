@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hal/hal.hpp"
 #include "hologram/dtype.hpp"
+#include "hologram/hal/buffer.hpp"
 #include "runtime/tuning.hpp"
 
 namespace hologram::graph {

@@ -4,7 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/executor.hpp"
+#include "hologram/hal/operations.hpp"
 
 namespace hologram::graph {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "graph/candidates.hpp"
 #include "graph/node.hpp"
 
 namespace hologram::graph {
@@ -19,9 +20,9 @@ class Work {
   virtual std::string_view name() const = 0;
   // Computes the node: its inputs are ready and `result` has its size. The context is locked.
   virtual void run(Context& context, const Node& node, const Storage& result) const = 0;
-  // Who will compute it, as far as that is known before its inputs are ready: "by oneDNN sgemm", or
-  // "by programs: " and why.
-  virtual std::string done_by(Context& context, const Node& node) const = 0;
+  // Who might compute it, in the order in which they are asked, as far as that is known before its
+  // inputs are ready.
+  virtual Candidates candidates(Context& context, const Node& node) const = 0;
   // Whether the result is the first input, all of it, with some elements replaced: run() leaves the
   // others alone where both are the same memory.
   virtual bool updates() const { return false; }

@@ -2,7 +2,10 @@
 // in the midst of work: in a web page.
 #pragma once
 
-#include "hal/hal.hpp"
+#include <functional>
+
+#include "hologram/error.hpp"
+#include "hologram/hal/stream.hpp"
 
 namespace hologram::hal {
 

@@ -1,7 +1,7 @@
 // What a device computes, against what the host does: a driver may promise more than it keeps.
 #pragma once
 
-#include "hal/hal.hpp"
+#include "hologram/hal/device.hpp"
 
 namespace hologram::hal {
 

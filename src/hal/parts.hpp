@@ -5,7 +5,8 @@
 #include <string>
 
 #include "core/function_ref.hpp"
-#include "hal/hal.hpp"
+#include "hologram/error.hpp"
+#include "hologram/hal/launch.hpp"
 
 namespace hologram::hal {
 

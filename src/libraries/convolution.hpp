@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/executor.hpp"
+#include "hologram/hal/operations.hpp"
 #include "hologram/program.hpp"
 
 namespace hologram::libraries {

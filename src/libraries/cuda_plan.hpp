@@ -6,7 +6,8 @@
 #include <span>
 #include <string>
 
-#include "hal/hal.hpp"
+#include "hologram/hal/buffer.hpp"
+#include "hologram/hal/library.hpp"
 
 namespace hologram::libraries {
 

@@ -9,16 +9,14 @@
 
 #include "core/messages.hpp"
 #include "libraries/blocks/blocks.hpp"
+#include "libraries/cblas/cblas.hpp"
+#include "libraries/host_products.hpp"
 #include "libraries/loops/loops.hpp"
-#include "libraries/narrow/product.hpp"
 #include "libraries/onednn/onednn.hpp"
-#include "libraries/openblas/openblas.hpp"
 #include "libraries/packed/columns.hpp"
 #include "libraries/packed/depthwise.hpp"
-#include "libraries/packed/packed.hpp"
 #include "libraries/packed/rows.hpp"
 #include "libraries/stored.hpp"
-#include "libraries/widened.hpp"
 
 namespace hologram::libraries {
 namespace {
@@ -55,7 +53,9 @@ GemmPlan::GemmPlan(const HostLibrary& library, const GemmDesc& desc)
     : library_(library),
       name_(library.info().name + " " + library.routine(desc)),
       desc_(fold(desc)) {
-  std::tie(rows_, columns_) = tile_of(desc_);
+  std::tie(rows_, columns_) =
+      library.divides() ? tile_of(desc_)
+                        : std::pair(std::max<int64_t>(desc_.m, 1), std::max<int64_t>(desc_.n, 1));
 }
 
 std::byte* data_of(const Stored& operand, const hal::Binding& binding) {
@@ -116,126 +116,80 @@ void GemmPlan::run(std::span<const hal::Binding> operands, hal::Binding /*worksp
 
 std::span<const HostLibrary* const> host_libraries() {
   static const std::array<const HostLibrary*, 2> all = {&onednn::OneDnn::instance(),
-                                                        &openblas::OpenBlas::instance()};
+                                                        &cblas::Cblas::openblas()};
   return all;
 }
 
 std::span<const HostLibrary* const> HostOps::libraries() const {
-  if (reproducible_) return {};
-  return libraries_.empty() ? host_libraries() : std::span<const HostLibrary* const>(libraries_);
+  if (policy_.reproducible) return {};
+  return policy_.only.empty() ? host_libraries() : policy_.only;
 }
 
-void HostOps::add_reason(std::string& reasons, const HostLibrary& library,
-                         const hal::Refusal& refusal) {
-  reasons +=
-      fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", library.info().name, refusal.reason);
-}
-
-hal::Refusal HostOps::refused(std::string reasons) const {
-  if (reproducible_) return {"reproducible forbids libraries"};
-  return {std::move(reasons)};
-}
-
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const GemmDesc& desc) {
-  if (auto refusal = malformed(desc)) return *refusal;
-  const bool own = libraries_.empty(), widens = can_widen(desc);
-  if (own && widens) {
-    // A few rows, of a batch that shares b the more, read it as it lies.
-    const GemmDesc folded = fold(desc), few = widen(folded, true, false);
-    if (packed::takes_narrow_b(few))
-      return std::make_shared<WidenedPlan>(packed::plan(few, threads_), folded, few);
-  }
-  // Integers have the same sums in any order.
-  const auto is_narrow = [&](narrow::Pays pays) {
-    return own && (!reproducible_ || !is_float(desc.accumulate)) && !narrow::refuses(desc, pays);
-  };
-  if (is_narrow(narrow::Pays::Always)) return narrow::plan(desc, threads_);
-  if (own && widens) {
-    const GemmDesc sums = widen(desc, false, false);
-    if (packed::takes_narrow(sums)) {
-      auto plan = packed::plan(sums, threads_);
-      if (desc.d == DType::F32) return plan;
-      return std::make_shared<WidenedPlan>(std::move(plan), desc, sums);
-    }
-  }
-  const GemmDesc wanted = widens ? widen(desc) : desc;
-  const auto agreed = [&](std::shared_ptr<HostPlan> plan) -> std::shared_ptr<hal::LibraryPlan> {
-    if (widens) return std::make_shared<WidenedPlan>(std::move(plan), desc, wanted);
-    return plan;
-  };
-  if (own && !packed::refuses(wanted)) return agreed(packed::plan(wanted, threads_));
-  std::string reasons;
-  for (const HostLibrary* library : libraries()) {
-    const auto refusal = library->refuses(wanted);
-    if (!refusal) return agreed(std::make_shared<GemmPlan>(*library, wanted));
-    add_reason(reasons, *library, *refusal);
-  }
-  if (is_narrow(narrow::Pays::WithoutLibrary)) return narrow::plan(desc, threads_);
-  return refused(std::move(reasons));
-}
-
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ConvDesc& desc) {
-  const bool own = libraries_.empty() && packed::takes(desc);
+hal::Planned HostOps::convolution(const hal::ConvDesc& desc) const {
+  const bool own = policy_.own && packed::takes(desc);
   if (own && packed::slides(desc)) return packed::plan(desc);
   std::string reasons;
   for (const HostLibrary* library : libraries()) {
     auto agreed = library->plan(desc);
-    if (const auto* refusal = std::get_if<hal::Refusal>(&agreed))
-      add_reason(reasons, *library, *refusal);
-    else return std::get<std::shared_ptr<HostPlan>>(std::move(agreed));
+    const auto* refusal = std::get_if<hal::Refusal>(&agreed);
+    if (refusal == nullptr) return std::get<std::shared_ptr<HostPlan>>(std::move(agreed));
+    reasons +=
+        fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", library->info().name, refusal->reason);
   }
   if (own) return packed::plan(desc);
-  return refused(std::move(reasons));
-}
-
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::RowsDesc& desc) {
-  if (auto refusal = packed::refuses(desc)) return *refusal;
-  return packed::plan(desc);
+  if (policy_.reproducible) return hal::Refusal{"reproducible forbids libraries"};
+  return hal::Refusal{std::move(reasons)};
 }
 
 bool HostOps::adds_pieces(DType dtype) {
   return !packed::refuses(hal::RowsDesc{.dtype = dtype, .lanes = packed::kManyLanes});
 }
 
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ColumnsDesc& desc) {
-  if (auto refusal = packed::refuses(desc)) return *refusal;
-  return packed::plan(desc);
+namespace {
+
+// Of loops that refuse some descriptions, and take the others.
+template <class Refusal, class Make>
+hal::Planned unless(std::optional<Refusal> refusal, const Make& make) {
+  if (refusal) return *std::move(refusal);
+  return make();
 }
 
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::OrderDesc& desc) {
-  if (auto refusal = loops::refuses(desc)) return *refusal;
-  return loops::plan(desc, threads_);
+}  // namespace
+
+hal::Planned HostOps::plan(const hal::OpDesc& any) {
+  using hal::Planned;
+  return hal::answer(
+      any,  //
+      [&](const GemmDesc& d) -> Planned { return host_product(d, policy_); },
+      [&](const hal::ConvDesc& d) -> Planned { return convolution(d); },
+      [](const hal::RowsDesc& d) -> Planned {
+        return unless(packed::refuses(d), [&] { return packed::plan(d); });
+      },
+      [](const hal::ColumnsDesc& d) -> Planned {
+        return unless(packed::refuses(d), [&] { return packed::plan(d); });
+      },
+      [&](const hal::OrderDesc& d) -> Planned {
+        return unless(loops::refuses(d), [&] { return loops::plan(d, policy_.threads); });
+      },
+      [](const hal::SearchDesc& d) -> Planned { return loops::plan(d); },
+      [](const hal::PlacesDesc& d) -> Planned { return loops::plan(d); },
+      [](const hal::ScanDesc& d) -> Planned {
+        return unless(loops::refuses(d), [&] { return loops::plan(d); });
+      },
+      [](const hal::IndexDesc& d) -> Planned { return loops::plan(d); },
+      [](const hal::CopyDesc& d) -> Planned {
+        return unless(loops::refuses(d), [&] { return loops::plan(d); });
+      },
+      [](const hal::BytesDesc& d) -> Planned { return blocks::plan(d); },
+      [](const hal::BlocksDesc& d) -> Planned {
+        return unless(blocks::refuses(d), [&] { return blocks::plan(d); });
+      });
 }
 
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::SearchDesc& desc) {
-  return loops::plan(desc);
-}
-
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::PlacesDesc& desc) {
-  return loops::plan(desc);
-}
-
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::ScanDesc& desc) {
-  if (auto refusal = loops::refuses(desc)) return *refusal;
-  return loops::plan(desc);
-}
-
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::IndexDesc& desc) {
-  return loops::plan(desc);
-}
-
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::CopyDesc& desc) {
-  if (auto refusal = loops::refuses(desc)) return *refusal;
-  return loops::plan(desc);
-}
-
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::BytesDesc& desc) {
-  return blocks::plan(desc);
-}
-
-hal::Expected<std::shared_ptr<hal::LibraryPlan>> HostOps::plan(const hal::BlocksDesc& desc) {
-  if (auto refusal = blocks::refuses(desc)) return *refusal;
-  return blocks::plan(desc);
+std::vector<hal::Candidate> HostOps::candidates(const hal::OpDesc& desc) {
+  if (const auto* product = std::get_if<GemmDesc>(&desc))
+    return host_product_candidates(*product, policy_);
+  return LibraryOps::candidates(desc);
 }
 
 }  // namespace hologram::libraries

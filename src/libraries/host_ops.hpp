@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "core/parallel.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/buffer.hpp"
+#include "hologram/hal/library.hpp"
 #include "libraries/host_plan.hpp"
+#include "libraries/host_products.hpp"
 #include "libraries/library.hpp"
 
 namespace hologram::libraries {
@@ -37,33 +39,26 @@ class HostOps : public hal::LibraryOps {
  public:
   // hologram's own kernels, and for what they refuse host_libraries(), opened by the first plan.
   // Its plans are run by so many threads at most. With `reproducible`, no library is opened, and
-  // sums are only made by kernels that have the bits of the Atlas programs.
-  explicit HostOps(int threads, bool reproducible = false)
-      : threads_(threads), reproducible_(reproducible) {}
-  explicit HostOps(std::vector<const HostLibrary*> libraries) : libraries_(std::move(libraries)) {}
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::RowsDesc& desc) override;
+  // sums are only made by kernels that have the bits of the Atlas programs. A CBLAS is asked before
+  // hologram's own kernels of f32 and f64.
+  explicit HostOps(int threads, bool reproducible = false, const HostLibrary* cblas = nullptr)
+      : policy_{threads, true, reproducible, cblas, host_libraries} {}
+  // These alone for products and convolutions.
+  explicit HostOps(std::vector<const HostLibrary*> libraries)
+      : libraries_(std::move(libraries)),
+        policy_{.own = libraries_.empty(), .libraries = host_libraries, .only = libraries_} {}
+  HostOps(const HostOps&) = delete;
+  HostOps& operator=(const HostOps&) = delete;
+  hal::Planned plan(const hal::OpDesc& desc) override;
+  std::vector<hal::Candidate> candidates(const hal::OpDesc& desc) override;
   bool adds_pieces(DType dtype) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ColumnsDesc& desc) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::OrderDesc& desc) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::SearchDesc& desc) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::PlacesDesc& desc) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ScanDesc& desc) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::IndexDesc& desc) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::CopyDesc& desc) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::BytesDesc& desc) override;
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::BlocksDesc& desc) override;
 
  private:
   std::span<const HostLibrary* const> libraries() const;
-  hal::Refusal refused(std::string reasons) const;
-  static void add_reason(std::string& reasons, const HostLibrary& library,
-                         const hal::Refusal& refusal);
+  hal::Planned convolution(const hal::ConvDesc& desc) const;
 
-  const int threads_ = 1;
-  const bool reproducible_ = false;
-  std::vector<const HostLibrary*> libraries_;
+  const std::vector<const HostLibrary*> libraries_;
+  const ProductPolicy policy_;
 };
 
 }  // namespace hologram::libraries

@@ -4,7 +4,8 @@
 #include <span>
 
 #include "core/parallel.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/buffer.hpp"
+#include "hologram/hal/library.hpp"
 
 namespace hologram::libraries {
 

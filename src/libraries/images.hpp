@@ -5,7 +5,8 @@
 #include <cstdint>
 
 #include "core/parallel.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/buffer.hpp"
+#include "hologram/hal/operations.hpp"
 
 namespace hologram::libraries {
 

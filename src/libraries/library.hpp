@@ -8,8 +8,9 @@
 #include <string>
 
 #include "core/dynamic_library.hpp"
-#include "hal/hal.hpp"
 #include "hologram/device.hpp"
+#include "hologram/hal/expected.hpp"
+#include "hologram/hal/operations.hpp"
 
 namespace hologram::libraries {
 
@@ -36,7 +37,10 @@ class HostLibrary {
   // Why not this product, if the library is there.
   virtual std::optional<hal::Refusal> refuses(const hal::GemmDesc& desc) const = 0;
   virtual std::string routine(const hal::GemmDesc& desc) const = 0;  // "sgemm"
-  // Computes one tile, k > 0, on the calling thread and no other.
+  // Whether a product may be cut into tiles, which several threads compute at a time. Else it is
+  // one tile, and how many threads work is the library's business.
+  virtual bool divides() const { return true; }
+  // Computes one tile, k > 0; of a product that may be cut, on the calling thread and no other.
   virtual void multiply(const hal::GemmDesc& desc, const Tile& tile) const = 0;
   // What it makes of a convolution, or why it does not.
   virtual hal::Expected<std::shared_ptr<HostPlan>> plan(const hal::ConvDesc& desc) const;

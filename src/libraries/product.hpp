@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/executor.hpp"
+#include "hologram/hal/operations.hpp"
 #include "hologram/program.hpp"
 
 namespace hologram::libraries {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/hal/expected.hpp"
 
 namespace hologram::libraries {
 

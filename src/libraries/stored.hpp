@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "hal/hal.hpp"
+#include "hologram/hal/buffer.hpp"
+#include "hologram/hal/expected.hpp"
+#include "hologram/hal/operations.hpp"
 
 namespace hologram::libraries {
 

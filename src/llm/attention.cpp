@@ -78,8 +78,8 @@ class TurnWork : public graph::Work {
   TurnWork(const AttentionShape& shape, int64_t m, int64_t capacity)
       : shape_(shape), m_(m), capacity_(capacity) {}
   std::string_view name() const override { return "attention turn"; }
-  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
-    return "by a program";
+  graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
+    return graph::only("a program");
   }
   void run(Context& context, const Node& node, const Storage& result) const override {
     const AttentionKey key = key_of(shape_, m_, capacity_, *node.inputs[KeyCache].node);
@@ -98,8 +98,8 @@ class ReadWork : public graph::Work {
            bool of_keys)
       : shape_(shape), m_(m), capacity_(capacity), part_(part), of_keys_(of_keys) {}
   std::string_view name() const override { return "attention read"; }
-  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
-    return "by a program";
+  graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
+    return graph::only("a program");
   }
   void run(Context& context, const Node& node, const Storage& result) const override {
     AttentionKey key = key_of(shape_, m_, capacity_, *node.inputs[2].node);
@@ -128,8 +128,8 @@ class AttentionWork : public graph::Work {
   AttentionWork(const AttentionShape& shape, int64_t m, int64_t capacity)
       : shape_(shape), m_(m), capacity_(capacity) {}
   std::string_view name() const override { return "attention"; }
-  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
-    return "by two programs";
+  graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
+    return graph::only("two programs");
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {

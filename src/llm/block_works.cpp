@@ -295,8 +295,8 @@ class Maker {
 class BlockWork : public graph::Work {
  public:
   explicit BlockWork(const BlockMatrix& matrix) : matrix_(matrix) {}
-  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
-    return "by a program that decodes " + std::string(matrix_.type->name);
+  graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
+    return graph::only("a program that decodes " + std::string(matrix_.type->name));
   }
 
  protected:
@@ -329,8 +329,8 @@ class ProductWork : public BlockWork {
   ProductWork(const BlockMatrix& matrix, int64_t m, bool chosen, bool bytes)
       : BlockWork(matrix), m_(m), chosen_(chosen), bytes_(bytes) {}
   std::string_view name() const override { return bytes_ ? "byte product" : "block product"; }
-  std::string done_by(Context& context, const Node& node) const override {
-    return bytes_ ? context.done_by(desc()) : BlockWork::done_by(context, node);
+  graph::Candidates candidates(Context& context, const Node& node) const override {
+    return bytes_ ? context.candidates_of_bits(desc()) : BlockWork::candidates(context, node);
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
@@ -381,8 +381,8 @@ class BytesWork : public graph::Work {
  public:
   BytesWork(int64_t rows, int64_t length) : desc_{rows, length} {}
   std::string_view name() const override { return "rounding to bytes"; }
-  std::string done_by(Context& context, const Node& /*node*/) const override {
-    return context.done_by(desc_);
+  graph::Candidates candidates(Context& context, const Node& /*node*/) const override {
+    return context.candidates_of_bits(desc_);
   }
   void run(Context& context, const Node& node, const Storage& result) const override {
     const hal::Binding x = node.inputs[0].node->result.where;

@@ -6,7 +6,7 @@
 #include "core/messages.hpp"
 #include "core/pages.hpp"
 #include "core/parallel.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/operations.hpp"
 #include "hologram/nn/linear.hpp"
 #include "hologram/ops.hpp"
 #include "llm/block_works.hpp"

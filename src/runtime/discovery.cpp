@@ -30,12 +30,6 @@ constexpr auto kNames = std::to_array<Name>({
     {BackendType::Null, "null", "null"},
 });
 
-constexpr auto kTypes = [] {
-  std::array<BackendType, kNames.size()> types{};
-  for (size_t i = 0; i < types.size(); i++) types[i] = kNames[i].type;
-  return types;
-}();
-
 // What set_backend_priority was told.
 struct Priority {
   std::mutex mutex;
@@ -69,13 +63,15 @@ std::string gibibytes(uint64_t bytes) {
 std::string_view name_of(BackendType type) {
   for (const Name& row : kNames)
     if (row.type == type) return row.name;
-  return "unknown";
+  const std::string_view name = backends::registered_name(type);
+  return name.empty() ? "unknown" : name;
 }
 
 std::string_view display_name(BackendType type) {
   for (const Name& row : kNames)
     if (row.type == type) return row.display;
-  return "unknown";
+  const std::string_view name = backends::registered_name(type);
+  return name.empty() ? "unknown" : name;
 }
 
 std::optional<BackendType> parse_backend(std::string_view name) {
@@ -88,12 +84,18 @@ std::optional<BackendType> parse_backend(std::string_view name) {
     if (row.name == lower) return row.type;
   for (const auto& [other, type] : kOthers)
     if (other == lower) return type;
-  return std::nullopt;
+  return backends::registered_type(lower);
 }
 
 namespace runtime {
 
-std::span<const BackendType> backend_types() { return kTypes; }
+std::vector<BackendType> backend_types() {
+  std::vector<BackendType> types;
+  for (const Name& row : kNames) types.push_back(row.type);
+  for (const backends::Entry& entry : backends::all())
+    if (!backends::registered_name(entry.type).empty()) types.push_back(entry.type);
+  return types;
+}
 
 hal::Expected<std::vector<DeviceInfo>> devices_of(const backends::Entry& entry) {
   if (entry.backend == nullptr) return hal::Refusal{entry.absence};

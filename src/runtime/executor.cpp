@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "core/messages.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/device.hpp"
 #include "program/dump.hpp"
 #include "runtime/binding.hpp"
 #include "runtime/executor_state.hpp"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "hologram/executor.hpp"
+#include "runtime/settings.hpp"
 
 namespace hologram {
 
@@ -12,6 +13,10 @@ ExecutorBuilder& ExecutorBuilder::backend(BackendType type) {
   config_.backend_type = type;
   config_.preference.clear();
   return *this;
+}
+
+ExecutorBuilder& ExecutorBuilder::backend(std::string_view name) {
+  return backend(runtime::backend_named(name));
 }
 
 ExecutorBuilder& ExecutorBuilder::prefer(std::vector<BackendType> types) {
@@ -112,6 +117,11 @@ ExecutorBuilder& ExecutorBuilder::reproducible(bool on) {
 
 ExecutorBuilder& ExecutorBuilder::cudnn(bool on) {
   config_.enable_cudnn = on;
+  return *this;
+}
+
+ExecutorBuilder& ExecutorBuilder::cblas(std::string name) {
+  config_.cblas = std::move(name);
   return *this;
 }
 

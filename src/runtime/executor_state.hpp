@@ -9,8 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/error.hpp"
 #include "hologram/executor.hpp"
+#include "hologram/hal/device.hpp"
 #include "runtime/pool.hpp"
 #include "runtime/profiler.hpp"
 

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/error.hpp"
+#include "hologram/hal/device.hpp"
 #include "hologram/memory.hpp"
 #include "runtime/free_lists.hpp"
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/hal/launch.hpp"
 #include "hologram/profiler.hpp"
 
 namespace hologram::runtime {

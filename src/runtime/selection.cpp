@@ -39,7 +39,11 @@ std::string shortcoming(const DeviceInfo& device, const Wish& wish) {
 
 Opened open(const backends::Entry& entry, int index, const BackendConfig& config) {
   try {
-    return entry.backend->open(index, config);
+    Opened opened = entry.backend->open(index, config);
+    const auto* const device = std::get_if<std::shared_ptr<hal::Device>>(&opened);
+    if (device != nullptr && (*device)->info().backend != entry.type)
+      return hal::Refusal{"its device says that it is another backend's (DeviceInfo::backend)"};
+    return opened;
   } catch (const Error& error) {
     return hal::Refusal{error.what()};
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/registry.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/device.hpp"
 
 namespace hologram::runtime {
 
@@ -37,7 +37,7 @@ hal::Expected<std::vector<DeviceInfo>> devices_of(const backends::Entry& entry);
 // The first entry with a device that need not be named, or why there is none.
 hal::Expected<BackendType> best_of(std::span<const backends::Entry> entries);
 
-// Every type, Auto first.
-std::span<const BackendType> backend_types();
+// Every type, Auto first, those that were registered last.
+std::vector<BackendType> backend_types();
 
 }  // namespace hologram::runtime

@@ -100,6 +100,12 @@ constexpr auto kSettings = std::to_array<Setting>({
      "implies deterministic."},
     {"enable_cudnn", "HOLOGRAM_ENABLE_CUDNN", &BackendConfig::enable_cudnn,
      "Lets the CUDA backend use cuDNN where it is there."},
+    {"cblas", "HOLOGRAM_CBLAS", &BackendConfig::cblas,
+     "A CBLAS of the machine for products of f32 and f64 on the CPU, before hologram's own "
+     "kernels: "
+     "auto takes the first of OpenBLAS, MKL, BLIS and Accelerate, a path that file, none none. "
+     "Never "
+     "under reproducible."},
     {"autotuning_ms", "HOLOGRAM_AUTOTUNING_MS", &BackendConfig::autotuning_ms,
      "How long one search for the fastest way to compute a product of matrices may take, in "
      "milliseconds; 0: nothing is searched for.",
@@ -208,7 +214,8 @@ struct Kind<BackendType> {
     return text == nullptr ? std::nullopt : parse_backend(*text);
   }
   static bool valid(const Setting&, BackendType type) {
-    return std::find(backend_types().begin(), backend_types().end(), type) != backend_types().end();
+    const std::vector<BackendType> known = backend_types();
+    return std::find(known.begin(), known.end(), type) != known.end();
   }
   static std::string text(BackendType type) { return fmt::format("\"{}\"", name_of(type)); }
   static std::string good(const Setting&, Source source) {
@@ -367,6 +374,13 @@ Error Setting::refusal(Source source, std::string_view place, std::string_view s
   const Names known = with_kind(*this, [&](auto kind, auto) { return kind.names(*this); });
   return core::error(core::Text::BadConfigValue, place, shown, good(source),
                      suggestion(known, shown));
+}
+
+BackendType backend_named(std::string_view name) {
+  if (const auto type = parse_backend(name)) return *type;
+  const Names known = backend_name_list(true);
+  throw core::error(core::Text::BadConfigValue, "backend_type", name,
+                    fmt::format("{}", fmt::join(known, ", ")), suggestion(known, name));
 }
 
 void check(const BackendConfig& config) {

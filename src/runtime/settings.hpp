@@ -48,6 +48,9 @@ struct Setting {
 
 std::span<const Setting> all_settings();
 
+// InvalidConfig if no backend is called so.
+BackendType backend_named(std::string_view name);
+
 // InvalidConfig if a field has a value that it cannot have.
 void check(const BackendConfig& config);
 

@@ -27,17 +27,27 @@ class Inside {
   const ProductPolicy* const policy_ = set_products(nullptr);
 };
 
-}  // namespace
-
-graph::Input lower(Lowering lowering, const graph::Node& composite,
-                   std::span<const graph::Input> inputs) {
-  const Inside inside;
+Tensors tensors_of(std::span<const graph::Input> inputs) {
   Tensors tensors;
   tensors.reserve(inputs.size());
   for (const graph::Input& input : inputs)
     tensors.push_back(input.part() == nullptr ? Access::make(input.node)
                                               : Access::make(input.node, input.view()));
-  return input_of(lowering(tensors, composite.meaning->numbers));
+  return tensors;
+}
+
+}  // namespace
+
+graph::Input lower(Lowering lowering, const graph::Node& composite,
+                   std::span<const graph::Input> inputs) {
+  const Inside inside;
+  return input_of(lowering(tensors_of(inputs), composite.meaning->numbers));
+}
+
+graph::Candidates candidates_of(Ways ways, const graph::Node& composite,
+                                std::span<const graph::Input> inputs) {
+  const Inside inside;
+  return ways(tensors_of(inputs), composite.meaning->numbers);
 }
 
 Tensor meant(const graph::CompositeOp& op, DType dtype, const Shape& shape,

@@ -18,12 +18,26 @@ using Lowering = Tensor (*)(const Tensors& inputs, std::span<const int64_t> numb
 graph::Input lower(Lowering lowering, const graph::Node& composite,
                    std::span<const graph::Input> inputs);
 
+// Of a function that may be made of several things: the ways, in the order in which they are asked.
+using Ways = graph::Candidates (*)(const Tensors& inputs, std::span<const int64_t> numbers);
+
+graph::Candidates candidates_of(Ways ways, const graph::Node& composite,
+                                std::span<const graph::Input> inputs);
+
 // A row of the table of such functions.
 template <Lowering kLowering>
 constexpr graph::CompositeOp composite(std::string_view name) {
   return {name, [](const graph::Node& node, std::span<const graph::Input> inputs) {
             return lower(kLowering, node, inputs);
           }};
+}
+template <Lowering kLowering, Ways kWays>
+constexpr graph::CompositeOp composite(std::string_view name) {
+  graph::CompositeOp row = composite<kLowering>(name);
+  row.candidates = [](const graph::Node& node, std::span<const graph::Input> inputs) {
+    return candidates_of(kWays, node, inputs);
+  };
+  return row;
 }
 
 // The node, of this dtype and shape, dense.

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "hal/hal.hpp"
 #include "hologram/convolution.hpp"
+#include "hologram/hal/operations.hpp"
 
 namespace hologram::tensor {
 

@@ -35,8 +35,8 @@ class ProgramWork : public graph::Work {
         budget_(budget) {}
 
   std::string_view name() const override { return program_.name(); }
-  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
-    return "by the program " + program_.name();
+  graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
+    return graph::only("the program " + program_.name());
   }
   void run(Context& context, const Node& node, const Storage& result) const override {
     std::vector<hal::Binding> bindings(program_.buffers().size());
@@ -66,8 +66,8 @@ class PartWork : public graph::Work {
  public:
   PartWork(std::string name, Place place) : name_(std::move(name)), place_(place) {}
   std::string_view name() const override { return name_; }
-  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
-    return "what the program has written";
+  graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
+    return graph::only("the program that has written it");
   }
   std::optional<Storage> lies_in(const Node& node) const override {
     const Storage& all = node.inputs[0].node->result;

@@ -7,12 +7,10 @@
 #include <optional>
 
 #include "core/messages.hpp"
-#include "graph/elementwise.hpp"
-#include "graph/layout.hpp"
-#include "graph/product_work.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/composite.hpp"
 #include "tensor/precision.hpp"
+#include "tensor/product_ways.hpp"
 #include "tensor/rules.hpp"
 
 namespace hologram::ops {
@@ -21,137 +19,13 @@ using core::Text;
 
 namespace {
 
-int64_t rows_of(const Tensor& matrix) { return matrix.shape().end()[-2]; }
-int64_t columns_of(const Tensor& matrix) { return matrix.shape().end()[-1]; }
-
-// Batch, row, column; the batch as one axis, which may repeat a matrix.
-graph::Input as_three_axes(const Tensor& given, const Shape& batch) {
-  const Tensor t = tensor::without_alias(given);
-  const Shape three = {graph::element_count(batch), rows_of(t), columns_of(t)};
-  if (t.rank() == 2 && batch.empty()) {
-    graph::View view;
-    view.shape = three;
-    view.strides = {0, three[2], 1};
-    if (const graph::View* part = tensor::Access::part(t)) {
-      std::copy_n(part->strides.begin(), 2, view.strides.begin() + 1);
-      view.offset = part->offset;
-    }
-    return {tensor::Access::node(t), std::move(view)};
-  }
-  Shape shape = batch;
-  shape.insert(shape.end(), t.shape().end() - 2, t.shape().end());
-  const Tensor repeated = t.broadcast_to(std::move(shape));
-  if (graph::reshaped(tensor::Access::view(repeated), three))
-    return tensor::input_of(repeated.reshape(three));
-  return tensor::input_of(tensor::dense(repeated).reshape(three));
-}
-
-// Whether a GPU has a library for products of this type.
-bool is_by_library(graph::Context& context, DType dtype) {
-  return is_float(dtype) && graph::hints_of(context.device()).many_threads &&
-         context.executor().device->library() != nullptr;
-}
-
-// A copy that the library can read costs less than the general program.
-graph::Input for_libraries(graph::Input matrix) {
-  if (!is_by_library(*matrix.node->context, matrix.node->dtype) ||
-      graph::is_for_libraries(matrix.view()))
-    return matrix;
-  return tensor::input_of(
-      tensor::dense(tensor::Access::make(std::move(matrix.node), matrix.view())));
-}
-
-// A matrix times a vector reads every element once: sums of rows by a kernel of our own are as fast
-// as memory, which no library is always, and fuse with what comes before and after. Sums along the
-// other axis of the matrix are left to the library.
-bool are_sums_of_rows(const Tensor& matrix, int axis) {
-  if (!is_float(matrix.dtype())) return false;
-  if (matrix.shape().end()[axis] == 1) return true;
-  const graph::View* const part = tensor::Access::part(matrix);
-  return part != nullptr ? part->strides.end()[axis] == 1 : axis == -1 || columns_of(matrix) == 1;
-}
-// The last two axes of either may change places first.
-Tensor sums_of_rows(const Tensor& matrix, bool turn_matrix, const Tensor& vector, bool turn_vector,
-                    DType out) {
-  static const graph::ElementwiseOp& mul = graph::elementwise("mul");
-  const DType dtype = matrix.dtype(), wide = compute_type(dtype);
-  const tensor::Converted wide_matrix(matrix, wide), wide_vector(vector, wide);
-  const auto turned = [](const Tensor& t, bool turn) {
-    graph::View view = tensor::Access::view(t);
-    if (turn)
-      for (auto* list : {&view.shape, &view.strides}) std::swap(list->end()[-1], list->end()[-2]);
-    return view;
-  };
-  graph::View rows = turned(*wide_matrix, turn_matrix), same = turned(*wide_vector, turn_vector);
-  const Shape shape = tensor::broadcast_shape("matmul", rows.shape, same.shape);
-  auto product = std::make_unique<graph::Node>(graph::Kind::Elementwise, tensor::context_of(matrix),
-                                               wide, shape);
-  product->op = &mul;
-  const auto add_input = [&](const Tensor& t, graph::View& view) {
-    if (view.shape != shape) view = graph::expanded(view, shape);
-    product->inputs.emplace_back(tensor::Access::node(t), std::move(view));
-  };
-  add_input(*wide_matrix, rows);
-  add_input(*wide_vector, same);
-  const int last[] = {static_cast<int>(shape.size()) - 1};
-  return tensor::cast_to(
-      tensor::reduce(tensor::finish(std::move(product)), program::Combine::Add, last), out);
-}
-
-// Libraries give a small result to few processors of a GPU, each of which goes through sums of any
-// length alone, unless they may add up parts in an order of their own. Parts of the sums are
-// products beside each other, or, if they are very few, one reduction. Null where that gains
-// nothing.
-std::optional<Tensor> by_parts(const Tensor& x, const Tensor& y, DType out) {
-  constexpr int64_t kLong = 1024, kOfAPart = 128, kParts = 512, kStep = 64;
-  constexpr int64_t kSide = 64, kFewTiles = 64, kFewElements = 16;
-  const int64_t rows = rows_of(x), columns = columns_of(y), terms = columns_of(x);
-  if (x.rank() != 2 || y.rank() != 2 || terms < kLong || rows * columns == 0) return {};
-  const int64_t tiles = ((rows - 1) / kSide + 1) * ((columns - 1) / kSide + 1);
-  const DType dtype = x.dtype(), wide = compute_type(dtype);
-  if (tiles > kFewTiles || !is_by_library(tensor::context_of(x), dtype)) return {};
-  if (rows * columns <= kFewElements) {
-    const Tensor products = x.to(wide).transpose().unsqueeze(-1) * y.to(wide).unsqueeze(1);
-    return sum(products, 0).to(out);
-  }
-  if (wide != dtype) return {};
-  const int64_t parts = std::min(terms / kOfAPart, kParts / tiles);
-  const int64_t length = (terms / parts + kStep - 1) / kStep * kStep;
-  const int64_t whole = terms / length * length, count = whole / length;
-  const Tensor left = x.slice(1, {0, whole}).reshape({rows, count, length}).permute({1, 0, 2}),
-               right = y.slice(0, {0, whole}).reshape({count, length, columns});
-  const Tensor most = sum(matmul(left, right, dtype), 0);
-  if (whole == terms) return most;
-  return most + matmul(x.slice(1, {whole, {}}), y.slice(0, {whole, {}}), dtype);
-}
-
-// Of factors of one dtype, on one executor, of at least two axes each.
-Tensor product_of(const Tensor& x, const Tensor& y, DType out) {
-  if (columns_of(y) == 1 && are_sums_of_rows(x, -1))
-    return sums_of_rows(x, false, y, true, out).unsqueeze(-1);
-  if (rows_of(x) == 1 && are_sums_of_rows(y, -2))
-    return sums_of_rows(y, true, x, false, out).unsqueeze(-2);
-  if (auto parts = by_parts(x, y, out)) return *std::move(parts);
-  Shape shape;
-  if (x.rank() > 2 || y.rank() > 2)
-    shape = tensor::broadcast_shape("matmul", Shape(x.shape().begin(), x.shape().end() - 2),
-                                    Shape(y.shape().begin(), y.shape().end() - 2));
-  const int64_t rows = rows_of(x), columns = columns_of(y);
-  auto product = std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(x), out,
-                                               Shape{graph::element_count(shape), rows, columns});
-  product->work = graph::product_work();
-  product->inputs.push_back(for_libraries(as_three_axes(x, shape)));
-  product->inputs.push_back(for_libraries(as_three_axes(y, shape)));
-  shape.push_back(rows);
-  shape.push_back(columns);
-  return tensor::Access::make(tensor::Access::node(tensor::finish(std::move(product))),
-                              graph::dense_view(shape));
-}
-
 Tensor lower_matmul(const tensor::Tensors& in, std::span<const int64_t> numbers) {
   return product_of(in[0], in[1], static_cast<DType>(numbers[0]));
 }
-constexpr graph::CompositeOp kMatmul = tensor::composite<lower_matmul>("matmul");
+graph::Candidates ways_of_matmul(const tensor::Tensors& in, std::span<const int64_t> numbers) {
+  return product_ways(in[0], in[1], static_cast<DType>(numbers[0]));
+}
+constexpr graph::CompositeOp kMatmul = tensor::composite<lower_matmul, ways_of_matmul>("matmul");
 
 // The product as one node: who computes it is decided when it is.
 Tensor meant_product(const Tensor& x, const Tensor& y, DType out) {

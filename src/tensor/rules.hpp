@@ -1,8 +1,8 @@
 // Gradients that take more than a line: from a result's cotangent to an operand's.
 #pragma once
 
-#include "hal/hal.hpp"
 #include "hologram/convolution.hpp"
+#include "hologram/hal/operations.hpp"
 #include "tensor/reducer.hpp"
 #include "tensor/tape.hpp"
 

@@ -247,12 +247,12 @@ void eval(std::initializer_list<Tensor> tensors) {
   core::or_out_of_memory([&] { eval(std::vector<Tensor>(tensors)); });
 }
 
-std::string explain(const std::vector<Tensor>& tensors) {
+std::string explain(const std::vector<Tensor>& tensors, ExplainOptions options) {
   std::string text;
   for (const Tensor& t : tensors) {
     // One after the other only where they are on different executors.
     const NodeRef node = Access::node(t);
-    if (node->context != Access::node(tensors.front())->context) text += explain(t);
+    if (node->context != Access::node(tensors.front())->context) text += explain(t, options);
   }
   std::vector<Node*> nodes;
   std::vector<Tensor> flat;
@@ -262,7 +262,7 @@ std::string explain(const std::vector<Tensor>& tensors) {
     nodes.push_back(Access::node(flat.back()).get());
   }
   if (nodes.empty()) return text;
-  return nodes.front()->context->explain(nodes) + text;
+  return nodes.front()->context->explain(nodes, options) + text;
 }
 
 }  // namespace hologram

@@ -1,4 +1,5 @@
-# Installs BUILD into WORK, then configures, builds and runs the consumer against it.
+# Installs BUILD into WORK, then configures, builds and runs the consumer, and a backend from outside
+# the tree, against it.
 file(REMOVE_RECURSE ${WORK})
 
 function(run what)
@@ -15,6 +16,14 @@ run(Configuring ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${WORK}/build -G Ninja
     -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_PREFIX_PATH=${WORK}/moved prefix")
 run(Building ${CMAKE_COMMAND} --build ${WORK}/build)
 run("The consumer" ${WORK}/build/consumer)
+
+# A backend from outside the tree sees the installed headers and its own files.
+file(COPY ${ROOT}/src/backends/null DESTINATION ${WORK}/null/backends)
+run(Configuring ${CMAKE_COMMAND} -S ${SOURCE}/backend -B ${WORK}/backend -G Ninja
+    -DCMAKE_CXX_COMPILER=${COMPILER} "-DCMAKE_PREFIX_PATH=${WORK}/moved prefix"
+    -DNULL_BACKEND=${WORK}/null)
+run(Building ${CMAKE_COMMAND} --build ${WORK}/backend)
+run("The backend" ${WORK}/backend/backend)
 
 # The same through pkg-config, without CMake.
 find_program(PKG_CONFIG pkg-config REQUIRED)

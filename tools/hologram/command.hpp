@@ -67,7 +67,7 @@ struct EvalArguments {
   std::string file, trace;
   int bits = 8;
   uint64_t seed = 0;
-  bool explain = false, json = false, profile = false, linear = false;
+  bool explain = false, candidates = false, json = false, profile = false, linear = false;
 };
 
 struct RunArguments {

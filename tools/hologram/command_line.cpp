@@ -75,6 +75,9 @@ void add_eval(CLI::App& app, Action& action) {
   sub->add_flag("--linear", options->linear,
                 "Pictures hold linear light in the expression; files stay sRGB");
   sub->add_flag("--explain", options->explain, "Print the kernels instead of running them");
+  sub->add_flag("--candidates", options->candidates,
+                "With --explain: who else might compute each product and the like, and why not")
+      ->needs("--explain");
   sub->add_flag("--profile", options->profile, "Print time, GB/s and GFLOP/s of each kernel");
   sub->add_option("--trace", options->trace, "Write the launches as a trace for Perfetto")
       ->type_name("FILE");

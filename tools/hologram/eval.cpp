@@ -101,7 +101,7 @@ class Job {
       bytes += static_cast<uint64_t>(tensor.size()) * size_of(tensor.dtype());
     }
     if (options_.explain) {
-      fmt::print("{}", hologram::explain(work));
+      fmt::print("{}", hologram::explain(work, {.candidates = options_.candidates}));
       return false;
     }
     if (limit > 0 && bytes > limit && outputs.streams() && !inputs_.sources.empty()) {

@@ -87,6 +87,7 @@ own or between semicolons, and give names to values; # begins a comment:
   -o m=m.npy           a file for a value that was given a name
   --expr-file FILE     the expression is in a file
   --explain            the kernels that would run, and why they are several
+  --candidates         with --explain: everybody who might compute a product, and why not
   --profile, --trace   what each launch took
   --seed N             of rand, randn and randint
   --bits, --linear     pictures, as in `hologram help run`

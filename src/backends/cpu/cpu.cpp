@@ -10,10 +10,12 @@
 #include "backends/cpu/memory.hpp"
 #include "backends/cpu/program.hpp"
 #include "core/host_memory.hpp"
+#include "core/log.hpp"
 #include "core/messages.hpp"
 #include "core/parallel.hpp"
 #include "core/system/system.hpp"
 #include "interp/targets.hpp"
+#include "libraries/cblas/cblas.hpp"
 #include "libraries/host_ops.hpp"
 
 namespace hologram::backends::cpu {
@@ -143,6 +145,12 @@ DeviceInfo describe(int threads, std::string_view target, Jit jit) {
   return info;
 }
 
+// The CBLAS that the configuration asks for, or null: none, or one that it forbids to be used.
+const libraries::cblas::Cblas* cblas_of(const BackendConfig& config) {
+  if (config.cblas.empty() || config.cblas == "none") return nullptr;
+  return &libraries::cblas::Cblas::named(config.cblas);
+}
+
 class CpuDevice : public hal::Device {
  public:
   CpuDevice(const interp::Target& target, const BackendConfig& config)
@@ -151,7 +159,7 @@ class CpuDevice : public hal::Device {
         jit_(config.jit),
         threads_(std::make_shared<core::Threads>(config.num_threads)),
         info_(describe(threads_->count(), target.name, config.jit)),
-        library_(threads_->count(), config.reproducible) {}
+        library_(threads_->count(), config.reproducible, cblas_of(config)) {}
 
   const DeviceInfo& info() const override { return info_; }
   std::optional<hal::Refusal> refuses(const program::Program&) const override { return {}; }
@@ -201,6 +209,13 @@ class CpuBackend : public hal::Backend {
       if (!named) return hal::Refusal{"it has no instruction set " + config.cpu_target};
       target = *named;
     }
+    // Somebody wants it: that it is not there is no secret.
+    if (const auto* const cblas = cblas_of(config); cblas != nullptr && !config.reproducible)
+      if (const std::string& reason = cblas->info().reason; !reason.empty()) {
+        if (config.strict || config.cblas != "auto")
+          return hal::Refusal{"HOLOGRAM_CBLAS=" + config.cblas + " is " + reason};
+        core::log(LogLevel::Warning, "HOLOGRAM_CBLAS=auto: no CBLAS is used: " + reason);
+      }
     return std::make_shared<CpuDevice>(target, config);
   }
 
@@ -208,6 +223,10 @@ class CpuBackend : public hal::Backend {
     std::vector<LibraryInfo> found;
     for (const libraries::HostLibrary* library : libraries::host_libraries())
       found.push_back(library->info());
+    if (const auto* const cblas = cblas_of(BackendConfig::from_environment())) {
+      found.push_back(cblas->info());
+      if (found.back().name != "CBLAS") found.back().name = "CBLAS: " + found.back().name;
+    }
     return found;
   }
 };

@@ -1,7 +1,7 @@
 // The CPU: programs run in the block interpreter, on the caller's thread and workers'.
 #pragma once
 
-#include "hal/hal.hpp"
+#include "hologram/hal/backend.hpp"
 
 namespace hologram::backends::cpu {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "hal/hal.hpp"
+#include "hologram/hal/buffer.hpp"
 
 namespace hologram::backends::cpu {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/hal/launch.hpp"
 #include "interp/bytecode.hpp"
 #include "interp/interpreter.hpp"
 #include "jit/jit.hpp"

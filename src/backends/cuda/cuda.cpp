@@ -28,29 +28,22 @@ class CudaLibrary final : public hal::LibraryOps {
         asks_cudnn_(config.enable_cudnn),
         deterministic_(config.deterministic) {}
 
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::GemmDesc& desc) override {
-    gpu_.require_usable();
-    const Gpu::Current current(gpu_);
-    auto answer = gpu_.products().plan(desc, manner_);
-    if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
-    return std::get<std::shared_ptr<cublaslt::GemmPlan>>(std::move(answer));
-  }
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::ConvDesc& desc) override {
-    if (!asks_cudnn_) return hal::Refusal{"cuDNN: enable_cudnn is off"};
-    gpu_.require_usable();
-    const Gpu::Current current(gpu_);
-    auto answer = gpu_.convolutions().plan(desc, manner_);
-    if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
-    return std::get<std::shared_ptr<cudnn::ConvolutionPlan>>(std::move(answer));
-  }
-  hal::Expected<std::shared_ptr<hal::LibraryPlan>> plan(const hal::AttentionDesc& desc) override {
-    if (!asks_cudnn_) return hal::Refusal{"cuDNN: enable_cudnn is off"};
-    if (!manner_.tensor_cores) return hal::Refusal{"cuDNN: enable_tensor_cores is off"};
-    gpu_.require_usable();
-    const Gpu::Current current(gpu_);
-    auto answer = gpu_.attentions().plan(desc, deterministic_);
-    if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
-    return std::get<std::shared_ptr<cudnn::AttentionPlan>>(std::move(answer));
+  hal::Planned plan(const hal::OpDesc& any) override {
+    using hal::Planned;
+    return hal::answer(
+        any,
+        [&](const hal::GemmDesc& d) -> Planned {
+          return asked([&] { return gpu_.products().plan(d, manner_); });
+        },
+        [&](const hal::ConvDesc& d) -> Planned {
+          if (!asks_cudnn_) return hal::Refusal{"cuDNN: enable_cudnn is off"};
+          return asked([&] { return gpu_.convolutions().plan(d, manner_); });
+        },
+        [&](const hal::AttentionDesc& d) -> Planned {
+          if (!asks_cudnn_) return hal::Refusal{"cuDNN: enable_cudnn is off"};
+          if (!manner_.tensor_cores) return hal::Refusal{"cuDNN: enable_tensor_cores is off"};
+          return asked([&] { return gpu_.attentions().plan(d, deterministic_); });
+        });
   }
   bool has_epilogues() override { return the_cublaslt().info().reason.empty(); }
   hal::Expected<std::shared_ptr<const hal::LibraryPlan>> with(
@@ -71,6 +64,14 @@ class CudaLibrary final : public hal::LibraryOps {
   bool wants_dense_images() override { return asks_cudnn_ && the_cudnn().info().reason.empty(); }
 
  private:
+  // With the context of the GPU.
+  template <class Ask>
+  hal::Planned asked(const Ask& ask) {
+    gpu_.require_usable();
+    const Gpu::Current current(gpu_);
+    return std::visit([](auto&& either) -> hal::Planned { return std::move(either); }, ask());
+  }
+
   CudaGpu& gpu_;
   const libraries::Manner manner_;
   const bool asks_cudnn_, deterministic_;

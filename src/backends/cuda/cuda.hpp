@@ -2,7 +2,7 @@
 // when first needed; nothing of CUDA is needed to build.
 #pragma once
 
-#include "hal/hal.hpp"
+#include "hologram/hal/backend.hpp"
 
 namespace hologram::backends::cuda {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/driver/gpu.hpp"
+#include "hologram/hal/backend.hpp"
 
 namespace hologram::backends::driver {
 

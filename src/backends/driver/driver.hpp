@@ -10,7 +10,8 @@
 #include "backends/driver/api.hpp"
 #include "core/disk_cache.hpp"
 #include "dialects/dialect.hpp"
-#include "hal/hal.hpp"
+#include "hologram/device.hpp"
+#include "hologram/hal/expected.hpp"
 
 namespace hologram::backends::driver {
 

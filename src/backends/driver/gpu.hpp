@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "backends/driver/driver.hpp"
-#include "hal/hal.hpp"
+#include "hologram/error.hpp"
+#include "hologram/hal/buffer.hpp"
 #include "libraries/runtime_compiler.hpp"
 
 namespace hologram::backends::driver {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/driver/program.hpp"
+#include "hologram/hal/command_list.hpp"
 
 namespace hologram::backends::driver {
 

@@ -1,6 +1,8 @@
 // Memory of a GPU.
 #pragma once
 
+#include <functional>
+
 #include "backends/driver/gpu.hpp"
 
 namespace hologram::backends::driver {

@@ -10,6 +10,7 @@
 
 #include "backends/driver/memory.hpp"
 #include "dialects/dialect.hpp"
+#include "hologram/hal/launch.hpp"
 
 namespace hologram::backends::driver {
 

@@ -8,6 +8,7 @@
 
 #include "backends/driver/list.hpp"
 #include "backends/driver/underway.hpp"
+#include "hologram/hal/stream.hpp"
 
 namespace hologram::backends::driver {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backends/metal/api.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/launch.hpp"
 
 namespace hologram::backends::metal {
 

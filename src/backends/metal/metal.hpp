@@ -1,7 +1,7 @@
 // The GPUs of Apple's platforms.
 #pragma once
 
-#include "hal/hal.hpp"
+#include "hologram/hal/backend.hpp"
 
 namespace hologram::backends::metal {
 

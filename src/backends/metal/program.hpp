@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "backends/metal/session.hpp"
+#include "hologram/hal/stream.hpp"
 
 namespace hologram::backends::metal {
 

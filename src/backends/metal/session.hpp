@@ -9,6 +9,7 @@
 
 #include "backends/metal/driver.hpp"
 #include "dialects/dialect.hpp"
+#include "hologram/error.hpp"
 
 namespace hologram::backends::metal {
 

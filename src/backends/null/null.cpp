@@ -40,9 +40,9 @@ class NullStream : public hal::Stream {
   uint64_t value_ = 0;
 };
 
-DeviceInfo describe() {
+DeviceInfo describe(BackendType type) {
   DeviceInfo info;
-  info.backend = BackendType::Null;
+  info.backend = type;
   info.name = "null device";
   info.driver = "computes nothing";
   info.total_memory = info.free_memory = info.max_allocation = uint64_t{1} << 40;
@@ -59,6 +59,7 @@ DeviceInfo describe() {
 
 class NullDevice : public hal::Device {
  public:
+  explicit NullDevice(BackendType type) : info_(describe(type)) {}
   const DeviceInfo& info() const override { return info_; }
   std::optional<hal::Refusal> refuses(const program::Program&) const override { return {}; }
   std::unique_ptr<hal::Buffer> allocate(uint64_t bytes) override {
@@ -72,22 +73,30 @@ class NullDevice : public hal::Device {
   std::unique_ptr<hal::Stream> stream() override { return std::make_unique<NullStream>(); }
 
  private:
-  DeviceInfo info_ = describe();
+  const DeviceInfo info_;
 };
 
 class NullBackend : public hal::Backend {
  public:
-  BackendType type() const override { return BackendType::Null; }
-  hal::Expected<std::vector<DeviceInfo>> discover() override { return std::vector{describe()}; }
-  hal::Expected<std::shared_ptr<hal::Device>> open(int, const BackendConfig&) override {
-    return std::make_shared<NullDevice>();
+  explicit NullBackend(BackendType type) : type_(type) {}
+  BackendType type() const override { return type_; }
+  hal::Expected<std::vector<DeviceInfo>> discover() override {
+    return std::vector{describe(type_)};
   }
+  hal::Expected<std::shared_ptr<hal::Device>> open(int, const BackendConfig&) override {
+    return std::make_shared<NullDevice>(type_);
+  }
+
+ private:
+  const BackendType type_;
 };
 
 }  // namespace
 
+std::unique_ptr<hal::Backend> make(BackendType type) { return std::make_unique<NullBackend>(type); }
+
 hal::Backend& backend() {
-  static NullBackend instance;
+  static NullBackend instance(BackendType::Null);
   return instance;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backends/opencl/api.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/launch.hpp"
 
 namespace hologram::backends::opencl {
 

@@ -1,7 +1,7 @@
 // Every device that an OpenCL driver offers: GPUs of all makers, and the processor itself by PoCL.
 #pragma once
 
-#include "hal/hal.hpp"
+#include "hologram/hal/backend.hpp"
 
 namespace hologram::backends::opencl {
 

@@ -11,6 +11,7 @@
 #include "core/disk_cache.hpp"
 #include "core/function_ref.hpp"
 #include "dialects/dialect.hpp"
+#include "hologram/hal/stream.hpp"
 
 namespace hologram::backends::opencl {
 

@@ -1,7 +1,7 @@
 // AMD's GPUs, by HIP and hipRTC of the machine.
 #pragma once
 
-#include "hal/hal.hpp"
+#include "hologram/hal/backend.hpp"
 
 namespace hologram::backends::rocm {
 

@@ -8,7 +8,9 @@
 // - Errors of what was started come with the next value that is read.
 #pragma once
 
-#include "hal/hal.hpp"
+#include <vector>
+
+#include "hologram/hal/buffer.hpp"
 
 namespace hologram::backends::webgpu {
 

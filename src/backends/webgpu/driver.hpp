@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backends/webgpu/api.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/launch.hpp"
 
 namespace hologram::backends::webgpu {
 

@@ -9,6 +9,7 @@
 
 #include "backends/webgpu/driver.hpp"
 #include "dialects/dialect.hpp"
+#include "hologram/error.hpp"
 
 namespace hologram::backends::webgpu {
 

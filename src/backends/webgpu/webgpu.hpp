@@ -1,7 +1,7 @@
 // The devices that a WebGPU library finds, on whatever it is made of.
 #pragma once
 
-#include "hal/hal.hpp"
+#include "hologram/hal/backend.hpp"
 
 namespace hologram::backends::webgpu {
 

@@ -52,10 +52,11 @@ class AttentionWork : public Work {
   std::string_view name() const override {
     return is_backward() ? "attention_changes" : "attention";
   }
-  std::string done_by(Context& context, const Node& node) const override {
-    hal::LibraryOps* const library = context.executor().device->library();
-    if (library == nullptr || !may_ask(context)) return "by programs that keep no scores";
-    return Context::doer(library->plan(desc_of(Operands(*this, node), kSectionBytes)));
+  Candidates candidates(Context& context, const Node& node) const override {
+    constexpr const char* kPrograms = "programs that keep no scores";
+    if (const std::string reason = why_not_asked(context); !reason.empty())
+      return {{{}, reason, {}}, {kPrograms, {}, {}}};
+    return context.candidates(desc_of(Operands(*this, node), kSectionBytes), kPrograms);
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
@@ -114,9 +115,15 @@ class AttentionWork : public Work {
   };
 
   // --- by a library
-  bool may_ask(const Context& context) const {
-    return !attention_.has_mask && !attention_.has_sinks && !attention_.has_place &&
-           !attention_.keeps_wide && !context.has_programs_alone();
+  // Why no library is asked; empty if one may be.
+  std::string why_not_asked(const Context& context) const {
+    if (context.library() == nullptr) return context.no_library().reason;
+    if (attention_.has_mask) return "a library takes no mask";
+    if (attention_.has_sinks) return "a library takes no sinks";
+    if (attention_.has_place) return "a library takes no place in a cache";
+    if (attention_.keeps_wide) return "a library keeps no wide result";
+    if (context.has_programs_alone()) return "a library knows no checks and no limit of time";
+    return {};
   }
 
   hal::AttentionDesc desc_of(const Operands& x, uint32_t alignment) const {
@@ -132,8 +139,7 @@ class AttentionWork : public Work {
 
   bool by_library(Context& context, const Operands& x, const Node& node,
                   const hal::Binding& result) const {
-    hal::LibraryOps* const library = context.executor().device->library();
-    if (library == nullptr || !may_ask(context)) return false;
+    if (!why_not_asked(context).empty()) return false;
     std::vector<hal::Binding> operands;
     uint32_t alignment = kSectionBytes;
     for (size_t i = 0; i < (is_backward() ? 4 : 3); i++) {
@@ -148,7 +154,7 @@ class AttentionWork : public Work {
       operands.push_back(x.result(result));
       if (wanted_ == Wanted::ResultAndLogs) operands.push_back(x.logs(result));
     }
-    auto planned = library->plan(desc_of(x, alignment));
+    auto planned = context.library()->plan(desc_of(x, alignment));
     if (const auto* refusal = std::get_if<hal::Refusal>(&planned)) {
       if (refusal->missed) context.fall_back(name(), refusal->reason);
       else context.say(LogLevel::Debug, fmt::format("attention by programs: {}", refusal->reason));
@@ -373,8 +379,8 @@ class SectionWork : public Work {
   explicit SectionWork(int64_t begin) : begin_(begin) {}
 
   std::string_view name() const override { return "section"; }
-  std::string done_by(Context& /*context*/, const Node& /*node*/) const override {
-    return "by a copy";
+  Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
+    return only("a copy");
   }
   void run(Context& context, const Node& node, const Storage& result) const override {
     const Node& all = *node.inputs[0].node;
@@ -413,10 +419,7 @@ std::unique_ptr<const Work> attention_work(const Attention& attention, Wanted wa
 bool has_library(Context& context, const Attention& attention, const std::array<View, 3>& operands,
                  DType dtype) {
   if (attention.has_mask || attention.has_sinks || attention.has_place) return false;
-  hal::LibraryOps* const library = context.executor().device->library();
-  if (library == nullptr || context.has_programs_alone()) return false;
-  const auto planned = library->plan(described(attention, operands, dtype));
-  return std::holds_alternative<std::shared_ptr<hal::LibraryPlan>>(planned);
+  return context.library_of(described(attention, operands, dtype)) != nullptr;
 }
 
 std::unique_ptr<const Work> section_work(int64_t begin) {

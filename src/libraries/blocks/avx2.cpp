@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstring>
 
-#include "hal/blocks.hpp"
+#include "hologram/hal/operations.hpp"
 #include "libraries/blocks/lanes.hpp"
 #include "libraries/blocks/layout.hpp"
 

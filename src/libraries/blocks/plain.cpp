@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/half.hpp"
-#include "hal/blocks.hpp"
+#include "hologram/hal/operations.hpp"
 #include "libraries/blocks/kernels.hpp"
 #include "libraries/blocks/lanes.hpp"
 #include "libraries/blocks/layout.hpp"

@@ -10,7 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "hal/hal.hpp"
+#include "hologram/device.hpp"
+#include "hologram/hal/buffer.hpp"
+#include "hologram/hal/expected.hpp"
+#include "hologram/hal/operations.hpp"
 #include "libraries/cublaslt/api.hpp"
 #include "libraries/cuda_plan.hpp"
 #include "libraries/stored.hpp"

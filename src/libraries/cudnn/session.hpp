@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "hal/hal.hpp"
+#include "hologram/hal/expected.hpp"
 #include "libraries/cuda_plan.hpp"
 #include "libraries/cudnn/cudnn.hpp"
 

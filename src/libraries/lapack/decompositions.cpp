@@ -251,7 +251,7 @@ std::vector<Array> decompose(const DecompositionTask& task) {
   for (const Array& a : task.operands)
     for (const int64_t n : {a.shape()[1], a.shape()[2]})
       if (n > INT_MAX / 2) throw core::error(Text::MatrixTooLarge, task.name, n);
-  const openblas::OneThread alone = lapack.one_thread();
+  const cblas::OneThread alone = lapack.one_thread();
   if (task.operands[0].dtype() == DType::F32) return Decomposer<float>(task, lapack).run();
   return Decomposer<double>(task, lapack).run();
 }

@@ -26,9 +26,9 @@ Lapack::Lapack(const core::DynamicLibrary& library) {
     info_.reason = fmt::format("not usable (it lacks {})", missing);
     return;
   }
-  get_threads_ = library.get<openblas::GetNumThreads>(named("openblas_get_num_threads").c_str());
-  set_threads_ = library.get<openblas::SetNumThreads>(named("openblas_set_num_threads").c_str());
-  auto* const config = library.get<openblas::GetConfig>(named("openblas_get_config").c_str());
+  get_threads_ = library.get<cblas::GetNumThreads>(named("openblas_get_num_threads").c_str());
+  set_threads_ = library.get<cblas::SetNumThreads>(named("openblas_set_num_threads").c_str());
+  auto* const config = library.get<cblas::GetConfig>(named("openblas_get_config").c_str());
   const std::string_view text = config == nullptr ? "" : config();  // "OpenBLAS 0.3.21 …"
   if (text.find("USE64BITINT") != std::string_view::npos)
     info_.reason = "not usable (it is built with 64-bit sizes)";

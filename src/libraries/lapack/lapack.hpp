@@ -2,9 +2,9 @@
 #pragma once
 
 #include "hologram/device.hpp"
+#include "libraries/cblas/one_thread.hpp"
 #include "libraries/lapack/api.hpp"
 #include "libraries/library.hpp"
-#include "libraries/openblas/one_thread.hpp"
 
 namespace hologram::libraries::lapack {
 
@@ -22,14 +22,14 @@ class Lapack {
     if constexpr (sizeof(T) == 4) return f32_;
     else return f64_;
   }
-  openblas::OneThread one_thread() const { return {get_threads_, set_threads_}; }
+  cblas::OneThread one_thread() const { return {get_threads_, set_threads_}; }
 
  private:
   LibraryInfo info_;
   Routines<float> f32_;
   Routines<double> f64_;
-  openblas::GetNumThreads* get_threads_ = nullptr;
-  openblas::SetNumThreads* set_threads_ = nullptr;
+  cblas::GetNumThreads* get_threads_ = nullptr;
+  cblas::SetNumThreads* set_threads_ = nullptr;
 };
 
 }  // namespace hologram::libraries::lapack

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "core/half.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/operations.hpp"
 
 namespace hologram::libraries::loops {
 

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "hal/hal.hpp"
+#include "hologram/hal/operations.hpp"
 
 namespace hologram::libraries::loops {
 

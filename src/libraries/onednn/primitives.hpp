@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/dynamic_library.hpp"
-#include "hal/hal.hpp"
+#include "hologram/hal/operations.hpp"
 #include "libraries/onednn/one_thread.hpp"
 #include "libraries/onednn/primitives_api.hpp"
 

@@ -1,9 +1,9 @@
-#include "libraries/openblas/one_thread.hpp"
+#include "libraries/cblas/one_thread.hpp"
 
 #include <map>
 #include <mutex>
 
-namespace hologram::libraries::openblas {
+namespace hologram::libraries::cblas {
 namespace {
 
 struct Held {
@@ -40,4 +40,4 @@ void release(SetNumThreads* set) {
   if (--held.users == 0 && held.before != 1) set(held.before);
 }
 
-}  // namespace hologram::libraries::openblas
+}  // namespace hologram::libraries::cblas

@@ -1,9 +1,9 @@
 // Holds a library to one thread while work of ours is under way.
 #pragma once
 
-#include "libraries/openblas/api.hpp"
+#include "libraries/cblas/api.hpp"
 
-namespace hologram::libraries::openblas {
+namespace hologram::libraries::cblas {
 
 // The number of threads is the process's, and the host program may use the same library: one thread
 // from the first `hold` on, and what was there before after the last `release`. Functions that are
@@ -22,4 +22,4 @@ class OneThread {
   SetNumThreads* set_;
 };
 
-}  // namespace hologram::libraries::openblas
+}  // namespace hologram::libraries::cblas

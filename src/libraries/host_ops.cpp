@@ -156,10 +156,10 @@ hal::Planned unless(std::optional<Refusal> refusal, const Make& make) {
 
 }  // namespace
 
-hal::Planned HostOps::plan(const hal::OpDesc& any) {
+hal::Planned HostOps::plan(const hal::OpDesc& desc) {
   using hal::Planned;
   return hal::answer(
-      any,  //
+      desc,  //
       [&](const GemmDesc& d) -> Planned { return host_product(d, policy_); },
       [&](const hal::ConvDesc& d) -> Planned { return convolution(d); },
       [](const hal::RowsDesc& d) -> Planned {

@@ -21,19 +21,19 @@ using hal::Planned;
 using hal::Refusal;
 
 // Short reasons need no memory: most products pass the first rows on their way.
-constexpr const char *kNotNarrow = "not narrow", *kNotAsked = "not asked for";
+constexpr const char *kNotNarrow = "not narrow", *kNotFew = "not a few rows";
+constexpr const char* kNotAsked = "not asked for";
 constexpr const char* kOnlyLibraries = "off";
 
 struct Request {
   const GemmDesc& desc;
   const ProductPolicy& policy;
-  bool widens;      // narrow floats, summed in f32
-  GemmDesc wanted;  // the product of their f32 copies; else what was asked for
+  const bool widens = can_widen(desc);  // narrow floats, summed in f32
 
-  Request(const GemmDesc& desc, const ProductPolicy& policy)
-      : desc(desc), policy(policy), widens(can_widen(desc)), wanted(widens ? widen(desc) : desc) {}
+  // The product of their f32 copies; else what was asked for.
+  GemmDesc wanted() const { return widens ? widen(desc) : desc; }
   Planned agreed(std::shared_ptr<HostPlan> plan) const {
-    if (widens) return std::make_shared<WidenedPlan>(std::move(plan), desc, wanted);
+    if (widens) return std::make_shared<WidenedPlan>(std::move(plan), desc, wanted());
     return plan;
   }
 };
@@ -43,8 +43,7 @@ Planned few_rows(const Request& r) {
   if (!r.policy.own) return Refusal{kOnlyLibraries};
   if (!r.widens) return Refusal{kNotNarrow};
   const GemmDesc folded = fold(r.desc), few = widen(folded, true, false);
-  if (!packed::takes_narrow_b(few))
-    return Refusal{"it takes a few rows, and a matrix b whose rows lie one behind the other"};
+  if (!packed::takes_narrow_b(few)) return Refusal{kNotFew};
   return std::make_shared<WidenedPlan>(packed::plan(few, r.policy.threads), folded, few);
 }
 
@@ -83,13 +82,15 @@ Planned asked_cblas(const Request& r) {
 
 Planned own_kernels(const Request& r) {
   if (!r.policy.own) return Refusal{kOnlyLibraries};
-  if (auto refusal = packed::refuses(r.wanted)) return *std::move(refusal);
-  return r.agreed(packed::plan(r.wanted, r.policy.threads));
+  const GemmDesc wanted = r.wanted();
+  if (auto refusal = packed::refuses(wanted)) return *std::move(refusal);
+  return r.agreed(packed::plan(wanted, r.policy.threads));
 }
 
 Planned by(const HostLibrary& library, const Request& r) {
-  if (auto refusal = library.refuses(r.wanted)) return *std::move(refusal);
-  return r.agreed(std::make_shared<GemmPlan>(library, r.wanted));
+  const GemmDesc wanted = r.wanted();
+  if (auto refusal = library.refuses(wanted)) return *std::move(refusal);
+  return r.agreed(std::make_shared<GemmPlan>(library, wanted));
 }
 
 struct Row {
@@ -121,7 +122,7 @@ bool took(const Planned& planned) {
 
 Planned host_product(const GemmDesc& desc, const ProductPolicy& policy) {
   if (auto refusal = malformed(desc)) return *std::move(refusal);
-  const Request request(desc, policy);
+  const Request request{desc, policy};
   std::string reasons;
   for (const Row& row : kRows) {
     if (row.plan != nullptr) {
@@ -143,7 +144,7 @@ std::vector<hal::Candidate> host_product_candidates(const GemmDesc& desc,
                                                     const ProductPolicy& policy) {
   const auto malformation = malformed(desc);
   if (malformation) return {{{}, malformation->reason, {}}};
-  const Request request(desc, policy);
+  const Request request{desc, policy};
   std::vector<hal::Candidate> all;
   const auto add = [&](std::string_view name, const Planned& planned) {
     hal::Candidate& c = all.emplace_back(hal::Candidate{std::string(name), {}, {}});

@@ -156,7 +156,7 @@ Tensor products_of_parts(const Factors& f) {
   const int64_t whole = terms / length * length, count = whole / length;
   const Tensor left = f.x.slice(1, {0, whole}).reshape({rows, count, length}).permute({1, 0, 2}),
                right = f.y.slice(0, {0, whole}).reshape({count, length, columns});
-  const Tensor most = sum(matmul(left, right, dtype), 0);
+  Tensor most = sum(matmul(left, right, dtype), 0);
   if (whole == terms) return most;
   return most + matmul(f.x.slice(1, {whole, {}}), f.y.slice(0, {whole, {}}), dtype);
 }

@@ -69,7 +69,8 @@ class CudaLibrary final : public hal::LibraryOps {
   hal::Planned asked(const Ask& ask) {
     gpu_.require_usable();
     const Gpu::Current current(gpu_);
-    return std::visit([](auto&& either) -> hal::Planned { return std::move(either); }, ask());
+    auto answer = ask();
+    return std::visit([](auto& either) -> hal::Planned { return std::move(either); }, answer);
   }
 
   CudaGpu& gpu_;

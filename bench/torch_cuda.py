@@ -16,6 +16,7 @@ import time
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch_models import clock, difference, of_torchvision, of_transformers, result_of
 
 import hologram as hg
 import hologram_torch
@@ -29,25 +30,6 @@ ROUNDS = 5
 def shared(x):
     """PyTorch's tensor as one of hologram's, in the same memory."""
     return hg.from_dlpack(x.detach().contiguous(), copy=False)
-
-
-def clock(function, wait, times):
-    wait()
-    begin = time.perf_counter()
-    for _ in range(times):
-        function()
-    wait()
-    return (time.perf_counter() - begin) / times * 1e6
-
-
-def difference(ours, theirs):
-    ours = ours if isinstance(ours, (list, tuple)) else [ours]
-    theirs = theirs if isinstance(theirs, (list, tuple)) else [theirs]
-    worst = 0.0
-    for a, b in zip(ours, theirs):
-        a, b = torch.from_dlpack(a).double().flatten(), b.detach().double().flatten()
-        worst = max(worst, ((a - b).abs().max() / b.abs().max().clamp(min=1e-30)).item())
-    return worst
 
 
 def beside(name, theirs, ours, times=20, check=True):
@@ -191,17 +173,7 @@ def optimizer():
     beside("AdamW 256 M f32", adam.step, step, 5, check=False)
 
 
-def of_transformers(kind, **settings):
-    import transformers
-
-    configuration = getattr(transformers, f"{kind}Config")(**settings)
-    name = {"GPT2": "GPT2LMHeadModel", "Bert": "BertModel", "Llama": "LlamaForCausalLM"}[kind]
-    return getattr(transformers, name)(configuration).cuda().eval()
-
-
 def models_of_others():
-    import torchvision
-
     return [
         ("GPT-2, 4x128", of_transformers("GPT2", use_cache=False), torch.randint(0, 50000, (4, 128)).cuda()),
         ("BERT, 8x128", of_transformers("Bert"), torch.randint(0, 30000, (8, 128)).cuda()),
@@ -209,13 +181,9 @@ def models_of_others():
          of_transformers("Llama", hidden_size=1024, intermediate_size=2816, num_hidden_layers=4,
                          num_attention_heads=16, use_cache=False),
          torch.randint(0, 32000, (4, 128)).cuda()),
-        ("ResNet-18, 8x224", torchvision.models.resnet18().cuda().eval(), draw(8, 3, 224, 224, dtype=torch.float32)),
-        ("ResNet-50, 8x224", torchvision.models.resnet50().cuda().eval(), draw(8, 3, 224, 224, dtype=torch.float32)),
+        ("ResNet-18, 8x224", of_torchvision("resnet18"), draw(8, 3, 224, 224, dtype=torch.float32)),
+        ("ResNet-50, 8x224", of_torchvision("resnet50"), draw(8, 3, 224, 224, dtype=torch.float32)),
     ]  # fmt: skip
-
-
-def first(name, out):
-    return out if name.startswith("ResNet") else out[0]
 
 
 def graphs():
@@ -226,7 +194,7 @@ def graphs():
                              ("hologram", torch.compile(model, backend="hologram"))):  # fmt: skip
                 try:
                     begin = time.perf_counter()
-                    out = first(name, run(x))
+                    out = result_of(run(x))
                     torch.cuda.synchronize()
                     cold = time.perf_counter() - begin
                     if way == "eager":

@@ -11,6 +11,7 @@ endif()
 set(HOLOGRAM_SOURCES
     src/core/array.cpp
     src/core/dtype.cpp
+    src/core/digest.cpp
     src/core/disk_cache.cpp
     src/core/dynamic_library.cpp
     src/core/host_memory.cpp
@@ -164,6 +165,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/of_cuda.cpp
     src/libraries/onednn/convolution.cpp
     src/libraries/onednn/onednn.cpp
+    src/libraries/onednn/packing.cpp
     src/libraries/onednn/primitives.cpp
     src/libraries/lapack/decompositions.cpp
     src/libraries/lapack/lapack.cpp

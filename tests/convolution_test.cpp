@@ -364,5 +364,47 @@ TEST(Convolution, ExpressionsKnowIt) {
            ops::conv2d(x, w).permute({0, 3, 1, 2})));
 }
 
+// A library may keep weights in an order of its own from one launch to the next.
+TEST(Convolution, LaunchesSeeWeightsThatChange) {
+  const Tensor x = values({2, 9, 8, 16}, 1);
+  for (const Shape& shape : {Shape{3, 3, 16, 20}, Shape{3, 3, 1, 16}}) {
+    std::vector<Tensor> weights;
+    for (uint32_t i = 0; i < 3; i++) weights.push_back(values(shape, 2 + i));
+    const int64_t groups = 16 / shape[2];
+    const auto run = [&](const Tensor& x, const Tensor& w) {
+      return ops::conv2d(x, w, {.padding = 1, .groups = groups});
+    };
+    const Graph graph =
+        capture([&](const Tensor& x, const Tensor& w) { return run(x, w); }, x, weights[0]);
+    std::vector<std::vector<float>> expected;
+    for (const Tensor& w : weights) expected.push_back(run(x, w).to_vector<float>());
+    for (const size_t i : {0, 0, 1, 1, 1, 2, 0, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 0, 0})
+      EXPECT_EQ(graph.launch({x, weights[i]}).front().to_vector<float>(), expected[i]) << i;
+    // In the same memory, too.
+    Tensor changing = weights[0] + 0;
+    changing.eval();
+    for (int i = 0; i < 12; i++) {
+      EXPECT_EQ(graph.launch({x, changing}).front().to_vector<float>(),
+                run(x, changing).to_vector<float>())
+          << i;
+      if (i % 4 == 3) changing = (changing + 1).eval();
+    }
+  }
+}
+
+TEST(Convolution, TakesWeightsThatGoBackwards) {
+  const Tensor x = values({2, 9, 8, 6}, 1);
+  for (const int64_t groups : {1, 2, 6})
+    for (const bool changes_channels : {false, true}) {
+      Tensor w = changes_channels ? values({3, 3, 12, 6 / groups}, 2).permute({0, 1, 3, 2})
+                                  : values({3, 3, 6 / groups, 12}, 2);
+      w = w.flip({0, 1});
+      const ops::Conv2d options = {.padding = 1, .groups = groups};
+      const std::vector<float> got = ops::conv2d(x, w, options).to_vector<float>(),
+                               expected = ops::conv2d(x, ops::copy(w), options).to_vector<float>();
+      for (size_t i = 0; i < got.size(); i++) EXPECT_NEAR(got[i], expected[i], 1e-5f) << i;
+    }
+}
+
 }  // namespace
 }  // namespace hologram

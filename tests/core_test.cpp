@@ -5,11 +5,14 @@
 #include <atomic>
 #include <chrono>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/digest.hpp"
 #include "core/dynamic_library.hpp"
 #include "core/log.hpp"
 #include "core/messages.hpp"
@@ -198,6 +201,44 @@ TEST(Array, SharesItsMemoryAndChecksItsUse) {
   Array c = Array::borrow(DType::F32, {}, &value);
   EXPECT_EQ(c.size(), 1u);
   EXPECT_THROW(c.mutable_data(), Error);
+}
+
+TEST(Digest, SeesEachChange) {
+  core::Threads one(1), several(3);
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{63}, size_t{64}, size_t{200},
+                            size_t{70'000}, size_t{200'001}}) {
+    std::vector<std::byte> bytes(size);
+    for (size_t i = 0; i < size; i++) bytes[i] = static_cast<std::byte>(i * i >> 3);
+    const core::Digest128 whole = core::digest(bytes, one);
+    EXPECT_EQ(core::digest(bytes, several), whole) << size;
+    std::set<std::pair<uint64_t, uint64_t>> seen = {{whole.low, whole.high}};
+    for (size_t i = 0; i < size; i += size / 97 + 1)
+      for (const int bit : {0, 7}) {
+        bytes[i] ^= static_cast<std::byte>(1 << bit);
+        const core::Digest128 now = core::digest(bytes, one);
+        EXPECT_TRUE(seen.emplace(now.low, now.high).second) << size << " " << i;
+        bytes[i] ^= static_cast<std::byte>(1 << bit);
+      }
+  }
+  // Signs of two numbers, two numbers that change places, zeros, and how many there are.
+  std::vector<float> numbers(4096, 1.5f);
+  numbers[7] = 2;
+  std::set<std::pair<uint64_t, uint64_t>> seen;
+  const auto add = [&](size_t count) {
+    const core::Digest128 now = core::digest(std::as_bytes(std::span(numbers).first(count)), one);
+    EXPECT_TRUE(seen.emplace(now.low, now.high).second);
+  };
+  add(4096);
+  for (const size_t other : {8, 9, 12, 23, 1033}) {
+    numbers[7] = -numbers[7], numbers[other] = -numbers[other];
+    add(4096);
+    numbers[7] = -numbers[7], numbers[other] = -numbers[other];
+    std::swap(numbers[7], numbers[other]);
+    add(4096);
+    std::swap(numbers[7], numbers[other]);
+  }
+  std::fill(numbers.begin(), numbers.end(), 0.0f);
+  for (const size_t count : {1, 2, 4, 15, 16, 17, 32, 4096}) add(count);
 }
 
 }  // namespace

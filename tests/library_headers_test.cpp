@@ -93,6 +93,19 @@ TEST(LibraryHeaders, OneDnn) {
 #if DNNL_VERSION_MAJOR == 2
   HOLOGRAM_ONEDNN_2(SAME_CALL)
   static_assert(sizeof(dnnl_memory_desc_t) <= kLayoutBytes);
+  using Lies = dnnl_memory_desc_t;
+  static_assert(offsetof(BlockedLayout, lengths) == offsetof(Lies, dims) &&
+                offsetof(BlockedLayout, padded) == offsetof(Lies, padded_dims) &&
+                offsetof(BlockedLayout, padded_before) == offsetof(Lies, padded_offsets) &&
+                offsetof(BlockedLayout, offset) == offsetof(Lies, offset0) &&
+                offsetof(BlockedLayout, kind) == offsetof(Lies, format_kind) &&
+                offsetof(BlockedLayout, blocks) == offsetof(Lies, format_desc));
+  using Blocks = dnnl_blocking_desc_t;
+  static_assert(offsetof(BlockedLayout::Blocks, count) == offsetof(Blocks, inner_nblks) &&
+                offsetof(BlockedLayout::Blocks, lengths) == offsetof(Blocks, inner_blks) &&
+                offsetof(BlockedLayout::Blocks, axes) == offsetof(Blocks, inner_idxs) &&
+                sizeof(BlockedLayout::Blocks) == sizeof(Blocks));
+  static_assert(kBlocked == dnnl_blocked && kMostDimensions == DNNL_MAX_NDIMS);
   static_assert(sizeof(dnnl_convolution_desc_t) <= kConvolutionBytes);
 #else
   HOLOGRAM_ONEDNN_3(SAME_CALL)

@@ -28,10 +28,28 @@ _CONVOLUTIONS = {1: nn.conv1d, 2: nn.conv2d, 3: nn.conv3d}
 _TRANSPOSED = {1: nn.conv_transpose1d, 2: nn.conv_transpose2d}
 
 
+def _is_product(x, weight, padding, groups):
+    """Whether each pixel is multiplied by itself: on the processor products are the faster way, as the weights are
+    read where they lie."""
+    is_alone = groups == 1 and list(weight.shape[2:]) == [1, 1] and not any(padding)
+    return is_alone and x.executor.backend == "cpu" and x.dtype == weight.dtype and x.dtype in (hg.float32, hg.float64)
+
+
+def _pixels_by_weights(x, weight, bias, stride):
+    pixels = hg.permute_dims(x[:, :, :: stride[0], :: stride[1]], (0, 2, 3, 1))
+    outputs, channels = weight.shape[:2]
+    made = hg.matmul(
+        hg.reshape(pixels, (-1, channels)), hg.permute_dims(hg.reshape(weight, (outputs, channels)), (1, 0)))  # fmt: skip
+    made = made if bias is None else made + bias
+    return hg.permute_dims(hg.reshape(made, (*pixels.shape[:3], outputs)), (0, 3, 1, 2))
+
+
 @row("convolution.default")
 def convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     axes = weight.ndim - 2
     options = {"stride": list(stride), "padding": list(padding), "dilation": list(dilation), "groups": groups}
+    if axes == 2 and not transposed and _is_product(x, weight, padding, groups):
+        return _pixels_by_weights(x, weight, bias, stride)
     if not transposed:
         return _CONVOLUTIONS[axes](x, weight, bias, **options)
     if axes not in _TRANSPOSED:

@@ -92,12 +92,18 @@ class ConvolutionWork : public Work {
   }
 
   // The weights as the library wants them. They are kept with the weights, so that the next
-  // convolution finds them, unless the weights' node stands for another value at each launch.
+  // convolution finds them; where the weights' node stands for a value of each launch, the library
+  // looks whether it is another one.
   template <class Make>
   static hal::Binding kept(Context& context, std::shared_ptr<const hal::LibraryPlan> packing,
                            const Input& weights, Storage& fresh, const Make& make) {
     Node& node = *weights.node;
     if (node.traced) {
+      // A parameter, whose values the next launch mostly finds as they are.
+      auto keeping = node.kind == Kind::Data && packing != nullptr && !context.is_taken_down()
+                         ? packing->keeping()
+                         : nullptr;
+      if (keeping != nullptr) return kept_by_value(context, std::move(keeping), weights);
       fresh = make(packing);
       return fresh.where;
     }
@@ -108,6 +114,23 @@ class ConvolutionWork : public Work {
           std::make_unique<const Packed>(Packed{std::move(packing), weights.view(), fresh});
     }
     context.hold(node.packed->result);
+    return node.packed->result.where;
+  }
+
+  static hal::Binding kept_by_value(Context& context,
+                                    std::shared_ptr<const hal::LibraryPlan> keeping,
+                                    const Input& weights) {
+    Node& node = *weights.node;
+    if (node.packed == nullptr || node.packed->packing != keeping ||
+        node.packed->view != weights.view()) {
+      node.packed.reset();
+      const Storage room = context.allocate(keeping->packed_bytes());
+      context.fill(room, 0);
+      node.packed = std::make_unique<const Packed>(Packed{keeping, weights.view(), room});
+    }
+    const Storage workspace = context.allocate(keeping->workspace());
+    const hal::Binding operands[] = {weights.where(), node.packed->result.where};
+    context.call(keeping, operands, workspace.where);
     return node.packed->result.where;
   }
 

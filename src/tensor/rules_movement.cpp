@@ -100,27 +100,148 @@ Tensor spaced(const Tensor& x, int axis, int64_t step, int64_t before, int64_t a
 // From the first to behind the last element that the windows of an axis begin at.
 int64_t reach_of(const ConvAxis& a) { return a.output == 0 ? 0 : (a.output - 1) * a.stride + 1; }
 
+// Zeros around an axis, by a convolution's padding; what is negative is cut off.
+void around(Tensor& images, int axis, int64_t before, int64_t after, Conv2d& options) {
+  Padding2d& padding = options.padding;
+  (axis == 1 ? padding.top : padding.left) = std::max<int64_t>(before, 0);
+  (axis == 1 ? padding.bottom : padding.right) = std::max<int64_t>(after, 0);
+  if (before < 0 || after < 0)
+    images = images.slice(
+        axis, {std::max<int64_t>(-before, 0), images.size(axis) - std::max<int64_t>(-after, 0)});
+}
+
+// [kh, kw, c, groups, o] turned over, with outputs and channels changed within each group.
+Tensor turned(const Tensor& weight, int64_t groups) {
+  const Shape& s = weight.shape();
+  return weight.flip({0, 1})
+      .reshape({s[0], s[1], s[2], groups, s[3] / groups})
+      .permute({0, 1, 4, 3, 2})
+      .reshape({s[0], s[1], s[3] / groups, groups * s[2]});
+}
+
+// The elements of an axis that meet the same part of a kernel, those of one remainder.
+struct Phase {
+  int64_t first = 0;  // of the kernel's elements, of which every stride-th one takes part
+  int64_t before = 0, after = 0;
+};
+std::vector<Phase> phases_of(const ConvAxis& a) {
+  std::vector<Phase> phases;
+  const int64_t count = (a.input + a.stride - 1) / a.stride;
+  for (int64_t at = 0; at < a.stride; at++) {
+    Phase phase{.first = (at + a.before) % a.stride};
+    const int64_t taps =
+        phase.first < a.kernel ? (a.kernel - phase.first + a.stride - 1) / a.stride : 0;
+    phase.before = taps - 1 - (at + a.before - phase.first) / a.stride;
+    phase.after = count + taps - 1 - phase.before - a.output;
+    phases.push_back(phase);
+  }
+  return phases;
+}
+
+// Windows that step over elements: a convolution for each remainder of the places in the image, so
+// that nothing is multiplied by the zeros between cotangents.
+Tensor conv2d_input_by_phases(const Tensor& weight, const Tensor& g, const ConvAxis (&axes)[2],
+                              int64_t groups) {
+  const int64_t n = g.size(0), channels = weight.size(2) * groups;
+  const int64_t rows = (axes[0].input + axes[0].stride - 1) / axes[0].stride,
+                columns = (axes[1].input + axes[1].stride - 1) / axes[1].stride;
+  std::vector<Tensor> lines;
+  for (const Phase& row : phases_of(axes[0])) {
+    std::vector<Tensor> line;
+    for (const Phase& column : phases_of(axes[1])) {
+      if (row.first >= axes[0].kernel || column.first >= axes[1].kernel) {
+        line.push_back(zeros({n, rows, columns, channels}, g.dtype(), g.executor()));
+        continue;
+      }
+      const Tensor part = weight.slice(0, {row.first, {}, axes[0].stride})
+                              .slice(1, {column.first, {}, axes[1].stride});
+      Conv2d options;
+      options.groups = groups;
+      Tensor images = g;
+      around(images, 1, row.before, row.after, options);
+      around(images, 2, column.before, column.after, options);
+      line.push_back(conv2d(images, turned(part, groups), options));
+    }
+    lines.push_back(line.size() == 1 ? line.front().unsqueeze(3) : stack(line, 3));
+  }
+  const Tensor all = lines.size() == 1 ? lines.front().unsqueeze(2) : stack(lines, 2);
+  return all.reshape({n, rows * axes[0].stride, columns * axes[1].stride, channels})
+      .slice(1, {0, axes[0].input})
+      .slice(2, {0, axes[1].input});
+}
+
 // Images [n, h, w, c], weights [kh, kw, c / groups, o].
 Tensor conv2d_input(const Tensor& weight, const Tensor& g, const ConvAxis (&axes)[2],
                     int64_t groups) {
+  const bool steps = axes[0].stride > 1 || axes[1].stride > 1;
+  if (steps && axes[0].dilation == 1 && axes[1].dilation == 1 && g.size() > 0)
+    return conv2d_input_by_phases(weight, g, axes, groups);
   Tensor images = g;
+  Conv2d options{.dilation = {axes[0].dilation, axes[1].dilation}, .groups = groups};
   for (int k = 0; k < 2; k++) {
     const ConvAxis& a = axes[k];
     const int64_t reach = (a.kernel - 1) * a.dilation, before = reach - a.before;
-    images = spaced(images, k + 1, a.stride, before, a.input + reach - before - reach_of(a));
+    images = spaced(images, k + 1, a.stride, 0, 0);
+    around(images, k + 1, before, a.input + reach - before - reach_of(a), options);
   }
-  // [kh, kw, c, groups, o] turned over, with outputs and channels changed within each group.
-  const Shape& s = weight.shape();
-  const Tensor turned = weight.flip({0, 1})
-                            .reshape({s[0], s[1], s[2], groups, s[3] / groups})
-                            .permute({0, 1, 4, 3, 2})
-                            .reshape({s[0], s[1], s[3] / groups, groups * s[2]});
-  return conv2d(images, turned,
-                {.dilation = {axes[0].dilation, axes[1].dilation}, .groups = groups});
+  return conv2d(images, turned(weight, groups), options);
+}
+
+// For each element of the kernel what it meets in the images, [n, oh, ow, c].
+std::vector<Tensor> met(const Tensor& input, const ConvAxis (&axes)[2]) {
+  Tensor images = input;
+  for (int k = 0; k < 2; k++) {
+    const ConvAxis& a = axes[k];
+    const int64_t wanted = reach_of(a) + (a.kernel - 1) * a.dilation;
+    images = spaced(images, k + 1, 1, a.before, wanted - a.input - a.before);
+  }
+  const auto windows = [&](int k, int64_t at) {
+    const int64_t first = at * axes[k].dilation;
+    return Slice{first, first + reach_of(axes[k]), axes[k].stride};
+  };
+  std::vector<Tensor> all;
+  for (int64_t i = 0; i < axes[0].kernel; i++)
+    for (int64_t j = 0; j < axes[1].kernel; j++)
+      all.push_back(images.slice(1, windows(0, i)).slice(2, windows(1, j)));
+  return all;
+}
+
+// A product: windows as rows by cotangents, of as many images at once as leave the windows small.
+Tensor conv2d_weight_by_product(const Tensor& input, const Tensor& g, const ConvAxis (&axes)[2]) {
+  constexpr int64_t kMostElements = int64_t{1} << 24;
+  const int64_t n = g.size(0), pixels = g.size(1) * g.size(2), o = g.size(3), c = input.size(3),
+                columns = axes[0].kernel * axes[1].kernel * c;
+  const int64_t at_once = std::clamp<int64_t>(kMostElements / (pixels * columns), 1, n);
+  const DType to = g.dtype(), wide = at_once < n ? compute_type(to) : to;
+  Tensor sum;
+  for (int64_t i = 0; i < n; i += at_once) {
+    const Slice some = {i, std::min(n, i + at_once)};
+    const std::vector<Tensor> windows = met(input.slice(0, some), axes);
+    const Tensor all = windows.size() == 1 ? windows.front() : concat(windows, 3);
+    const Tensor part =
+        matmul(all.reshape({-1, columns}).transpose(), g.slice(0, some).reshape({-1, o}), wide);
+    sum = sum.defined() ? sum + part : part;
+  }
+  return sum.to(to).reshape({axes[0].kernel, axes[1].kernel, c, o});
+}
+
+// Of a channel each: sums over all windows.
+Tensor conv2d_weight_by_channel(const Tensor& input, const Tensor& g, const ConvAxis (&axes)[2]) {
+  const DType wide = compute_type(g.dtype());
+  const Tensor of_windows = g.to(wide);
+  std::vector<Tensor> sums;
+  for (const Tensor& window : met(input, axes))
+    sums.push_back(sum(window.to(wide) * of_windows, {0, 1, 2}));
+  return stack(sums, 0).to(g.dtype()).reshape({axes[0].kernel, axes[1].kernel, 1, g.size(3)});
 }
 
 Tensor conv2d_weight(const Tensor& input, const Tensor& g, const ConvAxis (&axes)[2],
                      int64_t groups) {
+  const int64_t n = input.size(0), c = input.size(3) / groups, o = g.size(3) / groups;
+  if (groups == 1 && is_float(g.dtype()) && g.size() > 0 && c > 0)
+    return conv2d_weight_by_product(input, g, axes);
+  if (c == 1 && o == 1 && is_float(g.dtype()) && g.size() > 0)
+    return conv2d_weight_by_channel(input, g, axes);
   // A convolution of images by cotangents: the batch is what is summed over, and so the channels.
   Tensor images = input;
   for (int k = 0; k < 2; k++) {
@@ -128,7 +249,6 @@ Tensor conv2d_weight(const Tensor& input, const Tensor& g, const ConvAxis (&axes
     const int64_t wanted = reach_of(a) + (a.kernel - 1) * a.dilation;
     images = spaced(images, k + 1, 1, a.before, wanted - a.input - a.before);
   }
-  const int64_t n = input.size(0), c = input.size(3) / groups, o = g.size(3) / groups;
   // [c, h, w, groups * n] and [h, w, n, groups * o] give [c, kh, kw, groups * o].
   const Tensor by_channel = images.reshape({n, images.size(1), images.size(2), groups, c})
                                 .permute({4, 1, 2, 3, 0})

@@ -26,6 +26,10 @@ class LibraryPlan {
   // one packing take the same. Null: w is taken as it is.
   virtual std::shared_ptr<const LibraryPlan> packing() const { return nullptr; }
   virtual uint64_t packed_bytes() const { return 0; }  // of a packing: of what it makes
+  // Of a packing: one that leaves what it made the last time, in the same memory, as long as w has
+  // the same values, which it looks at. That memory, which is a little more, begins as zeros. Null:
+  // none.
+  virtual std::shared_ptr<const LibraryPlan> keeping() const { return nullptr; }
   // Other ways to do the same, whose sums may be rounded otherwise. What the library itself thinks
   // best is this plan.
   virtual std::span<const std::shared_ptr<const LibraryPlan>> alternatives() const { return {}; }

@@ -17,7 +17,6 @@ namespace {
 using hal::ConvAxis;
 using hal::ConvDesc;
 
-constexpr uint64_t kAlign = 64;
 constexpr int64_t kTilesWanted = 32;
 constexpr double kTileFlops = 12e6;  // a tile of more is halved while there are too few
 constexpr int64_t kTilesAThread = 4;
@@ -26,26 +25,6 @@ constexpr int64_t kTilesAThread = 4;
 constexpr double kTileOfSeveral = 5e6, kLeastTile = 0.7e6;
 constexpr double kFlopsWorthAThread = 2e5;
 constexpr size_t kMostPlans = 256;
-
-uint64_t aligned(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
-// Memory that only one thread sees, for as long as it calls: mostly a few pages.
-class Scratch {
- public:
-  explicit Scratch(uint64_t bytes) : data_(near_) {
-    if (bytes > sizeof near_) data_ = ::operator new (bytes, std::align_val_t{kAlign});
-  }
-  ~Scratch() {
-    if (data_ != near_) ::operator delete (data_, std::align_val_t{kAlign});
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* data() const { return data_; }
-
- private:
-  alignas(kAlign) std::byte near_[16 << 10];
-  void* data_;
-};
 
 bool is_float32(DType type) {
   return type == DType::F32 || type == DType::F16 || type == DType::BF16;
@@ -56,8 +35,8 @@ std::optional<hal::Refusal> refuses(const ConvDesc& d) {
     return hal::Refusal{
         fmt::format("no convolution of {} and {} to {}", name_of(d.x), name_of(d.w), name_of(d.d))};
   const auto backwards = [](int64_t stride) { return stride < 0; };
-  if (std::any_of(d.x_strides.begin(), d.x_strides.end(), backwards) ||
-      std::any_of(d.w_strides.begin(), d.w_strides.end(), backwards))
+  // Weights that do are packed all the same.
+  if (std::any_of(d.x_strides.begin(), d.x_strides.end(), backwards))
     return hal::Refusal{"an axis goes backwards"};
   // The library counts in 32 bits.
   constexpr double kMost = 0x1p30;
@@ -160,69 +139,7 @@ ConvolutionPlan::Parts parts_of(const Library& library, const ConvDesc& d, int64
   return parts;
 }
 
-bool same_source(const Images& a, const Images& b) {
-  return a.type == b.type && a.lengths == b.lengths && a.strides == b.strides;
-}
-
 }  // namespace
-
-WeightPacking::WeightPacking(const Library& library, const Images& weights, int64_t groups,
-                             std::span<const SharedPrimitive> users)
-    : library_(library),
-      weights_(weights),
-      groups_(groups),
-      workspace_(aligned(static_cast<uint64_t>(count_of(weights.lengths)) * sizeof(float))) {
-  for (const SharedPrimitive& user : users) {
-    if (find(*user) != nullptr) continue;
-    orders_.push_back({user, bytes_});
-    bytes_ += aligned(library.bytes(user->weights()));
-  }
-}
-
-const WeightPacking::Order* WeightPacking::find(const Primitive& user) const {
-  for (const Order& order : orders_)
-    if (library_.call().layout_equal(order.user->weights(), user.weights()) != 0) return &order;
-  return nullptr;
-}
-
-bool WeightPacking::suits(const Images& weights, int64_t groups,
-                          std::span<const SharedPrimitive> users) const {
-  return same_source(weights, weights_) && groups == groups_ &&
-         std::all_of(users.begin(), users.end(),
-                     [&](const SharedPrimitive& user) { return find(*user) != nullptr; });
-}
-
-uint64_t WeightPacking::offset_for(const Primitive& user) const {
-  const Order* const order = find(user);
-  return order == nullptr ? 0 : order->offset;
-}
-
-void WeightPacking::run(std::span<const hal::Binding> operands, hal::Binding workspace,
-                        core::Threads& threads) const {
-  if (workspace.size < workspace_ || operands[1].size < bytes_)
-    throw core::error(core::Text::InternalError, "weights lack their workspace");
-  auto* const dense = reinterpret_cast<float*>(workspace.buffer->host() + workspace.offset);
-  std::byte* const packed = operands[1].buffer->host() + operands[1].offset;
-  widen(weights_, data_of(weights_, operands[0]), dense, threads);
-  const auto& [rows, columns, channels, all] = weights_.lengths;
-  const int64_t outputs = all / groups_;
-  std::vector<int64_t> lengths = {outputs, channels, rows, columns},
-                       strides = {1, all, columns * channels * all, channels * all};
-  if (groups_ > 1) {
-    lengths.insert(lengths.begin(), groups_);
-    strides.insert(strides.begin(), outputs);
-  }
-  const Layout from(library_, lengths, strides);
-  for (const Order& order : orders_) {
-    const auto reorder = library_.reorder(from, order.user->weights());
-    const Scratch scratch(reorder->scratchpad());
-    const Operand all_of_it[] = {{kSource, from.get(), dense},
-                                 {kResult, order.user->weights(), packed + order.offset},
-                                 {kScratchpad, reorder->scratchpad_layout(), scratch.data()}};
-    const OneThread held = library_.alone();
-    reorder->run(all_of_it);
-  }
-}
 
 ConvolutionPlan::ConvolutionPlan(const Library& library, const ConvDesc& desc, Parts parts,
                                  std::shared_ptr<const WeightPacking> packing)

@@ -10,42 +10,9 @@
 
 #include "libraries/host_plan.hpp"
 #include "libraries/images.hpp"
-#include "libraries/onednn/primitives.hpp"
+#include "libraries/onednn/packing.hpp"
 
 namespace hologram::libraries::onednn {
-
-using SharedPrimitive = std::shared_ptr<const Primitive>;
-
-// Weights brought into the orders that primitives want, one behind the other.
-class WeightPacking : public HostPlan {
- public:
-  // Weights lie as row, column, channel, output.
-  WeightPacking(const Library& library, const Images& weights, int64_t groups,
-                std::span<const SharedPrimitive> users);
-  const std::string& name() const override { return name_; }
-  uint64_t workspace() const override { return workspace_; }
-  uint64_t packed_bytes() const override { return bytes_; }
-  void run(std::span<const hal::Binding> operands, hal::Binding workspace,
-           core::Threads& threads) const override;
-
-  // Whether it makes of the same weights what these want.
-  bool suits(const Images& weights, int64_t groups, std::span<const SharedPrimitive> users) const;
-  // Where what a primitive wants begins.
-  uint64_t offset_for(const Primitive& user) const;
-
- private:
-  const Library& library_;
-  std::string name_ = "oneDNN reorder of weights";
-  Images weights_;
-  int64_t groups_;
-  struct Order {
-    SharedPrimitive user;  // one that wants it
-    uint64_t offset;
-  };
-  const Order* find(const Primitive& user) const;
-  std::vector<Order> orders_;
-  uint64_t bytes_ = 0, workspace_ = 0;
-};
 
 // A convolution that the library has agreed to. How it is cut into tiles depends on the number of
 // threads. The bits of the result do not: the same implementation of the library makes each

@@ -81,6 +81,12 @@ std::unique_ptr<Primitive> Library::convolution(const ConvolutionShape& s) const
   return std::make_unique<Primitive>(*this, description);
 }
 
+const BlockedLayout* Library::blocks(const LayoutObject* layout) const {
+  if (keeps_layouts()) return nullptr;
+  const auto* const blocked = reinterpret_cast<const BlockedLayout*>(layout);
+  return blocked->kind == kBlocked ? blocked : nullptr;
+}
+
 std::unique_ptr<Primitive> Library::reorder(const Layout& from, const LayoutObject* to) const {
   const OneThread held = alone();
   DescriptionObject* description = nullptr;

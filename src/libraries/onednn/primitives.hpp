@@ -113,6 +113,8 @@ class Library {
 
   const Functions& call() const { return functions_; }
   bool keeps_layouts() const { return version_ > 2; }
+  // How a layout is made of blocks; null if it is not, or the library keeps that to itself.
+  const BlockedLayout* blocks(const LayoutObject* layout) const;
   uint64_t bytes(const LayoutObject* layout) const { return functions_.layout_bytes(layout); }
   EngineObject* engine() const { return engine_; }
   // Throws a LibraryFailed that names what failed.

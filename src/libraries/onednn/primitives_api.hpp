@@ -34,6 +34,21 @@ inline constexpr int kSource = 1, kResult = 17, kWeights = 33, kScratchpad = 80;
 inline constexpr size_t kLayoutBytes = 1024, kConvolutionBytes = 8192;
 inline constexpr int kMostDimensions = 12;
 
+// What those of version 2 say: lengths in blocks of blocks, of which the innermost are dense.
+inline constexpr int kBlocked = 2;
+struct BlockedLayout {
+  int axes;
+  int64_t lengths[kMostDimensions];
+  int type;
+  int64_t padded[kMostDimensions], padded_before[kMostDimensions], offset;
+  int kind;  // kBlocked
+  struct Blocks {
+    int64_t strides[kMostDimensions];
+    int count;
+    int64_t lengths[kMostDimensions], axes[kMostDimensions];
+  } blocks;
+};
+
 // ROW(result, member, exported name, parameters)
 #define HOLOGRAM_ONEDNN(ROW)                                                                       \
   ROW(Status, engine_create, dnnl_engine_create, (EngineObject * *engine, int kind, size_t index)) \

@@ -48,12 +48,24 @@ def _by_torch(module, names, strict):
             "graphs with it"
         )
     count_missing(names)
+
+    def as_described(args):
+        """What a graph of hologram's kept for this one may lie otherwise."""
+        for i, (node, x) in enumerate(zip(inputs, args)):
+            val = node.meta.get("val")
+            if not isinstance(x, torch.Tensor) or not isinstance(val, torch.Tensor) or x.ndim != 4:
+                continue
+            if val.is_contiguous() and not x.is_contiguous():
+                args[i] = x.contiguous()
+        return args
+
+    inputs = [n for n in module.graph.nodes if n.op == "placeholder"]
     warnings.warn(
         f"hologram_torch: PyTorch computes a graph, for want of {', '.join(names)}; "
         "hologram_torch.report() counts this, options={'strict': True} refuses it",
         stacklevel=2,
     )
-    return module.forward
+    return lambda *args: module.forward(*as_described(list(args)))
 
 
 def _guarded(compiled, strict):
@@ -80,6 +92,13 @@ def _guarded(compiled, strict):
     return call
 
 
+def _results_of_forward():
+    """How many outputs of the graph that is being compiled are not just kept for the one backward; None if PyTorch
+    does not tell."""
+    context = torch._guards.TracingContext.try_get()
+    return getattr(getattr(context, "fw_metadata", None), "num_forward", None)
+
+
 def hologram(module, examples, *, options=None, mode=None):
     """The backend for torch.compile. options: "backend", the name of one of hologram's (without it the
     processor for tensors of the host, CUDA for CUDA's); "device_id"; "strict", which refuses graphs
@@ -91,17 +110,20 @@ def hologram(module, examples, *, options=None, mode=None):
     executor, stream = _executor_for(examples, options.get("backend"), options.get("device_id"))
     strict = options.get("strict", False)
 
-    def compiler(graph, _):
+    def compiler(graph, _, results=None):
         without_what_nobody_keeps(graph.graph)
         lacking = missing(graph)
         if lacking:
             return make_boxed_func(_by_torch(graph, lacking, strict))
-        return _guarded(Compiled(graph, executor, stream), strict)
+        return _guarded(Compiled(graph, executor, stream, results), strict)
+
+    def forward(graph, inputs):
+        return compiler(graph, inputs, _results_of_forward())
 
     math = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
     with math, Whole(keeps=executor.backend != "cpu"):
         return aot_autograd(
-            fw_compiler=compiler, bw_compiler=compiler, inference_compiler=compiler,
+            fw_compiler=forward, bw_compiler=compiler, inference_compiler=compiler,
             decompositions=_decompositions())(module, examples)  # fmt: skip
 
 

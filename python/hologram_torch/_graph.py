@@ -10,9 +10,10 @@ import hologram as hg
 from hologram import _core
 
 from ._dtypes import OURS, as_dtype
+from ._images import LAST, Images, as_images, channels_last, whole
 from ._interchange import Held, Inputs, Place, shares, without_sharing
 from ._report import count
-from ._table import TABLE
+from ._table import BY_ELEMENT, TABLE
 
 _aten = torch.ops.aten
 # What only looks at its operand otherwise: PyTorch does that itself, and nothing is copied.
@@ -23,6 +24,11 @@ _VIEWS = {
 }  # fmt: skip
 _SIZES = {
     _aten.sym_size.int: lambda x, d: x.shape[d], _aten.sym_numel.default: lambda x: x.size,
+}  # fmt: skip
+# Their images have channels last.
+_MAKES_IMAGES = {
+    "convolution.default", "convolution_backward.default", "_native_batch_norm_legit.no_stats",
+    "_native_batch_norm_legit_no_training.default", "_native_batch_norm_legit_functional.default",
 }  # fmt: skip
 # So many recordings of a graph are kept, the last ones used.
 _KEPT = 64
@@ -69,6 +75,8 @@ class _Step:
             self.function = _SIZES.get(node.target, node.target)
             return
         self.function = self.row.function
+        name = name_of(node.target)
+        self.by_element, self.makes_images = name in BY_ELEMENT, name in _MAKES_IMAGES
         self.after = _dtypes_of(_described(node))
         self.before = None
         if self.row.promote == "result":
@@ -80,10 +88,20 @@ class _Step:
     def run(self, value_of):
         args, kwargs = map_arg(self.node.args, value_of), map_arg(self.node.kwargs, value_of)
         if self.row is None:
-            return self.function(*args, **kwargs)
+            return self.function(*map(whole, args), **kwargs)
+        turned = channels_last(args) if self.by_element else None
+        if turned is None:
+            args, kwargs = (torch.fx.node.map_aggregate(x, whole) for x in (args, kwargs))
+        else:
+            args = tuple(turned)
         if self.before is not None:
             args = torch.fx.node.map_aggregate(args, self._promoted)
-        return self._brought(self.function(*args, **kwargs), self.after)
+        made = self._brought(self.function(*args, **kwargs), self.after)
+        if turned is not None:
+            return Images(made)
+        if not self.makes_images:
+            return made
+        return [as_images(m) for m in made] if isinstance(made, list) else as_images(made)
 
     def _promoted(self, x):
         return as_dtype(x, self.before) if isinstance(x, hg.Tensor) else x
@@ -103,9 +121,10 @@ class Recorded:
 
 class Compiled:
     """A graph whose operations are all in the table; called with PyTorch's tensors and numbers. stream: that of
-    PyTorch's which the executor's work goes to; without one, results are waited for."""
+    PyTorch's which the executor's work goes to; without one, results are waited for. results: so many outputs are
+    somebody's, all others are for a graph of hologram's alone, and may lie otherwise than PyTorch thinks."""
 
-    def __init__(self, module, executor, stream=None):
+    def __init__(self, module, executor, stream=None, results=None):
         self.module, self.executor, self.stream = module, executor, stream
         self.inputs = Inputs(executor)
         nodes = list(module.graph.nodes)
@@ -121,6 +140,9 @@ class Compiled:
         self.is_random = any(s.row is not None and s.row.random for s in self.steps)
         varying = self._varying(calls)
         self.places = [Place(_described(n), n not in varying) for n in self.computed]
+        theirs = set(self.outputs if results is None else self.outputs[:results])
+        for place, node in zip(self.places, self.computed):
+            place.is_free = node not in theirs
         self.into = stream is not None and all(shares(executor, p) for p in self.places)
         self.tensors = [i for i, n in enumerate(self.placeholders) if isinstance(_described(n), torch.Tensor)]
         self.recorded = OrderedDict()
@@ -308,6 +330,9 @@ class Compiled:
                 values[node] = order  # a number
                 continue
             x = next(tensors)
+            if order == LAST:
+                values[node] = Images(x)
+                continue
             if order is not None:
                 back = sorted(range(x.ndim), key=order.__getitem__)
                 x = hg.permute_dims(x, tuple(back))
@@ -317,5 +342,9 @@ class Compiled:
             values[node] = copied
         for step in self.steps:
             values[step.node] = step.run(values.__getitem__)
-        results = [p.ordered(values[n]) for p, n in zip(self.places, self.computed)]
+        results = []
+        for place, node in zip(self.places, self.computed):
+            if isinstance(values[node], Images):
+                place.may_lie(LAST)
+            results.append(place.ordered(whole(values[node])))
         return results, [values[n] for n in self.numbers]

@@ -137,8 +137,17 @@ class Place:
         self.device, self.dtype = like.device, like.dtype
         # A graph gives the same memory each time for what follows from no input.
         self.is_constant = is_constant
-        self.order = _order_in(_known(like.shape), _known(like.stride()))
-        self.back = self.order and tuple(sorted(range(len(self.order)), key=self.order.__getitem__))
+        self.is_free = False  # to lie in another order than PyTorch says
+        self._lie(_order_in(_known(like.shape), _known(like.stride())))
+
+    def _lie(self, order):
+        self.order = order
+        self.back = order and tuple(sorted(range(len(order)), key=order.__getitem__))
+
+    def may_lie(self, order):
+        """Takes the order that the result has, if nobody cares."""
+        if self.is_free:
+            self._lie(order)
 
     def ordered(self, x):
         """The tensor of hologram as it is to lie in memory."""

@@ -6,6 +6,7 @@ import hologram as hg
 from hologram import _core, nn
 
 from ._dtypes import as_dtype
+from ._images import FIRST, LAST
 from ._reductions import _as_vector
 from ._table import row
 
@@ -117,8 +118,22 @@ def adaptive_avg_pool2d_backward(grad, x):
 # --- normalisation
 
 
-def _by_channel(x, ndim):
-    return hg.reshape(x, (1, -1, *([1] * (ndim - 2))))
+def _by_channel(x, ndim, axis=1):
+    shape = [1] * ndim
+    shape[axis] = -1
+    return hg.reshape(x, shape)
+
+
+def _with_channels_last(function):
+    """Images as convolutions make them: the function gets them so, and their channels are the last axis."""
+
+    def of_images(x, *args):
+        if x.ndim != 4:
+            return function(x, 1, *args)
+        made, *rest = function(hg.permute_dims(x, LAST), 3, *args)
+        return hg.permute_dims(made, FIRST), *rest
+
+    return of_images
 
 
 def _normalized(x, mean, rstd, weight, bias):
@@ -128,12 +143,13 @@ def _normalized(x, mean, rstd, weight, bias):
 
 
 @row("_native_batch_norm_legit_no_training.default")
-def batch_norm(x, weight, bias, mean, var, momentum, eps):
+@_with_channels_last
+def batch_norm(x, axis, weight, bias, mean, var, momentum, eps):
     scale = hg.rsqrt(var + eps)
     scale = scale if weight is None else scale * weight
     shift = -mean * scale if bias is None else bias - mean * scale
     none = hg.zeros((0,), dtype=mean.dtype, device=x.executor)
-    return x * _by_channel(scale, x.ndim) + _by_channel(shift, x.ndim), none, none
+    return x * _by_channel(scale, x.ndim, axis) + _by_channel(shift, x.ndim, axis), none, none
 
 
 @row("_native_batch_norm_legit.no_stats")
@@ -146,15 +162,20 @@ def batch_norm_training(x, weight, bias, running_mean, running_var, training, mo
     if not training:
         made = batch_norm(x, weight, bias, running_mean, running_var, momentum, eps)
         return *made, running_mean, running_var
-    axes = (0, *range(2, x.ndim))
+    return _batch_norm_of_batch(x, weight, bias, running_mean, running_var, momentum, eps)
+
+
+@_with_channels_last
+def _batch_norm_of_batch(x, axis, weight, bias, running_mean, running_var, momentum, eps):
+    axes = tuple(i for i in range(x.ndim) if i != axis)
     wide = as_dtype(x, hg.float32) if x.dtype in (hg.float16, hg.bfloat16) else x
     mean, var = hg.mean(wide, axis=axes), hg.var(wide, axis=axes)
     rstd = hg.rsqrt(var + eps)
-    weight, bias = (None if p is None else _by_channel(p, x.ndim) for p in (weight, bias))
-    made = _normalized(wide, _by_channel(mean, x.ndim), _by_channel(rstd, x.ndim), weight, bias)
+    weight, bias = (None if p is None else _by_channel(p, x.ndim, axis) for p in (weight, bias))
+    made = _normalized(wide, _by_channel(mean, x.ndim, axis), _by_channel(rstd, x.ndim, axis), weight, bias)
     if running_mean is None:
         return as_dtype(made, x.dtype), mean, rstd, None, None
-    count = x.size // max(x.shape[1], 1)
+    count = x.size // max(x.shape[axis], 1)
     unbiased = var * (count / (count - 1) if count > 1 else math.nan)
     return (
         as_dtype(made, x.dtype), mean, rstd,

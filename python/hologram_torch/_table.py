@@ -35,4 +35,11 @@ def rows(functions, suffixes, promote=None):
         row(*(f"{name}.{suffix}" for suffix in suffixes), promote=promote)(function)
 
 
-from . import _attention, _elementwise, _movement, _neural, _reductions  # noqa: E402, F401
+from . import _attention  # noqa: E402, F401
+
+_others = set(TABLE)
+from . import _elementwise  # noqa: E402, F401
+
+# Each element of the result is made of those of the operands at the same place.
+BY_ELEMENT = frozenset(TABLE.keys() - _others)
+from . import _movement, _neural, _reductions  # noqa: E402, F401

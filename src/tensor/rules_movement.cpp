@@ -206,23 +206,30 @@ std::vector<Tensor> met(const Tensor& input, const ConvAxis (&axes)[2]) {
   return all;
 }
 
-// A product: windows as rows by cotangents, of as many images at once as leave the windows small.
+// A product: cotangents by windows as rows, of as many images at once as leave the windows small.
+// Channels come before the places in the kernel, as in weights [o, c, kh, kw], where turning the
+// windows around is less than to turn the result.
 Tensor conv2d_weight_by_product(const Tensor& input, const Tensor& g, const ConvAxis (&axes)[2]) {
   constexpr int64_t kMostElements = int64_t{1} << 24;
   const int64_t n = g.size(0), pixels = g.size(1) * g.size(2), o = g.size(3), c = input.size(3),
-                columns = axes[0].kernel * axes[1].kernel * c;
-  const int64_t at_once = std::clamp<int64_t>(kMostElements / (pixels * columns), 1, n);
+                kernel = axes[0].kernel * axes[1].kernel;
+  const int64_t at_once = std::clamp<int64_t>(kMostElements / (pixels * kernel * c), 1, n);
+  const bool by_channel = n * pixels < o;
   const DType to = g.dtype(), wide = at_once < n ? compute_type(to) : to;
   Tensor sum;
   for (int64_t i = 0; i < n; i += at_once) {
     const Slice some = {i, std::min(n, i + at_once)};
     const std::vector<Tensor> windows = met(input.slice(0, some), axes);
-    const Tensor all = windows.size() == 1 ? windows.front() : concat(windows, 3);
+    const Tensor all = windows.size() == 1 ? windows.front()
+                       : by_channel        ? stack(windows, 4)
+                                           : concat(windows, 3);
     const Tensor part =
-        matmul(all.reshape({-1, columns}).transpose(), g.slice(0, some).reshape({-1, o}), wide);
+        matmul(g.slice(0, some).reshape({-1, o}).transpose(), all.reshape({-1, kernel * c}), wide);
     sum = sum.defined() ? sum + part : part;
   }
-  return sum.to(to).reshape({axes[0].kernel, axes[1].kernel, c, o});
+  sum = sum.to(to);
+  if (by_channel) return sum.reshape({o, c, axes[0].kernel, axes[1].kernel}).permute({2, 3, 1, 0});
+  return sum.reshape({o, axes[0].kernel, axes[1].kernel, c}).permute({1, 2, 3, 0});
 }
 
 // Of a channel each: sums over all windows.

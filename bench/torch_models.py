@@ -39,7 +39,11 @@ def of_transformers(kind, device="cuda", **settings):
 def of_torchvision(name, device="cuda"):
     import torchvision
 
-    return getattr(torchvision.models, name)().to(device).eval()
+    model = getattr(torchvision.models, name)()
+    for parameter in model.parameters():
+        if parameter.ndim > 1 and not parameter.any():  # as the head of a ViT is drawn
+            torch.nn.init.normal_(parameter, std=0.02)
+    return model.to(device).eval()
 
 
 def without_dropout(model):

@@ -4,8 +4,8 @@ and by hologram on the processor, in one process.
 
 Both compile the same model, with the same parameters, for the same input, and are called in turns: a round is some
 calls of inductor's and as many of hologram's, and the median of the rounds' ratios counts. Where others use the
-processor, OpenMP's threads wait for each other at length, and medians of two threads flatter hologram: the ratio of the
-fastest rounds is the one to believe then. Between two rounds of
+processor, OpenMP's threads wait for each other at length, and medians of two threads flatter hologram: the ratio of
+the fastest rounds is the one to believe then. Between two rounds of
 training all parameters are written, as an optimizer does, so that nothing that was made of them serves twice. The
 optimizer's own time, which is PyTorch's in both, is not in it. A line a measurement: inductor's milliseconds,
 hologram's, inductor's over hologram's by wall time, by time of the processor and of the fastest rounds, and the

@@ -30,17 +30,18 @@ _TRANSPOSED = {1: nn.conv_transpose1d, 2: nn.conv_transpose2d}
 
 
 def _is_product(x, weight, padding, groups):
-    """Whether each pixel is multiplied by itself: on the processor products are the faster way, as the weights are
-    read where they lie."""
+    """Whether each pixel is multiplied by itself: on the processor products are the faster way, as weights are read
+    where they lie."""
     is_alone = groups == 1 and list(weight.shape[2:]) == [1, 1] and not any(padding)
-    return is_alone and x.executor.backend == "cpu" and x.dtype == weight.dtype and x.dtype in (hg.float32, hg.float64)
+    of_floats = x.dtype == weight.dtype and x.dtype in (hg.float32, hg.float64)
+    return is_alone and of_floats and x.executor.backend == "cpu"
 
 
 def _pixels_by_weights(x, weight, bias, stride):
     pixels = hg.permute_dims(x[:, :, :: stride[0], :: stride[1]], (0, 2, 3, 1))
     outputs, channels = weight.shape[:2]
-    made = hg.matmul(
-        hg.reshape(pixels, (-1, channels)), hg.permute_dims(hg.reshape(weight, (outputs, channels)), (1, 0)))  # fmt: skip
+    matrix = hg.permute_dims(hg.reshape(weight, (outputs, channels)), (1, 0))
+    made = hg.matmul(hg.reshape(pixels, (-1, channels)), matrix)
     made = made if bias is None else made + bias
     return hg.permute_dims(hg.reshape(made, (*pixels.shape[:3], outputs)), (0, 3, 1, 2))
 

@@ -377,6 +377,7 @@ TEST(Convolution, LaunchesSeeWeightsThatChange) {
     const Graph graph =
         capture([&](const Tensor& x, const Tensor& w) { return run(x, w); }, x, weights[0]);
     std::vector<std::vector<float>> expected;
+    expected.reserve(weights.size());
     for (const Tensor& w : weights) expected.push_back(run(x, w).to_vector<float>());
     for (const size_t i : {0, 0, 1, 1, 1, 2, 0, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 0, 0})
       EXPECT_EQ(graph.launch({x, weights[i]}).front().to_vector<float>(), expected[i]) << i;

@@ -51,11 +51,11 @@ class Remaking {
     uint32_t lane, id, span;
     std::string name;
   };
-  std::vector<uint32_t> span_;                      // by instruction
-  std::vector<bool> remade_, is_element_;           // by id
+  std::vector<uint32_t> span_;                         // by instruction
+  std::vector<bool> remade_, is_element_;              // by id
   std::vector<std::pair<uint32_t, size_t>> elements_;  // ids, and where they are loaded
-  std::vector<const program::Inst*> definitions_;   // by id
-  std::vector<std::vector<uint32_t>> of_;           // by lane and id: the span of its name
+  std::vector<const program::Inst*> definitions_;      // by id
+  std::vector<std::vector<uint32_t>> of_;              // by lane and id: the span of its name
   std::vector<Done> done_;
 };
 

@@ -334,7 +334,7 @@ Rule of_max_pool2d(const Tensor& x, const Tensor& y, const ConvAxis& rows,
 Rule of_avg_pool2d(const Shape& shape, const Tensor& counts, const ConvAxis& rows,
                    const ConvAxis& columns) {
   return [=](const Tensor& g) {
-    const Tensor share = g.to(accumulator(g.dtype())) / counts;
+    Tensor share = g.to(accumulator(g.dtype())) / counts;
     return unfolded(shape, rows, columns, [&](int64_t, int64_t) { return share; });
   };
 }

@@ -127,9 +127,11 @@ bool WeightPacking::is_right(const Order& order) const {
 void WeightPacking::place(const Order& order, const float* from, std::byte* to,
                           core::Threads& threads) const {
   if (order.places->has_padding) std::memset(to, 0, library_.bytes(order.user->weights()));
-  const auto& [rows, columns, channels, all] = weights_.lengths;
-  const auto& [by_row, by_column, by_channel, by_output] = weights_.strides;
-  const int64_t outputs = all / groups_, lines = (outputs + kLine - 1) / kLine;
+  const int64_t rows = weights_.lengths[0], columns = weights_.lengths[1];
+  const int64_t channels = weights_.lengths[2];
+  const int64_t by_row = weights_.strides[0], by_column = weights_.strides[1];
+  const int64_t by_channel = weights_.strides[2], by_output = weights_.strides[3];
+  const int64_t outputs = weights_.lengths[3] / groups_, lines = (outputs + kLine - 1) / kLine;
   const auto& places = order.places->of;
   auto* const packed = reinterpret_cast<float*>(to);
   const auto grain =

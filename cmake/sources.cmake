@@ -130,9 +130,10 @@ set(HOLOGRAM_SOURCES
     src/dialects/wgsl_print.cpp
 
     src/libraries/accumulation.cpp
+    src/libraries/blaslt/blaslt.cpp
+    src/libraries/blaslt/epilogue.cpp
+    src/libraries/blaslt/products.cpp
     src/libraries/convolution.cpp
-    src/libraries/cublaslt/cublaslt.cpp
-    src/libraries/cublaslt/epilogue.cpp
     src/libraries/cudnn/attention.cpp
     src/libraries/cudnn/convolution.cpp
     src/libraries/cudnn/cudnn.cpp
@@ -162,7 +163,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/narrow/product.cpp
     src/libraries/narrow/x86.cpp
     src/libraries/nvrtc/nvrtc.cpp
-    src/libraries/of_cuda.cpp
+    src/libraries/of_vendors.cpp
     src/libraries/onednn/convolution.cpp
     src/libraries/onednn/onednn.cpp
     src/libraries/onednn/packing.cpp

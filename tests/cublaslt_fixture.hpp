@@ -2,12 +2,15 @@
 #pragma once
 
 #include "cuda_library_fixture.hpp"
-#include "fake_cublaslt.hpp"
+#include "fake_blaslt.hpp"
 #include "product_cases.hpp"
 
 namespace hologram {
 
-class CublasLt : public CudaLibraryTest<FakeCublasLt> {
+inline constexpr int kAllocFailed = 3, kExecutionFailed = 13,
+                     kInternalError = 14;  // cublasStatus_t
+
+class CublasLt : public CudaLibraryTest<FakeBlasLt> {
  public:
   CublasLt() : CudaLibraryTest("HOLOGRAM_CUBLASLT_LIBRARY", FAKE_CUBLASLT, "fake_cublaslt") {}
 

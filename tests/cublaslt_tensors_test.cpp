@@ -3,12 +3,10 @@
 #include <functional>
 
 #include "cublaslt_fixture.hpp"
-#include "libraries/cublaslt/api.hpp"
 
 namespace hologram {
 namespace {
 
-namespace cublaslt = libraries::cublaslt;
 using CublasLtTensors = CublasLt;
 
 std::vector<double> numbers(size_t count, uint32_t seed) {
@@ -206,7 +204,7 @@ TEST_F(CublasLtTensors, EveryCallMayFail) {
         "cublasLtMatrixLayoutCreate", "cublasLtMatrixLayoutSetAttribute",
         "cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceSetAttribute",
         "cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmul"})
-    for (const int status : {cublaslt::kAllocFailed, cublaslt::kInternalError})
+    for (const int status : {kAllocFailed, kInternalError})
       for (int skip = 0;; skip++) {
         SCOPED_TRACE(std::string(call) + ' ' + std::to_string(skip));
         const Executor gpu = Executor::from_config(config());
@@ -222,8 +220,7 @@ TEST_F(CublasLtTensors, EveryCallMayFail) {
         if (failed) {
           errors++;
           EXPECT_FALSE(error.remedy().empty());
-          EXPECT_EQ(error.kind() == ErrorKind::OutOfMemory, status == cublaslt::kAllocFailed)
-              << error.what();
+          EXPECT_EQ(error.kind() == ErrorKind::OutOfMemory, status == kAllocFailed) << error.what();
         } else {
           EXPECT_EQ(counted.library_calls + counted.fallbacks, 1u);
           own += static_cast<int>(counted.fallbacks);
@@ -244,13 +241,13 @@ TEST_F(CublasLtTensors, EveryCallMayFail) {
 TEST_F(CublasLtTensors, AProductThatFailsIsNamed) {
   const Executor gpu = Executor::from_config(config());
   const Tensor a = square(gpu);
-  library_.fail("cublasLtMatmul", 0, 1, cublaslt::kExecutionFailed);
+  library_.fail("cublasLtMatmul", 0, 1, kExecutionFailed);
   const Error error = error_of([&] { ops::matmul(a, a).eval(); });
   EXPECT_STREQ(error.what(), "cuBLASLt f32 failed: status 13 (CUBLAS_STATUS_EXECUTION_FAILED)");
   EXPECT_NE(error.remedy().find("HOLOGRAM_CUBLASLT_LIBRARY=none"), std::string::npos);
   EXPECT_TRUE(is_right(ops::matmul(a, a).array()));
 
-  library_.fail("cublasLtMatmul", 0, 1, cublaslt::kExecutionFailed);
+  library_.fail("cublasLtMatmul", 0, 1, kExecutionFailed);
   driver_.fail("cuMemGetInfo_v2", 0, 1, kIllegalAddress);
   EXPECT_EQ(error_of([&] { ops::matmul(a, a).eval(); }).kind(), ErrorKind::DeviceLost);
 }

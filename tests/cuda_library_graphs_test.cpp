@@ -2,7 +2,6 @@
 // gathers. The driver and the library are emulated; kernels do nothing there but what they are
 // told.
 #include "cublaslt_fixture.hpp"
-#include "libraries/cublaslt/api.hpp"
 
 namespace hologram {
 namespace {
@@ -97,7 +96,7 @@ TEST_F(CudaLibraryGraphs, WithoutANodeForItItGoesStepByStep) {
     EXPECT_EQ(driver_.live("graph") + driver_.live("ready graph"), 0) << call;
     EXPECT_EQ(graph.launch(x)[0].to_vector<float>(), expected(x));
   }
-  library_.fail("cublasLtMatmul", 1, 1, libraries::cublaslt::kInternalError);
+  library_.fail("cublasLtMatmul", 1, 1, kInternalError);
   const Graph graph = squares();
   EXPECT_EQ(graph.note(),
             "step by step: cuBLASLt f32 failed: status 14 (CUBLAS_STATUS_INTERNAL_ERROR)");
@@ -123,9 +122,9 @@ TEST_F(CudaLibraryGraphs, ALaunchThatFailsIsToldAndTheNextIsRight) {
     driver_.fail(call, 0, 1, 1);
     failing(in_graph);
   }
-  library_.fail("cublasLtMatmul", 0, 1, libraries::cublaslt::kExecutionFailed);
+  library_.fail("cublasLtMatmul", 0, 1, kExecutionFailed);
   failing("cuBLASLt f32 failed: status 13 (CUBLAS_STATUS_EXECUTION_FAILED)");
-  library_.fail("cublasLtMatmul", 0, 1, libraries::cublaslt::kAllocFailed);
+  library_.fail("cublasLtMatmul", 0, 1, kAllocFailed);
   failing("memory");
   // Building it anew fails as well, and succeeds the next time.
   driver_.fail("cuGraphExecChildGraphNodeSetParams", 0, 1, 910);

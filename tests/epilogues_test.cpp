@@ -6,12 +6,10 @@
 #include <thread>
 
 #include "cublaslt_fixture.hpp"
-#include "libraries/cublaslt/api.hpp"
 
 namespace hologram {
 namespace {
 
-namespace cublaslt = libraries::cublaslt;
 using ops::matmul;
 using ops::relu;
 
@@ -334,7 +332,7 @@ TEST_F(Epilogues, AreTried) {
   struct World {
     const char* name;
     uint32_t most;
-    FakeCublasLt::Relu relu;
+    FakeBlasLt::Relu relu;
     bool bias_runs;  // a bias alone
     const char* said;
     bool tensor_cores, tf32;  // so that nothing of it has been tried before
@@ -346,10 +344,10 @@ TEST_F(Epilogues, AreTried) {
     }
   };
   for (const World& world :
-       {World{"loses NaN", 6, FakeCublasLt::LosesNan, true, "cuBLASLt makes 0 of nan", true, false},
-        World{"keeps the sign of zero", 6, FakeCublasLt::KeepsSign, true, "cuBLASLt makes -0 of -0",
+       {World{"loses NaN", 6, FakeBlasLt::LosesNan, true, "cuBLASLt makes 0 of nan", true, false},
+        World{"keeps the sign of zero", 6, FakeBlasLt::KeepsSign, true, "cuBLASLt makes -0 of -0",
               true, true},
-        World{"has none", 0, FakeCublasLt::Exact, false,
+        World{"has none", 0, FakeBlasLt::Exact, false,
               "the product's algorithm has no such epilogue: status 15", false, false}}) {
     SCOPED_TRACE(world.name);
     library_.epilogues(world.most, world.relu);
@@ -401,7 +399,7 @@ TEST_F(Epilogues, AreExplainedAndProfiled) {
 
 // The algorithm of the product alone is the one with the epilogue.
 TEST_F(Epilogues, TuningChoosesForTheProduct) {
-  const FakeCublasLt::Algorithm algorithms[] = {{20, true}, {0, true}};
+  const FakeBlasLt::Algorithm algorithms[] = {{20, true}, {0, true}};
   library_.algorithms(algorithms, 2);
   BackendConfig how = config();
   how.autotuning_ms = 60'000;
@@ -450,7 +448,7 @@ TEST_F(Epilogues, EveryCallMayFail) {
                      b = Tensor::from(counting(static_cast<size_t>(n)), on);
         on.synchronize();
         if (driver) driver_.fail(call, skip, 1, kOutOfMemory);
-        else library_.fail(call, skip, 1, cublaslt::kInternalError);
+        else library_.fail(call, skip, 1, kInternalError);
         const Error error = error_of([&] {
           layer_of(x, w, b).eval();
           on.synchronize();

@@ -1,5 +1,5 @@
-// What the emulated libraries of NVIDIA have in common: calls are counted and can be made to fail,
-// and numbers of their types are read and written.
+// What the emulated libraries of NVIDIA and AMD have in common: calls are counted and can be made
+// to fail, and numbers of their types are read and written.
 #pragma once
 
 #include <dlfcn.h>
@@ -48,17 +48,28 @@ struct Calls {
   }
 };
 
+#ifdef EMULATES_HIP
+inline constexpr char kDriver[] = "fake_hip";
+#else
+inline constexpr char kDriver[] = "fake_cuda";
+#endif
 inline const FakeCuda& driver() {
   static const FakeCuda driver = [] {
     FakeCuda control{};
     if (void* library = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_NOLOAD))
-      reinterpret_cast<void (*)(FakeCuda*)>(dlsym(library, "fake_cuda"))(&control);
+      reinterpret_cast<void (*)(FakeCuda*)>(dlsym(library, kDriver))(&control);
     return control;
   }();
   return driver;
 }
-// Whether the emulated driver has a context for this thread.
-inline bool has_context() { return driver().depth != nullptr && driver().depth() > 0; }
+// Whether the emulated driver has a context for this thread. With HIP a device is always current.
+inline bool has_context() {
+#ifdef EMULATES_HIP
+  return true;
+#else
+  return driver().depth != nullptr && driver().depth() > 0;
+#endif
+}
 // Does the work when the stream comes to it, or whenever the graph is launched that the stream is
 // captured for.
 inline void do_on(void* stream, const std::function<void()>& work) {

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "backends/rocm/api.hpp"
+#include "libraries/blaslt/vendor.hpp"
 #include "libraries/hiprtc/api.hpp"
 
 #if __has_include(<hip/hip_runtime_api.h>) && __has_include(<hip/hiprtc.h>)
@@ -13,6 +14,10 @@
 #include <hip/hip_runtime_api.h>
 #include <hip/hiprtc.h>
 #define HOLOGRAM_HAS_HIP_HEADERS
+#if __has_include(<hipblaslt/hipblaslt.h>) && __has_include(<hipblas-common/hipblas-common.h>)
+#include <hipblaslt/hipblaslt.h>
+#define HOLOGRAM_HAS_HIPBLASLT_HEADER
+#endif
 #endif
 
 namespace hologram::backends::rocm {
@@ -86,7 +91,63 @@ static_assert(driver::kNonBlocking == hipStreamNonBlocking &&
 static_assert(sizeof(hipDeviceProp_t) <= kPropertiesBytes && offsetof(hipDeviceProp_t, name) == 0 &&
               sizeof(hipDeviceProp_t::name) == kNameBytes &&
               offsetof(hipDeviceProp_t, gcnArchName) >= kNameBytes);
+
+#ifdef HOLOGRAM_HAS_HIPBLASLT_HEADER
+namespace blaslt = libraries::blaslt;
+using blaslt::kHipblasLt;
+#define SAME(member, name, parameters) \
+  static_assert(                       \
+      SameCall<decltype(blaslt::Functions::member), decltype(&::hipblasLt##name)>::value, #name);
+HOLOGRAM_BLASLT(SAME)
+HOLOGRAM_HIPBLASLT(SAME)
+#undef SAME
+using Found = hipblasLtMatmulHeuristicResult_t;
+static_assert(kHipblasLt.algorithm_bytes == sizeof(hipblasLtMatmulAlgo_t) &&
+              sizeof(blaslt::Algorithm) >= sizeof(hipblasLtMatmulAlgo_t) &&
+              sizeof(Found) == kHipblasLt.algorithm_bytes + sizeof(blaslt::BehindAlgorithm) &&
+              offsetof(Found, algo) == 0 &&
+              offsetof(Found, workspaceSize) ==
+                  kHipblasLt.algorithm_bytes + offsetof(blaslt::BehindAlgorithm, workspace) &&
+              offsetof(Found, state) ==
+                  kHipblasLt.algorithm_bytes + offsetof(blaslt::BehindAlgorithm, state));
+static_assert(blaslt::kSuccess == HIPBLAS_STATUS_SUCCESS &&
+              blaslt::kNotInitialized == HIPBLAS_STATUS_NOT_INITIALIZED &&
+              kHipblasLt.alloc_failed == HIPBLAS_STATUS_ALLOC_FAILED &&
+              kHipblasLt.invalid_value == HIPBLAS_STATUS_INVALID_VALUE &&
+              kHipblasLt.not_supported == HIPBLAS_STATUS_NOT_SUPPORTED);
+static_assert(kHipblasLt.statuses[0].first == HIPBLAS_STATUS_NOT_INITIALIZED &&
+              kHipblasLt.statuses[1].first == HIPBLAS_STATUS_ALLOC_FAILED &&
+              kHipblasLt.statuses[2].first == HIPBLAS_STATUS_INVALID_VALUE &&
+              kHipblasLt.statuses[3].first == HIPBLAS_STATUS_MAPPING_ERROR &&
+              kHipblasLt.statuses[4].first == HIPBLAS_STATUS_EXECUTION_FAILED &&
+              kHipblasLt.statuses[5].first == HIPBLAS_STATUS_INTERNAL_ERROR &&
+              kHipblasLt.statuses[6].first == HIPBLAS_STATUS_NOT_SUPPORTED &&
+              kHipblasLt.statuses[7].first == HIPBLAS_STATUS_ARCH_MISMATCH &&
+              kHipblasLt.statuses[8].first == HIPBLAS_STATUS_HANDLE_IS_NULLPTR &&
+              kHipblasLt.statuses[9].first == HIPBLAS_STATUS_INVALID_ENUM &&
+              kHipblasLt.statuses[10].first == HIPBLAS_STATUS_UNKNOWN);
+static_assert(blaslt::kF32 == HIP_R_32F && blaslt::kF64 == HIP_R_64F && blaslt::kF16 == HIP_R_16F &&
+              blaslt::kI8 == HIP_R_8I && blaslt::kI32 == HIP_R_32I && blaslt::kBF16 == HIP_R_16BF);
+static_assert(kHipblasLt.compute_f32 == HIPBLAS_COMPUTE_32F &&
+              kHipblasLt.compute_tf32 == HIPBLAS_COMPUTE_32F_FAST_TF32 &&
+              kHipblasLt.compute_f64 == HIPBLAS_COMPUTE_64F &&
+              kHipblasLt.compute_i32 == HIPBLAS_COMPUTE_32I);
+static_assert(kHipblasLt.plain == HIPBLAS_OP_N && kHipblasLt.transposed == HIPBLAS_OP_T);
+static_assert(kHipblasLt.transpose_a == HIPBLASLT_MATMUL_DESC_TRANSA &&
+              kHipblasLt.transpose_b == HIPBLASLT_MATMUL_DESC_TRANSB &&
+              kHipblasLt.epilogue == HIPBLASLT_MATMUL_DESC_EPILOGUE &&
+              kHipblasLt.bias_pointer == HIPBLASLT_MATMUL_DESC_BIAS_POINTER &&
+              kHipblasLt.batch_count == HIPBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
+              kHipblasLt.batch_stride == HIPBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+static_assert(blaslt::kMaxWorkspace == HIPBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
 #endif
+#endif
+
+TEST(HipHeaders, OfHipblasLtToo) {
+#ifndef HOLOGRAM_HAS_HIPBLASLT_HEADER
+  GTEST_SKIP() << "hipBLASLt's header is not there; scripts/offline-hip fetches it";
+#endif
+}
 
 TEST(HipHeaders, DeclareWhatIsCalled) {
 #ifndef HOLOGRAM_HAS_HIP_HEADERS

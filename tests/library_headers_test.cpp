@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "backends/cuda/api.hpp"
+#include "libraries/blaslt/vendor.hpp"
 #include "libraries/cblas/api.hpp"
-#include "libraries/cublaslt/api.hpp"
 #include "libraries/cudnn/api.hpp"
 #include "libraries/nvrtc/api.hpp"
 #include "libraries/onednn/api.hpp"
@@ -210,37 +210,48 @@ TEST(LibraryHeaders, Nvrtc) {
 
 TEST(LibraryHeaders, CublasLt) {
 #ifdef HOLOGRAM_HAS_CUBLASLT_HEADER
-  using namespace cublaslt;
-#define SAME(member, symbol, parameters) \
-  static_assert(SameCall<Status parameters, decltype(symbol)>::value, #symbol);
+  using namespace blaslt;
+#define SAME(member, name, parameters) \
+  static_assert(SameCall<Status parameters, decltype(cublasLt##name)>::value, #name);
+  HOLOGRAM_BLASLT(SAME)
   HOLOGRAM_CUBLASLT(SAME)
 #undef SAME
   using Theirs = cublasLtMatmulHeuristicResult_t;
-  static_assert(sizeof(Algorithm) == sizeof(cublasLtMatmulAlgo_t));
-  static_assert(sizeof(Candidate) == sizeof(Theirs) &&
-                offsetof(Candidate, algorithm) == offsetof(Theirs, algo) &&
-                offsetof(Candidate, workspace) == offsetof(Theirs, workspaceSize) &&
-                offsetof(Candidate, state) == offsetof(Theirs, state));
-  static_assert(
-      kSuccess == CUBLAS_STATUS_SUCCESS && kNotInitialized == CUBLAS_STATUS_NOT_INITIALIZED &&
-      kAllocFailed == CUBLAS_STATUS_ALLOC_FAILED && kInvalidValue == CUBLAS_STATUS_INVALID_VALUE &&
-      kArchMismatch == CUBLAS_STATUS_ARCH_MISMATCH &&
-      kMappingError == CUBLAS_STATUS_MAPPING_ERROR &&
-      kExecutionFailed == CUBLAS_STATUS_EXECUTION_FAILED &&
-      kInternalError == CUBLAS_STATUS_INTERNAL_ERROR &&
-      kNotSupported == CUBLAS_STATUS_NOT_SUPPORTED && kLicenseError == CUBLAS_STATUS_LICENSE_ERROR);
+  constexpr const Vendor& v = kCublasLt;
+  static_assert(v.algorithm_bytes == sizeof(cublasLtMatmulAlgo_t) &&
+                sizeof(Algorithm) >= sizeof(cublasLtMatmulAlgo_t) &&
+                sizeof(Theirs) == v.algorithm_bytes + sizeof(BehindAlgorithm) &&
+                offsetof(Theirs, algo) == 0 &&
+                offsetof(Theirs, workspaceSize) ==
+                    v.algorithm_bytes + offsetof(BehindAlgorithm, workspace) &&
+                offsetof(Theirs, state) == v.algorithm_bytes + offsetof(BehindAlgorithm, state));
+  static_assert(kSuccess == CUBLAS_STATUS_SUCCESS &&
+                kNotInitialized == CUBLAS_STATUS_NOT_INITIALIZED &&
+                v.alloc_failed == CUBLAS_STATUS_ALLOC_FAILED &&
+                v.invalid_value == CUBLAS_STATUS_INVALID_VALUE &&
+                v.not_supported == CUBLAS_STATUS_NOT_SUPPORTED);
+  static_assert(v.statuses[0].first == CUBLAS_STATUS_NOT_INITIALIZED &&
+                v.statuses[1].first == CUBLAS_STATUS_ALLOC_FAILED &&
+                v.statuses[2].first == CUBLAS_STATUS_INVALID_VALUE &&
+                v.statuses[3].first == CUBLAS_STATUS_ARCH_MISMATCH &&
+                v.statuses[4].first == CUBLAS_STATUS_MAPPING_ERROR &&
+                v.statuses[5].first == CUBLAS_STATUS_EXECUTION_FAILED &&
+                v.statuses[6].first == CUBLAS_STATUS_INTERNAL_ERROR &&
+                v.statuses[7].first == CUBLAS_STATUS_NOT_SUPPORTED &&
+                v.statuses[8].first == CUBLAS_STATUS_LICENSE_ERROR);
   static_assert(kMajor == MAJOR_VERSION && kMinor == MINOR_VERSION && kPatch == PATCH_LEVEL);
   static_assert(kF32 == CUDA_R_32F && kF64 == CUDA_R_64F && kF16 == CUDA_R_16F &&
                 kI8 == CUDA_R_8I && kI32 == CUDA_R_32I && kBF16 == CUDA_R_16BF);
-  static_assert(kComputeF32 == CUBLAS_COMPUTE_32F && kComputeTf32 == CUBLAS_COMPUTE_32F_FAST_TF32 &&
-                kComputeF64 == CUBLAS_COMPUTE_64F && kComputeI32 == CUBLAS_COMPUTE_32I);
-  static_assert(kPlain == CUBLAS_OP_N && kTransposed == CUBLAS_OP_T);
-  static_assert(kTransposeA == CUBLASLT_MATMUL_DESC_TRANSA &&
-                kTransposeB == CUBLASLT_MATMUL_DESC_TRANSB &&
-                kEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE &&
-                kBiasPointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER &&
-                kBatchCount == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
-                kBatchStride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
+  static_assert(v.compute_f32 == CUBLAS_COMPUTE_32F &&
+                v.compute_tf32 == CUBLAS_COMPUTE_32F_FAST_TF32 &&
+                v.compute_f64 == CUBLAS_COMPUTE_64F && v.compute_i32 == CUBLAS_COMPUTE_32I);
+  static_assert(v.plain == CUBLAS_OP_N && v.transposed == CUBLAS_OP_T);
+  static_assert(v.transpose_a == CUBLASLT_MATMUL_DESC_TRANSA &&
+                v.transpose_b == CUBLASLT_MATMUL_DESC_TRANSB &&
+                v.epilogue == CUBLASLT_MATMUL_DESC_EPILOGUE &&
+                v.bias_pointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER &&
+                v.batch_count == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
+                v.batch_stride == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
   static_assert(kMaxWorkspace == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
                 kReductionSchemes == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK &&
                 kAlignmentA == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES &&

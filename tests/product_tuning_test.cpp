@@ -26,7 +26,7 @@ class ProductTuning : public CublasLt {
     how.autotuning_cache_file = file;
     return Executor::from_config(how);
   }
-  void algorithms(std::vector<FakeCublasLt::Algorithm> list) const {
+  void algorithms(std::vector<FakeBlasLt::Algorithm> list) const {
     library_.algorithms(list.data(), static_cast<int>(list.size()));
   }
   static std::vector<float> multiply(const Executor& gpu, int64_t side = 12) {

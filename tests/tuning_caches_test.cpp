@@ -75,7 +75,7 @@ class Tuned {
 class TuningCaches : public CublasLt {
  protected:
   void SetUp() override {
-    const FakeCublasLt::Algorithm three[] = {{0, true}, {0, true}, {0, true}};
+    const FakeBlasLt::Algorithm three[] = {{0, true}, {0, true}, {0, true}};
     library_.algorithms(three, 3);
     fs::create_directories(folder_);
   }

@@ -104,9 +104,9 @@ constexpr std::string_view kOthers[] = {"HOLOGRAM_CONFIG",         "HOLOGRAM_DUM
                                         "HOLOGRAM_LAPACK_LIBRARY", "HOLOGRAM_CUDA_LIBRARY",
                                         "HOLOGRAM_NVRTC_LIBRARY",  "HOLOGRAM_CUBLASLT_LIBRARY",
                                         "HOLOGRAM_CUDNN_LIBRARY",  "HOLOGRAM_HIP_LIBRARY",
-                                        "HOLOGRAM_HIPRTC_LIBRARY", "HOLOGRAM_METAL_LIBRARY",
-                                        "HOLOGRAM_OBJC_LIBRARY",   "HOLOGRAM_WEBGPU_LIBRARY",
-                                        "HOLOGRAM_MODELS"};
+                                        "HOLOGRAM_HIPRTC_LIBRARY", "HOLOGRAM_HIPBLASLT_LIBRARY",
+                                        "HOLOGRAM_METAL_LIBRARY",  "HOLOGRAM_OBJC_LIBRARY",
+                                        "HOLOGRAM_WEBGPU_LIBRARY", "HOLOGRAM_MODELS"};
 
 // A variable of our name that nobody reads is most likely misspelt. HOLOGRAM_TEST_ are the tests'.
 void warn_of_unknown_variables() {

@@ -93,7 +93,7 @@ constexpr auto kSettings = std::to_array<Setting>({
      "spoils its tile."},
     {"deterministic", "HOLOGRAM_DETERMINISTIC", &BackendConfig::deterministic,
      "Forbids what may give other bits from run to run on the same device: algorithms of libraries "
-     "that are chosen by time."},
+     "that are chosen by time, and hipBLASLt, which does not say in which order it adds."},
     {"reproducible", "HOLOGRAM_REPRODUCIBLE", &BackendConfig::reproducible,
      "Shapes alone give the order of all additions, and no vendor library computes anything: f32 "
      "results have the same bits on all exact devices. Products and convolutions take longer; "

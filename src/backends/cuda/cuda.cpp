@@ -8,14 +8,14 @@
 namespace hologram::backends::cuda {
 namespace {
 
-namespace cublaslt = libraries::cublaslt;
+namespace blaslt = libraries::blaslt;
 namespace cudnn = libraries::cudnn;
 using driver::Gpu;
 
 const cudnn::Cudnn& the_cudnn() { return cudnn::Cudnn::instance(CudaDriver::instance().major()); }
 
-const cublaslt::CublasLt& the_cublaslt() {
-  return cublaslt::CublasLt::instance(CudaDriver::instance().major());
+const blaslt::BlasLt& the_cublaslt() {
+  return blaslt::BlasLt::of_cuda(CudaDriver::instance().major());
 }
 
 class CudaLibrary final : public hal::LibraryOps {
@@ -49,11 +49,11 @@ class CudaLibrary final : public hal::LibraryOps {
   hal::Expected<std::shared_ptr<const hal::LibraryPlan>> with(
       const hal::LibraryPlan& plan, const hal::Epilogue& epilogue) override {
     gpu_.require_usable();
-    const auto& product = static_cast<const cublaslt::GemmPlan&>(plan);
+    const auto& product = static_cast<const blaslt::GemmPlan&>(plan);
     const Gpu::Current current(gpu_);
     auto answer = product.with(epilogue);
     if (auto* refusal = std::get_if<hal::Refusal>(&answer)) return std::move(*refusal);
-    auto ended = std::get<std::shared_ptr<const cublaslt::GemmPlan>>(std::move(answer));
+    auto ended = std::get<std::shared_ptr<const blaslt::GemmPlan>>(std::move(answer));
     if (!ended->is_trusted()) {
       std::string reason = gpu_.epilogues().refuses(gpu_, product, epilogue);
       if (!reason.empty()) return hal::Refusal{std::move(reason)};

@@ -55,7 +55,9 @@ std::unique_ptr<driver::Gpu> CudaDriver::make(int index, driver::DeviceNumber de
 CudaGpu::CudaGpu(const CudaDriver& driver, int index, driver::DeviceNumber device,
                  driver::Context context)
     : Gpu(driver, Nvrtc::instance(driver.major()), index, device, context),
-      products_(driver.major()),
+      products_([&driver]() -> const libraries::blaslt::BlasLt& {
+        return libraries::blaslt::BlasLt::of_cuda(driver.major());
+      }),
       convolutions_(driver.major()),
       attentions_(driver.major()) {
   if (!unusable_.empty()) return;

@@ -7,7 +7,7 @@
 #include "backends/cuda/api.hpp"
 #include "backends/cuda/epilogues.hpp"
 #include "backends/driver/gpu.hpp"
-#include "libraries/cublaslt/cublaslt.hpp"
+#include "libraries/blaslt/blaslt.hpp"
 #include "libraries/cudnn/attention.hpp"
 #include "libraries/cudnn/convolution.hpp"
 
@@ -39,7 +39,7 @@ class CudaGpu final : public driver::Gpu {
   CudaGpu(const CudaDriver& driver, int index, driver::DeviceNumber device,
           driver::Context context);
 
-  libraries::cublaslt::Products& products() { return products_; }
+  libraries::blaslt::Products& products() { return products_; }
   libraries::cudnn::Convolutions& convolutions() { return convolutions_; }
   libraries::cudnn::Attentions& attentions() { return attentions_; }
   Epilogues& epilogues() { return epilogues_; }
@@ -48,7 +48,7 @@ class CudaGpu final : public driver::Gpu {
   void describe(DeviceInfo& info) const override;
   uint64_t free_memory_at(const std::string& pci) const override;
 
-  libraries::cublaslt::Products products_;
+  libraries::blaslt::Products products_;
   libraries::cudnn::Convolutions convolutions_;
   libraries::cudnn::Attentions attentions_;
   Epilogues epilogues_;

@@ -21,7 +21,7 @@ namespace {
 using driver::Gpu;
 using driver::Memory;
 using hal::Epilogue;
-using libraries::cublaslt::GemmPlan;
+using libraries::blaslt::GemmPlan;
 using Plan = std::shared_ptr<const GemmPlan>;
 
 // Algorithms for large tiles may not be for small products.

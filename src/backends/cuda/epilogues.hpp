@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "libraries/cublaslt/cublaslt.hpp"
+#include "libraries/blaslt/blaslt.hpp"
 
 namespace hologram::backends::driver {
 class Gpu;
@@ -21,7 +21,7 @@ class Epilogues {
   // algorithm is tried once with each epilogue, on a small product with NaN, infinities, zeros of
   // both signs and denormals in it: it has to leave what the formula makes of the product that it
   // leaves without. The device's context is current.
-  std::string refuses(driver::Gpu& gpu, const libraries::cublaslt::GemmPlan& plan,
+  std::string refuses(driver::Gpu& gpu, const libraries::blaslt::GemmPlan& plan,
                       const hal::Epilogue& epilogue);
 
  private:

@@ -218,7 +218,11 @@ Lane::~Lane() {
 }
 
 void Gpu::give_back(std::unique_ptr<Lane> lane, bool idle) {
-  if (idle) return;
+  if (idle) {
+    // Others may have put work on an application's own stream since.
+    if (!lane->native) forget(lane->stream);
+    return forget(lane->signals);
+  }
   const std::lock_guard lock(mutex_);
   stuck_.push_back(std::move(lane));
 }

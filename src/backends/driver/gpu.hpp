@@ -132,6 +132,8 @@ class Gpu {
   int attribute(int which) const;
   // What the backend says of it besides.
   virtual void describe(DeviceInfo& info) const = 0;
+  // The stream, of ours, goes: nothing is on it any more.
+  virtual void forget(NativeStream) {}
   // Bytes, without starting it; 0 if that is not known.
   virtual uint64_t free_memory_at(const std::string& pci) const = 0;
 

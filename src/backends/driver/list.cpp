@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/messages.hpp"
-#include "libraries/cuda_plan.hpp"
+#include "libraries/gpu_plan.hpp"
 
 namespace hologram::backends::driver {
 namespace {
@@ -16,8 +16,8 @@ const hal::Slot* slot_of(const hal::Binding& binding) {
   return dynamic_cast<const hal::Slot*>(binding.buffer);
 }
 
-const libraries::CudaPlan& plan_of(const hal::Command& command) {
-  return static_cast<const libraries::CudaPlan&>(*command.plan);
+const libraries::GpuPlan& plan_of(const hal::Command& command) {
+  return static_cast<const libraries::GpuPlan&>(*command.plan);
 }
 
 // Whether there is anything to do.
@@ -30,7 +30,7 @@ bool is_empty(const hal::Command& c) {
 
 void run_plan(Gpu& gpu, const hal::LibraryPlan& plan, std::span<const Address> operands,
               Address workspace, NativeStream stream) {
-  const auto& operation = static_cast<const libraries::CudaPlan&>(plan);
+  const auto& operation = static_cast<const libraries::GpuPlan&>(plan);
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   const auto pointer = [](Address address) { return reinterpret_cast<void*>(address); };
   std::array<void*, kMostOperands> pointers{};

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/messages.hpp"
-#include "libraries/cuda_plan.hpp"
+#include "libraries/gpu_plan.hpp"
 
 namespace hologram::backends::driver {
 namespace {
@@ -124,7 +124,7 @@ void Stream::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> bi
                   hal::Binding workspace) {
   gpu_.count_work();
   gpu_.require_usable();
-  const auto& operation = static_cast<const libraries::CudaPlan&>(plan);
+  const auto& operation = static_cast<const libraries::GpuPlan&>(plan);
   operation.require_inside(bindings);
   underway_.add_unknown();
   const Gpu::Current current(gpu_);

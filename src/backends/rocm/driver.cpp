@@ -100,8 +100,14 @@ std::unique_ptr<driver::Gpu> HipDriver::make(int index, driver::DeviceNumber dev
   return std::make_unique<HipGpu>(*this, index, device);
 }
 
+const libraries::blaslt::BlasLt& the_hipblaslt() {
+  return libraries::blaslt::BlasLt::of_rocm(
+      reinterpret_cast<const void*>(HipDriver::instance().own().init));
+}
+
 HipGpu::HipGpu(const HipDriver& driver, int index, driver::DeviceNumber device)
-    : Gpu(driver, Hiprtc::instance(driver.version()), index, device, nullptr) {
+    : Gpu(driver, Hiprtc::instance(driver.version()), index, device, nullptr),
+      products_(the_hipblaslt, [this] { return settle(); }) {
   driver.own().attribute(&wave_, kHipWave, device);
   architecture_ = architecture_of(driver.own(), device);
   if (architecture_.empty() && unusable_.empty())
@@ -111,6 +117,16 @@ HipGpu::HipGpu(const HipDriver& driver, int index, driver::DeviceNumber device)
 void HipGpu::describe(DeviceInfo& info) const {
   info.compute_capability = architecture_.substr(0, architecture_.find(':'));
   info.driver += fmt::format(", waves of {}", wave_);
+}
+
+// An event, as the stream of the call may be captured, when the device is not to be waited for.
+bool HipGpu::settle() const {
+  driver::Event event = nullptr;
+  if (driver_->event_create(&event, driver::kNoTiming) != driver::kSuccess) return false;
+  const bool done = driver_->event_record(event, nullptr) == driver::kSuccess &&
+                    driver_->event_synchronize(event) == driver::kSuccess;
+  driver_->event_destroy(event);
+  return done;
 }
 
 // As the kernel's driver tells it without starting the device.

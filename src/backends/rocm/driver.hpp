@@ -6,6 +6,7 @@
 
 #include "backends/driver/gpu.hpp"
 #include "backends/rocm/api.hpp"
+#include "libraries/blaslt/blaslt.hpp"
 
 namespace hologram::backends::rocm {
 
@@ -39,15 +40,24 @@ class HipDriver final : public driver::Driver {
   HipFunctions own_;
 };
 
+// AMD's library of products, for the HIP that is in use.
+const libraries::blaslt::BlasLt& the_hipblaslt();
+
 class HipGpu final : public driver::Gpu {
  public:
   HipGpu(const HipDriver& driver, int index, driver::DeviceNumber device);
 
+  libraries::blaslt::Products& products() { return products_; }
+
  private:
+  // Waits for the device's own stream, on which libraries make what they keep ready.
+  bool settle() const;
   void describe(DeviceInfo& info) const override;
+  void forget(driver::NativeStream stream) override { products_.forget(stream); }
   uint64_t free_memory_at(const std::string& pci) const override;
 
   int wave_ = 0;  // lanes
+  libraries::blaslt::Products products_;
 };
 
 }  // namespace hologram::backends::rocm

@@ -231,8 +231,8 @@ Status AttentionPlan::prepare() {
   return kSuccess;
 }
 
-std::optional<CudaPlan::Failure> AttentionPlan::run(std::span<void* const> operands,
-                                                    void* workspace, void* stream) const {
+std::optional<GpuPlan::Failure> AttentionPlan::run(std::span<void* const> operands, void* workspace,
+                                                   void* stream) const {
   if (desc_.part != Part::Changes) return graph_.run(operands, workspace, stream);
   std::vector<void*> all(operands.begin(), operands.end());
   all.push_back(static_cast<std::byte*>(workspace) + sums_[0]);

@@ -12,7 +12,7 @@
 namespace hologram::libraries::cudnn {
 
 // Attention with an engine for it.
-class AttentionPlan final : public CudaPlan {
+class AttentionPlan final : public GpuPlan {
  public:
   uint64_t workspace() const override { return sums_at_ + sums_bytes_; }
   std::optional<Failure> run(std::span<void* const> operands, void* workspace,

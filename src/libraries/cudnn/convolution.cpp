@@ -202,8 +202,8 @@ void ConvolutionPlan::require_inside(std::span<const hal::Binding> operands) con
                         fmt::format("{} is beyond its memory", tensors[i].name));
 }
 
-std::optional<CudaPlan::Failure> ConvolutionPlan::run(std::span<void* const> operands,
-                                                      void* workspace, void* stream) const {
+std::optional<GpuPlan::Failure> ConvolutionPlan::run(std::span<void* const> operands,
+                                                     void* workspace, void* stream) const {
   return execute(session_, engine_->plan, kNumbers, operands, workspace, stream);
 }
 

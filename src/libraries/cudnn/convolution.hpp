@@ -8,14 +8,14 @@
 #include <string>
 #include <utility>
 
-#include "libraries/cuda_plan.hpp"
 #include "libraries/cudnn/session.hpp"
+#include "libraries/gpu_plan.hpp"
 #include "libraries/images.hpp"
 
 namespace hologram::libraries::cudnn {
 
 // A convolution with an engine for it.
-class ConvolutionPlan final : public CudaPlan {
+class ConvolutionPlan final : public GpuPlan {
  public:
   uint64_t workspace() const override { return engine_->workspace; }
   std::optional<Failure> run(std::span<void* const> operands, void* workspace,

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "libraries/of_cuda.hpp"
+#include "libraries/of_vendors.hpp"
 
 namespace hologram::libraries::cudnn {
 namespace {

@@ -157,8 +157,8 @@ Status Graph::plan(uint64_t most_workspace) {
       session_, *graph_, most_workspace, [](const Object&) { return kSuccess; }, engine_);
 }
 
-std::optional<CudaPlan::Failure> Graph::run(std::span<void* const> addresses, void* workspace,
-                                            void* stream) const {
+std::optional<GpuPlan::Failure> Graph::run(std::span<void* const> addresses, void* workspace,
+                                           void* stream) const {
   std::vector<int64_t> numbers = of_memory_;
   std::vector<void*> pointers(addresses.begin(), addresses.end());
   numbers.insert(numbers.end(), of_values_.begin(), of_values_.end());

@@ -62,8 +62,8 @@ class Graph {
   // After all operations: finds an engine.
   Status plan(uint64_t most_workspace);
   uint64_t workspace() const { return engine_->workspace; }
-  std::optional<CudaPlan::Failure> run(std::span<void* const> addresses, void* workspace,
-                                       void* stream) const;
+  std::optional<GpuPlan::Failure> run(std::span<void* const> addresses, void* workspace,
+                                      void* stream) const;
 
  private:
   Tensor virtual_of(const Axes& lengths, const Axes& strides, int type);

@@ -96,10 +96,10 @@ Status choose_engine(const Session& session, const Object& graph, uint64_t most_
   return failed;
 }
 
-std::optional<CudaPlan::Failure> execute(const Session& session, const Object& plan,
-                                         std::span<const int64_t> numbers,
-                                         std::span<void* const> pointers, void* workspace,
-                                         void* stream) {
+std::optional<GpuPlan::Failure> execute(const Session& session, const Object& plan,
+                                        std::span<const int64_t> numbers,
+                                        std::span<void* const> pointers, void* workspace,
+                                        void* stream) {
   const Cudnn& library = session.library;
   Object memory(library, kVariantPack);
   memory.set(kPackNumbers, kTypeInt64, numbers);
@@ -113,8 +113,8 @@ std::optional<CudaPlan::Failure> execute(const Session& session, const Object& p
       status = library->execute(session.handle, plan.descriptor(), memory.descriptor());
   }
   if (status == kSuccess) return {};
-  return CudaPlan::Failure{status == kNoHostMemory || status == kNoDeviceMemory,
-                           library.text(status)};
+  return GpuPlan::Failure{status == kNoHostMemory || status == kNoDeviceMemory,
+                          library.text(status)};
 }
 
 }  // namespace hologram::libraries::cudnn

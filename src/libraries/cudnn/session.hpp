@@ -8,8 +8,8 @@
 #include <span>
 
 #include "hologram/hal/expected.hpp"
-#include "libraries/cuda_plan.hpp"
 #include "libraries/cudnn/cudnn.hpp"
+#include "libraries/gpu_plan.hpp"
 
 namespace hologram::libraries::cudnn {
 
@@ -41,9 +41,9 @@ Status choose_engine(const Session& session, const Object& graph, uint64_t most_
                      std::optional<Engine>& chosen);
 
 // Puts the plan on a stream; `pointers` are those of the tensors of these numbers.
-std::optional<CudaPlan::Failure> execute(const Session& session, const Object& plan,
-                                         std::span<const int64_t> numbers,
-                                         std::span<void* const> pointers, void* workspace,
-                                         void* stream);
+std::optional<GpuPlan::Failure> execute(const Session& session, const Object& plan,
+                                        std::span<const int64_t> numbers,
+                                        std::span<void* const> pointers, void* workspace,
+                                        void* stream);
 
 }  // namespace hologram::libraries::cudnn

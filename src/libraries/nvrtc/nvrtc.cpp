@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "libraries/of_cuda.hpp"
+#include "libraries/of_vendors.hpp"
 
 namespace hologram::libraries::nvrtc {
 namespace {

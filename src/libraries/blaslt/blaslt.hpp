@@ -1,49 +1,91 @@
-// cuBLASLt: products of matrices on NVIDIA's GPUs.
+// cuBLASLt and hipBLASLt: products of matrices on NVIDIA's and on AMD's GPUs.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "core/dynamic_library.hpp"
 #include "hologram/device.hpp"
 #include "hologram/hal/buffer.hpp"
 #include "hologram/hal/expected.hpp"
 #include "hologram/hal/operations.hpp"
-#include "libraries/cublaslt/api.hpp"
-#include "libraries/cuda_plan.hpp"
+#include "libraries/blaslt/vendor.hpp"
+#include "libraries/gpu_plan.hpp"
 #include "libraries/stored.hpp"
 
-namespace hologram::libraries::cublaslt {
+namespace hologram::libraries::blaslt {
 
 inline constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // Hopper's algorithms can use it
 
-// Thread-safe. Opened by the first call of `instance`, and open for the life of the process.
-class CublasLt {
+// Thread-safe. Opened by the first call that asks for it, and open for the life of the process.
+class BlasLt {
  public:
   // From where HOLOGRAM_CUBLASLT_LIBRARY says, or the newest that a driver for CUDA `driver_major`
   // can work with. Only the first call's driver counts.
-  static const CublasLt& instance(int driver_major);
+  static const BlasLt& of_cuda(int driver_major);
+  // From where HOLOGRAM_HIPBLASLT_LIBRARY says, or one of ROCm's that works by this HIP, whose
+  // hipInit it is. The version of the file's name stands for its own, which a handle tells.
+  static const BlasLt& of_rocm(const void* hip);
 
   const LibraryInfo& info() const { return info_; }
+  const Vendor& vendor() const { return vendor_; }
   const Functions* operator->() const { return &functions_; }
+  // "status 13 (CUBLAS_STATUS_EXECUTION_FAILED)".
+  std::string text(Status status) const;
 
  private:
-  explicit CublasLt(int driver_major);
+  // `stranger`: the file of one that cannot be used with the driver that is.
+  BlasLt(const Vendor& vendor, const core::DynamicLibrary& library, const std::string& stranger);
+  std::string trouble(const core::DynamicLibrary& library);
 
+  const Vendor& vendor_;
   Functions functions_;
   LibraryInfo info_;
 };
 
-// "status 13 (CUBLAS_STATUS_EXECUTION_FAILED)".
-std::string text(Status status);
+// What a library keeps of one device, as long as the process lives. Thread-safe.
+class Handles {
+ public:
+  // Waits until what the library has put on the device's own stream is done; false: it failed.
+  using Settle = std::function<bool()>;
+
+  Handles(const BlasLt& library, Settle settle) : library_(library), settle_(std::move(settle)) {}
+
+  // That for calls on the stream, or for plans: null. The device's context is current.
+  Status of(NativeStream stream, Handle& handle);
+  // Nothing is on the stream any more: another one may have its handle.
+  void forget(NativeStream stream);
+  // Of the library, once there is a handle; what is wrong with it otherwise.
+  std::string learn_version();
+  const std::string& version() const { return version_; }
+
+ private:
+  const BlasLt& library_;
+  const Settle settle_;
+  std::mutex mutex_;
+  std::map<NativeStream, Handle> handles_;
+  std::vector<Handle> spare_;
+  std::string version_;
+};
+
+// What the library proposes for a product.
+struct Proposal {
+  Algorithm algorithm{};
+  uint64_t workspace = 0;
+  Status state = kSuccess;
+};
 
 // A product with an algorithm for it.
-class GemmPlan final : public CudaPlan {
+class GemmPlan final : public GpuPlan {
  public:
   uint64_t workspace() const override { return workspace_; }
   std::span<const std::shared_ptr<const LibraryPlan>> alternatives() const override {
@@ -72,12 +114,12 @@ class GemmPlan final : public CudaPlan {
   friend class Products;
   // An operation of the library's with what is done before it stores.
   struct Ended {
-    explicit Ended(const CublasLt& library) : library(library) {}
+    explicit Ended(const BlasLt& library) : library(library) {}
     ~Ended();
     Ended(const Ended&) = delete;
     Ended& operator=(const Ended&) = delete;
 
-    const CublasLt& library;
+    const BlasLt& library;
     Operation operation = nullptr;
     bool bias = false;
     std::atomic<bool> trusted{false};
@@ -85,26 +127,31 @@ class GemmPlan final : public CudaPlan {
   };
   // The product in the library's terms, which all ways to compute it share.
   struct Described {
-    Described(const CublasLt& library, Handle handle, const hal::GemmDesc& desc,
-              const Manner& manner);
+    Described(const BlasLt& library, const std::shared_ptr<Handles>& handles,
+              const hal::GemmDesc& desc, const Manner& manner);
     ~Described();
     Described(const Described&) = delete;
     Described& operator=(const Described&) = delete;
 
-    const CublasLt& library;
-    HandleOf* const handle;
+    const BlasLt& library;
+    const std::shared_ptr<Handles> handles;
     const hal::GemmDesc desc;
     const Manner manner;
     Operation operation = nullptr;
     Layout a = nullptr, b = nullptr, d = nullptr;
+    std::mutex mutex;  // around calls that keep notes in the operation
   };
 
-  GemmPlan(const CublasLt& library, Handle handle, const hal::GemmDesc& desc, const Manner& manner);
-  GemmPlan(const GemmPlan& first, const Candidate& candidate);
+  GemmPlan(const BlasLt& library, const std::shared_ptr<Handles>& handles,
+           const hal::GemmDesc& desc, const Manner& manner);
+  GemmPlan(const GemmPlan& first, const Proposal& proposal);
   Status describe();
   Status make(Operation& operation) const;
   Status choose();
-  Status check(Operation operation, Candidate& found) const;
+  // Whether the algorithm is for another operation; only of a vendor that says so.
+  Status check(Operation operation, Proposal& found) const;
+  // Why it is not asked.
+  std::optional<hal::Refusal> unasked() const;
   Status make_with(const hal::Epilogue& epilogue, std::shared_ptr<const GemmPlan>& made) const;
 
   const std::shared_ptr<Described> of_;
@@ -122,11 +169,16 @@ class GemmPlan final : public CudaPlan {
 // The products of one device: each is planned once. Thread-safe.
 class Products {
  public:
-  explicit Products(int driver_major) : driver_major_(driver_major) {}
+  using Open = std::function<const BlasLt&()>;
+
+  explicit Products(Open open, Handles::Settle settle = {})
+      : open_(std::move(open)), settle_(std::move(settle)) {}
 
   // The device's context is current. What is refused for want of the library, or because a call of
   // it failed, is `missed`.
   hal::Expected<std::shared_ptr<GemmPlan>> plan(const hal::GemmDesc& desc, const Manner& manner);
+  // A stream, a cudaStream_t or hipStream_t, goes, on which nothing is any more.
+  void forget(void* stream);
 
  private:
   struct Key {
@@ -139,10 +191,21 @@ class Products {
   };
   hal::Expected<std::shared_ptr<GemmPlan>> make(const Key& key);
 
-  const int driver_major_;
+  const Open open_;
+  const Handles::Settle settle_;
   std::mutex mutex_;
-  Handle handle_ = nullptr;
+  std::shared_ptr<Handles> handles_;
   std::unordered_map<Key, hal::Expected<std::shared_ptr<GemmPlan>>, KeyHash> known_;
 };
 
-}  // namespace hologram::libraries::cublaslt
+// The row of the table of types that a product is of.
+struct Types {
+  DType operands, result;
+  int operand_type, result_type, scale;
+  int Vendor::*compute;
+};
+const Types* types_of(const hal::GemmDesc& desc);
+bool uses_tf32(const hal::GemmDesc& desc, const Manner& manner);
+inline constexpr uint32_t kBestAlignment = 256;  // bytes
+
+}  // namespace hologram::libraries::blaslt

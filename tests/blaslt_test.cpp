@@ -1,14 +1,12 @@
-// Products of matrices by cuBLASLt, with a library (fake_cublaslt.cpp) and a driver (fake_cuda.cpp)
-// that are emulated: what is asked of it, and what comes of it.
+// Products of matrices by cuBLASLt and by hipBLASLt, with libraries (fake_blaslt.cpp) and drivers
+// (fake_cuda.cpp) that are emulated: what is asked of them, and what comes of it.
 #include <functional>
 
-#include "cublaslt_fixture.hpp"
-#include "libraries/cublaslt/api.hpp"
+#include "blaslt_fixture.hpp"
 
 namespace hologram {
 namespace {
 
-namespace cublaslt = libraries::cublaslt;
 using hal::GemmDesc;
 using products::Case;
 
@@ -20,6 +18,19 @@ constexpr Types kFloats[] = {
     {DType::F16, DType::F16, DType::F16},    {DType::F16, DType::F16, DType::F32},
     {DType::BF16, DType::BF16, DType::BF16}, {DType::BF16, DType::BF16, DType::F32}};
 constexpr Types kF32 = kFloats[0];
+
+class BlasLt : public OnBlasLt, public testing::WithParamInterface<const BlasLtEmulation*> {
+ public:
+  BlasLt() : OnBlasLt(*GetParam()) {}
+
+ protected:
+  // What may be asked of either.
+  GemmDesc describe(const Types& types, int64_t m, int64_t n, int64_t k) const {
+    GemmDesc desc = products::describe(types, m, n, k);
+    desc.alignment_a = desc.alignment_b = desc.alignment_d = std::max(of_.vendor.alignment, 1u);
+    return desc;
+  }
+};
 
 Case filled(const GemmDesc& desc, uint32_t seed) {
   Case c(libraries::product_of(desc));
@@ -62,7 +73,7 @@ uint32_t alignment(uint64_t offset) {
   return static_cast<uint32_t>((offset | 256) & (~(offset | 256) + 1));
 }
 
-TEST_F(CublasLt, MatchesPlainLoopsForEveryLayout) {
+TEST_P(BlasLt, MatchesPlainLoopsForEveryLayout) {
   const auto gpu = device();
   std::mt19937 random(1);
   int computed = 0;
@@ -77,7 +88,8 @@ TEST_F(CublasLt, MatchesPlainLoopsForEveryLayout) {
       SCOPED_TRACE(products::text(desc));
       Offsets offsets{};
       for (size_t i = 0; i < 3; i++)
-        offsets[i] = random() % 4 * size_of(i == 2 ? desc.d : desc.a) * (random() % 2 * 7 + 1);
+        offsets[i] = random() % 4 * (random() % 2 * 7 + 1) *
+                     std::max<uint64_t>(of_.vendor.alignment, size_of(i == 2 ? desc.d : desc.a));
       desc.alignment_a = alignment(offsets[0]);
       desc.alignment_b = alignment(offsets[1]);
       desc.alignment_d = alignment(offsets[2]);
@@ -91,26 +103,26 @@ TEST_F(CublasLt, MatchesPlainLoopsForEveryLayout) {
   EXPECT_GT(computed, 100);
 }
 
-TEST_F(CublasLt, MultipliesBytesWhereTheLibraryDoes) {
+TEST_P(BlasLt, MultipliesBytesWhereTheLibraryDoes) {
   constexpr Types kBytes = {DType::I8, DType::I8, DType::I32};
-  GemmDesc desc = products::describe(kBytes, 12, 8, 20);
+  GemmDesc desc = describe(kBytes, 12, 8, 20);
   desc.transpose_b = true;
   desc.ldb = 20;
   const auto gpu = device();
   Case c = filled(desc, 1);
   const auto plan = planned(*gpu, desc);
   ASSERT_NE(plan, nullptr);
-  EXPECT_EQ(plan->name(), "cuBLASLt i8 to i32");
+  EXPECT_EQ(plan->name(), named(" i8 to i32"));
   run(*gpu, *plan, c);
   ASSERT_NO_FATAL_FAILURE(c.check());
   desc.transpose_b = false;
-  EXPECT_EQ(refusal(desc).reason, "cuBLASLt: it has no algorithm for the product");
+  EXPECT_EQ(refusal(desc).reason, named(": it has no algorithm for the product"));
   desc.k = desc.lda = 1 << 17;  // might not fit an i32
-  EXPECT_EQ(refusal(desc).reason, "cuBLASLt: sums of more than 131071 products of i8");
+  EXPECT_EQ(refusal(desc).reason, named(": sums of more than 131071 products of i8"));
 }
 
-TEST_F(CublasLt, RefusesWithAReasonWhatItCannotDo) {
-  const GemmDesc fine = products::describe(kF32, 3, 4, 5);
+TEST_P(BlasLt, RefusesWithAReasonWhatItCannotDo) {
+  const GemmDesc fine = describe(kF32, 3, 4, 5);
   const auto refused = [&](const std::function<void(GemmDesc&)>& change) {
     GemmDesc desc = fine;
     change(desc);
@@ -127,29 +139,29 @@ TEST_F(CublasLt, RefusesWithAReasonWhatItCannotDo) {
   EXPECT_EQ(refused([](GemmDesc& g) { g.m = 0; }), "there is nothing to compute");
   EXPECT_EQ(refused([](GemmDesc& g) { g.lda = 4; }), "rows of a overlap");
   EXPECT_EQ(refused([](GemmDesc& g) { g.m = int64_t{1} << 32; }),
-            "missed: cuBLASLt: a side is more than 2147483647");
+            "missed: " + named(": a side is more than 2147483647"));
   EXPECT_EQ(refused([](GemmDesc& g) {
               g.batch = 70000;
               g.stride_a = 15;
               g.stride_d = 12;
               g.stride_b = 20;
             }),
-            "missed: cuBLASLt: a batch of more than 65535");
+            "missed: " + named(": a batch of more than 65535"));
 }
 
-TEST_F(CublasLt, PlansAProductOnce) {
+TEST_P(BlasLt, PlansAProductOnce) {
   const auto gpu = device(), again = device();
-  const GemmDesc desc = products::describe(kF32, 30, 40, 50);
+  const GemmDesc desc = describe(kF32, 30, 40, 50);
   const auto plan = planned(*gpu, desc);
   EXPECT_EQ(plan, planned(*gpu, desc));
   EXPECT_EQ(plan, planned(*again, desc)) << "another executor's device is the same device";
-  EXPECT_EQ(library_.calls("cublasLtMatmulAlgoGetHeuristic"), 1);
-  EXPECT_EQ(library_.calls("cublasLtCreate"), 1);
+  EXPECT_EQ(library_.calls(name("MatmulAlgoGetHeuristic").c_str()), 1);
+  EXPECT_EQ(library_.calls(name("Create").c_str()), 1);
   for (const auto& change : std::initializer_list<void (*)(GemmDesc&)>{
            [](GemmDesc& g) { g.m++; }, [](GemmDesc& g) { g.n--; }, [](GemmDesc& g) { g.k--; },
            [](GemmDesc& g) { g.lda++; }, [](GemmDesc& g) { g.ldb++; }, [](GemmDesc& g) { g.ldd++; },
-           [](GemmDesc& g) { g.alignment_a = 16; }, [](GemmDesc& g) { g.alignment_b = 16; },
-           [](GemmDesc& g) { g.alignment_d = 16; }}) {
+           [](GemmDesc& g) { g.alignment_a = 64; }, [](GemmDesc& g) { g.alignment_b = 64; },
+           [](GemmDesc& g) { g.alignment_d = 64; }}) {
     GemmDesc other = desc;
     change(other);
     EXPECT_NE(plan, planned(*gpu, other));
@@ -162,14 +174,14 @@ TEST_F(CublasLt, PlansAProductOnce) {
   GemmDesc other = desc;
   other.m = 99;
   refusal(other);
-  const int asked = library_.calls("cublasLtMatmulAlgoGetHeuristic");
+  const int asked = library_.calls(name("MatmulAlgoGetHeuristic").c_str());
   refusal(other);
-  EXPECT_EQ(library_.calls("cublasLtMatmulAlgoGetHeuristic"), asked);
+  EXPECT_EQ(library_.calls(name("MatmulAlgoGetHeuristic").c_str()), asked);
 }
 
-TEST_F(CublasLt, IsTrueF32UnlessTf32IsAskedFor) {
+TEST_P(BlasLt, IsTrueF32UnlessTf32IsAskedFor) {
   // Numbers that TF32 does not hold.
-  GemmDesc desc = products::describe(kF32, 9, 9, 9);
+  GemmDesc desc = describe(kF32, 9, 9, 9);
   BackendConfig how = config();
   const auto difference = [&](const BackendConfig& by) {
     const auto gpu = device(by);
@@ -189,42 +201,51 @@ TEST_F(CublasLt, IsTrueF32UnlessTf32IsAskedFor) {
     return most;
   };
   EXPECT_LT(difference(how), 1e-6);
-  EXPECT_EQ(library_.compute(), cublaslt::kComputeF32);
+  EXPECT_EQ(library_.compute(), of_.vendor.compute_f32);
   how.allow_tf32 = true;
   EXPECT_GT(difference(how), 1e-5);
-  EXPECT_EQ(library_.compute(), cublaslt::kComputeTf32);
+  EXPECT_EQ(library_.compute(), of_.vendor.compute_tf32);
   how.enable_tensor_cores = false;
-  EXPECT_LT(difference(how), 1e-6);
-  EXPECT_EQ(library_.compute(), cublaslt::kComputeF32);
-  EXPECT_EQ(library_.tensor_cores(), 0);
+  if (of_.vendor.chooses) {
+    EXPECT_LT(difference(how), 1e-6);
+    EXPECT_EQ(library_.compute(), of_.vendor.compute_f32);
+    EXPECT_EQ(library_.tensor_cores(), 0);
+  } else {
+    const auto answer = device(how)->library()->plan(desc);
+    EXPECT_EQ(std::get<hal::Refusal>(answer).reason,
+              "hipBLASLt: enable_tensor_cores is off, of which it cannot be told");
+  }
   EXPECT_LT(difference(config()), 1e-6);
   EXPECT_EQ(library_.tensor_cores(), 1);
 }
 
-TEST_F(CublasLt, IsListedWithItsFileOrAReason) {
-  const auto listed = [] {
-    for (const LibraryInfo& library : discover_libraries())
-      if (library.name == "cuBLASLt") return library;
-    return LibraryInfo{};
-  };
-  const LibraryInfo found = listed();
-  EXPECT_EQ(found.version, "12.9.3");
-  EXPECT_EQ(found.path, FAKE_CUBLASLT);
+TEST_P(BlasLt, IsListedWithItsFileOrAReason) {
+  LibraryInfo found;
+  for (const LibraryInfo& library : discover_libraries())
+    if (library.name == of_.vendor.name) found = library;
+  EXPECT_EQ(found.version, of_.vendor.chooses ? "12.9.3" : "unknown");
+  EXPECT_EQ(found.path, of_.library);
   EXPECT_EQ(found.reason, "");
 }
 
-TEST_F(CublasLt, AnotherLibraryOfThatNameIsAReason) {
-  setenv("HOLOGRAM_CUBLASLT_LIBRARY", "libm.so.6", 1);
-  EXPECT_EQ(refusal(products::describe(kF32, 2, 2, 2)).reason,
-            "cuBLASLt: not usable (it lacks cublasLtGetProperty)");
+TEST_P(BlasLt, AnotherLibraryOfThatNameIsAReason) {
+  setenv(of_.vendor.variable, "libm.so.6", 1);
+  EXPECT_EQ(
+      refusal(describe(kF32, 2, 2, 2)).reason,
+      named(": not usable (it lacks ") + name(of_.vendor.chooses ? "GetProperty)" : "GetVersion)"));
   EXPECT_EQ(discover_libraries().back().name, "OpenBLAS");
 }
 
-TEST_F(CublasLt, WithoutADriverItIsNotLookedFor) {
-  setenv("HOLOGRAM_CUDA_LIBRARY", "libnone.so", 1);
-  EXPECT_EQ(discover_libraries().front().reason.find("not looked for: the NVIDIA driver is not"),
-            0u);
+TEST_P(BlasLt, WithoutADriverItIsNotLookedFor) {
+  setenv(of_.driver.driver_setting, "libnone.so", 1);
+  LibraryInfo found;
+  for (const LibraryInfo& library : discover_libraries())
+    if (library.name == of_.vendor.name) found = library;
+  EXPECT_EQ(found.reason.find("not looked for: "), 0u) << found.reason;
 }
+
+INSTANTIATE_TEST_SUITE_P(, BlasLt, testing::Values(&kOfCuda, &kOfRocm),
+                         [](const auto& info) { return std::string(info.param->vendor.name); });
 
 }  // namespace
 }  // namespace hologram

@@ -1,4 +1,4 @@
-// What NVIDIA's libraries put on a stream of the driver's.
+// What the vendors' libraries put on a stream of a GPU's driver.
 #pragma once
 
 #include <memory>
@@ -20,15 +20,15 @@ struct Manner {
 };
 
 // An operation that is ready to be run as often as wanted, by any thread.
-class CudaPlan : public hal::LibraryPlan {
+class GpuPlan : public hal::LibraryPlan {
  public:
   struct Failure {
     bool memory = false;  // there was not enough
     std::string what;     // "status 13 (CUBLAS_STATUS_EXECUTION_FAILED)"
   };
 
-  // Puts the operation on the stream, a cudaStream_t; the device's context is current. `workspace`
-  // has as many bytes as the plan says, at a multiple of 256.
+  // Puts the operation on the stream, a cudaStream_t or hipStream_t; the device's context is
+  // current. `workspace` has as many bytes as the plan says, at a multiple of 256.
   virtual std::optional<Failure> run(std::span<void* const> operands, void* workspace,
                                      void* stream) const = 0;
   // InternalError if an operand is beyond its memory.

@@ -1,7 +1,8 @@
-// Where NVIDIA's run-time libraries lie.
+// Where the run-time libraries of GPUs' vendors lie.
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "core/dynamic_library.hpp"
 
@@ -18,5 +19,11 @@ struct CudaRelease {
 // a Python environment's.
 core::DynamicLibrary open_of_cuda(const char* variable, std::span<const CudaRelease> releases,
                                   int driver_major);
+
+// Likewise, the first of `files` of ROCm that works by the HIP that is in use, whose hipInit this
+// is: a process may come to have several, which know nothing of each other's memory and streams. If
+// there are others alone, the library is not loaded, and `stranger` is the first of those.
+core::DynamicLibrary open_of_rocm(const char* variable, std::span<const char* const> files,
+                                  const void* hip, std::string& stranger);
 
 }  // namespace hologram::libraries

@@ -1,9 +1,9 @@
 // Products with an epilogue: what the library does with sums before it stores them.
 #include <fmt/format.h>
 
-#include "libraries/cublaslt/cublaslt.hpp"
+#include "libraries/blaslt/blaslt.hpp"
 
-namespace hologram::libraries::cublaslt {
+namespace hologram::libraries::blaslt {
 namespace {
 
 using hal::Epilogue;
@@ -35,13 +35,15 @@ GemmPlan::Ended::~Ended() {
   if (operation != nullptr) library->operation_destroy(operation);
 }
 
-Status GemmPlan::check(Operation operation, Candidate& found) const {
-  const Status status = of_->library->check(of_->handle, operation, of_->a, of_->b, of_->d, of_->d,
-                                            &algorithm_, &found);
-  return status != kSuccess ? status : found.state;
+// Without the library's word an algorithm might add up in another order, or not fit at all.
+std::optional<Refusal> GemmPlan::unasked() const {
+  const Vendor& vendor = of_->library.vendor();
+  if (vendor.chooses) return {};
+  return Refusal{fmt::format("{}: it cannot be asked what else an algorithm is for", vendor.name)};
 }
 
 Answer GemmPlan::with(const Epilogue& epilogue) const {
+  if (auto refusal = unasked()) return *refusal;
   if (auto refusal = inexact(of_->desc, epilogue)) return *refusal;
   const std::lock_guard lock(mutex_);
   WithEpilogue& known = with_[(epilogue.bias ? 1u : 0u) | (epilogue.relu ? 2u : 0u)];
@@ -49,13 +51,16 @@ Answer GemmPlan::with(const Epilogue& epilogue) const {
   std::shared_ptr<const GemmPlan> plan;
   const Status status = make_with(epilogue, plan);
   if (status == kSuccess) return *(known = plan);
-  const Refusal refusal{"cuBLASLt: the product's algorithm has no such epilogue: " + text(status)};
-  if (status == kNotSupported || status == kInvalidValue) known = refusal;
+  const Refusal refusal{"cuBLASLt: the product's algorithm has no such epilogue: " +
+                        of_->library.text(status)};
+  const Vendor& vendor = of_->library.vendor();
+  if (status == vendor.not_supported || status == vendor.invalid_value) known = refusal;
   return refusal;
 }
 
 Status GemmPlan::make_with(const Epilogue& epilogue, std::shared_ptr<const GemmPlan>& made) const {
-  const CublasLt& library = of_->library;
+  const BlasLt& library = of_->library;
+  const Vendor& vendor = library.vendor();
   auto ended = std::make_shared<Ended>(library);
   ended->bias = epilogue.bias;
   Status status = make(ended->operation);
@@ -63,11 +68,11 @@ Status GemmPlan::make_with(const Epilogue& epilogue, std::shared_ptr<const GemmP
     if (status == kSuccess)
       status = library->operation_set(ended->operation, attribute, &value, sizeof value);
   };
-  set(kEpilogue, number_of(epilogue));
-  if (epilogue.bias) set(kBiasPointer, kSomeBias);
-  Candidate found{};
+  set(vendor.epilogue, number_of(epilogue));
+  if (epilogue.bias) set(vendor.bias_pointer, kSomeBias);
+  Proposal found;
   if (status == kSuccess) status = check(ended->operation, found);
-  if (status == kSuccess && found.workspace > kMostWorkspace) status = kNotSupported;
+  if (status == kSuccess && found.workspace > kMostWorkspace) status = vendor.not_supported;
   if (status != kSuccess) return status;
   const std::shared_ptr<GemmPlan> plan(new GemmPlan(*this, found));
   plan->algorithm_ = algorithm_;
@@ -79,16 +84,17 @@ Status GemmPlan::make_with(const Epilogue& epilogue, std::shared_ptr<const GemmP
 }
 
 Answer GemmPlan::square(int64_t side) const {
+  if (auto refusal = unasked()) return *refusal;
   hal::GemmDesc desc = of_->desc;
   desc.m = desc.n = desc.k = desc.lda = desc.ldb = desc.ldd = side;
   desc.batch = 1;
   desc.stride_a = desc.stride_b = desc.stride_d = 0;
-  const std::shared_ptr<GemmPlan> plan(new GemmPlan(of_->library, of_->handle, desc, of_->manner));
+  const std::shared_ptr<GemmPlan> plan(new GemmPlan(of_->library, of_->handles, desc, of_->manner));
   plan->algorithm_ = algorithm_;
-  Candidate found{};
+  Proposal found;
   Status status = plan->describe();
   if (status == kSuccess) status = plan->check(plan->of_->operation, found);
-  if (status != kSuccess) return Refusal{"cuBLASLt: " + text(status)};
+  if (status != kSuccess) return Refusal{"cuBLASLt: " + of_->library.text(status)};
   plan->workspace_ = found.workspace;
   return plan;
 }
@@ -99,4 +105,4 @@ std::string GemmPlan::manner() const {
                      g.alignment_b, g.alignment_d, way());
 }
 
-}  // namespace hologram::libraries::cublaslt
+}  // namespace hologram::libraries::blaslt

@@ -18,7 +18,6 @@ namespace hologram::libraries::blaslt {
 namespace {
 
 using hal::GemmDesc;
-using hal::Refusal;
 
 constexpr CudaRelease kReleases[] = {
     {13, "libcublasLt.so.13"}, {12, "libcublasLt.so.12"}, {11, "libcublasLt.so.11"}};
@@ -329,7 +328,8 @@ std::optional<GpuPlan::Failure> GemmPlan::run(std::span<void* const> operands, v
   auto* const native = static_cast<NativeStream>(stream);
   const Factors factors = factors_of(of_->desc.d);
   void* const d = operands[2];
-  Operation operation = ended_ != nullptr ? ended_->operation : of_->operation;
+  Operation operation = of_->operation;
+  if (ended_ != nullptr) operation = ended_->operation;
   const bool bias = ended_ != nullptr && ended_->bias;
   std::unique_lock<std::mutex> alone;
   if (bias) alone = std::unique_lock(ended_->mutex);

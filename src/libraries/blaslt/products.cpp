@@ -130,14 +130,18 @@ hal::Expected<std::shared_ptr<GemmPlan>> Products::make(const Key& key) {
     if (const std::string what = handles->learn_version(); !what.empty()) return missed(what);
     handles_ = std::move(handles);
   }
-  // A library that does not round operands to TF32 on this device may do without.
-  Status status = vendor.not_supported;
   std::shared_ptr<GemmPlan> plan;
-  for (Manner manner = key.manner;; manner.tf32 = false) {
+  const auto plan_by = [&](const Manner& manner) {
     plan.reset(new GemmPlan(library, handles_, g, manner));
-    status = plan->describe();
-    if (status == kSuccess) status = plan->choose();
-    if (status == kSuccess || !uses_tf32(g, manner)) break;
+    const Status described = plan->describe();
+    return described == kSuccess ? plan->choose() : described;
+  };
+  Status status = plan_by(key.manner);
+  // A library that does not round operands to TF32 on this device may do without.
+  if (status != kSuccess && uses_tf32(g, key.manner)) {
+    Manner exact = key.manner;
+    exact.tf32 = false;
+    status = plan_by(exact);
   }
   if (status != kSuccess && status != vendor.not_supported)
     return missed("it does not plan the product: " + library.text(status));

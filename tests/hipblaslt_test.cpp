@@ -168,6 +168,7 @@ TEST_F(HipblasLt, StreamsHaveHandlesOfTheirOwn) {
 // memory nobody waited for.
 TEST_F(HipblasLt, ThreadsShareAPlan) {
   std::vector<std::thread> threads;
+  threads.reserve(3);
   std::atomic<int> right = 0;
   for (int t = 0; t < 3; t++)
     threads.emplace_back([&] {

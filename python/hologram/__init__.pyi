@@ -478,7 +478,7 @@ class Tensor:
     def expand_dims(self, *args: Any, **kwargs: Any) -> Tensor:
         """New axes of length 1 at these places of the result."""
 
-    def explain(self) -> str:
+    def explain(self, *, candidates: Operand = ...) -> str:
         """The kernels that computing it would run."""
 
     def flatten(self) -> Tensor:
@@ -1216,9 +1216,11 @@ def expand_dims(x: Tensor, /, axis: Axis) -> Tensor:
     """New axes of length 1 at these places of the result."""
 
 def explain(*tensors: Operand) -> str:
-    """explain(*args) -> str
+    """explain(*args, candidates: bool = False) -> str
     
     The kernels that computing the tensors would run, and what each reads and writes.
+    
+    candidates: also everybody who might compute a product, a convolution and the like, in the order in which they are asked, and why they do not.
     """
 
 def expm1(x: Tensor, /) -> Tensor:

@@ -187,7 +187,7 @@ def install():
     Tensor.permute = _permute
     Tensor.flatten = _flatten
     Tensor.squeeze = _squeeze
-    Tensor.explain = lambda self: _core.explain(self)
+    Tensor.explain = lambda self, *, candidates=False: _core.explain(self, candidates=candidates)
     Tensor.explain.__doc__ = "The kernels that computing it would run."
     Tensor.__module__ = "hologram"
 

@@ -279,11 +279,14 @@ void register_tensor(nb::module_& m) {
       "Computes several tensors at once, sharing what they have in common.");
   m.def(
       "explain",
-      [](const nb::args& tensors) {
+      [](const nb::args& tensors, bool candidates) {
         const std::vector<Tensor> list = tensors_from(tensors);
-        return without_gil([&] { return explain(list); });
+        return without_gil([&] { return explain(list, {.candidates = candidates}); });
       },
-      "The kernels that computing the tensors would run, and what each reads and writes.");
+      nb::arg("args"), nb::kw_only(), nb::arg("candidates") = false,
+      "The kernels that computing the tensors would run, and what each reads and writes.\n\n"
+      "candidates: also everybody who might compute a product, a convolution and the like, in the "
+      "order in which they are asked, and why they do not.");
 }
 
 }  // namespace hologram::python

@@ -102,10 +102,9 @@ constexpr auto kSettings = std::to_array<Setting>({
      "Lets the CUDA backend use cuDNN where it is there."},
     {"cblas", "HOLOGRAM_CBLAS", &BackendConfig::cblas,
      "A CBLAS of the machine for products of f32 and f64 on the CPU, before hologram's own "
-     "kernels: "
-     "auto takes the first of OpenBLAS, MKL, BLIS and Accelerate, a path that file, none none. "
-     "Never "
-     "under reproducible."},
+     "kernels: auto takes the first of OpenBLAS, MKL, BLIS and Accelerate. Never under "
+     "reproducible.",
+     0, nullptr, "none, auto or "},
     {"autotuning_ms", "HOLOGRAM_AUTOTUNING_MS", &BackendConfig::autotuning_ms,
      "How long one search for the fastest way to compute a product of matrices may take, in "
      "milliseconds; 0: nothing is searched for.",
@@ -182,7 +181,7 @@ struct Kind<std::string> {
   }
   static std::string text(const std::string& text) { return '"' + text + '"'; }
   static std::string good(const Setting& setting, Source) {
-    return setting.names == nullptr ? "the path of a file"
+    return setting.names == nullptr ? fmt::format("{}the path of a file", setting.also)
                                     : fmt::format("{}", fmt::join(setting.names(), ", "));
   }
   static Names names(const Setting& setting) {

@@ -34,6 +34,7 @@ struct Setting {
   std::string_view meaning;
   uint64_t most = 0;                                   // of a number
   std::vector<std::string_view> (*names)() = nullptr;  // of a text that is one of some names
+  std::string_view also = {};                          // that a file's path may be: "auto or "
 
   // These return false, and change nothing, if the value is not a good one.
   bool read_variable(BackendConfig& config, std::string_view text) const;

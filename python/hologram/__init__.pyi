@@ -478,7 +478,7 @@ class Tensor:
     def expand_dims(self, *args: Any, **kwargs: Any) -> Tensor:
         """New axes of length 1 at these places of the result."""
 
-    def explain(self, *, candidates: Operand = ...) -> str:
+    def explain(self, *, candidates: builtins.bool = ...) -> str:
         """The kernels that computing it would run."""
 
     def flatten(self) -> Tensor:
@@ -1215,7 +1215,7 @@ def exp2(x: Tensor, /) -> Tensor:
 def expand_dims(x: Tensor, /, axis: Axis) -> Tensor:
     """New axes of length 1 at these places of the result."""
 
-def explain(*tensors: Operand) -> str:
+def explain(*tensors: Operand, candidates: builtins.bool = ...) -> str:
     """explain(*args, candidates: bool = False) -> str
     
     The kernels that computing the tensors would run, and what each reads and writes.

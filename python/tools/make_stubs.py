@@ -69,7 +69,7 @@ PARAMETERS = {
     "equal_nan": "builtins.bool", "atol": "float", "nan": "float", "posinf": "float | None",
     "neginf": "float | None", "left": "float | None", "base": "float", "xp": "Tensor", "fp": "Tensor",
     "target": "DTypeLike | DeviceLike", "grid": "Any", "executor": "Executor", "values": "Operand",
-    "state": "Any", "seed": "int",
+    "state": "Any", "seed": "int", "candidates": "builtins.bool",
 }  # fmt: skip
 # Of these functions other types than the table's.
 SPECIAL = {
@@ -129,6 +129,10 @@ NATIVE = {
     **{f"__{p}{n}__": "other: Operand, /" for n in BINARY for p in ("", "r", "i")},
     **{f"__{n}__": "other: Any, /" for n in COMPARISONS},
 }  # fmt: skip
+# Functions that are made in C++ and take any number of tensors.
+VARIADIC = {
+    "eval": "*tensors: Operand", "explain": "*tensors: Operand, candidates: builtins.bool = ...",
+}  # fmt: skip
 NATIVE_INIT = {"Executor": "backend: str = 'auto', **settings: Any", "Device": "name: DeviceLike"}
 
 
@@ -170,7 +174,7 @@ def function_stub(name, function, indent="", method=False, owner=""):
         try:
             text = parameters(name, getattr(function, "__wrapped__", function), method)
         except ValueError:  # of C++
-            text = "*tensors: Operand" if name in ("eval", "explain") and not method else ""
+            text = VARIADIC.get(name, "") if not method else ""
     if name == "set_default_executor":
         text = "executor: Executor"
     if method:

@@ -20,8 +20,6 @@ using graph::Context;
 using graph::Node;
 using graph::Storage;
 
-enum : size_t { Queries, Keys, Values, Cosines, Sines, Places, KeyCache, ValueCache };
-
 uint32_t number_of(int64_t n) { return static_cast<uint32_t>(n); }
 
 AttentionKey key_of(const AttentionShape& shape, int64_t m, int64_t capacity, const Node& cache) {
@@ -51,28 +49,7 @@ const Program& made(Context& context, AttentionStep step, const AttentionKey& ke
   return context.kept(name_of(step), key, [&] { return attention_program(step, key); });
 }
 
-// Puts keys and values into the cache, and turns queries.
-void turn(Context& context, const Node& node, const AttentionShape& shape, const AttentionKey& key,
-          int64_t m, int64_t capacity, const hal::Binding& turned) {
-  const auto at = [&](size_t i) { return node.inputs[i].node->result.where; };
-  const auto scalar = [&](int64_t n) { return graph::index_bits(key.index, n); };
-  const hal::Binding bindings[] = {at(Queries), at(Keys), at(Values),   at(Cosines),   at(Sines),
-                                   at(Places),  turned,   at(KeyCache), at(ValueCache)};
-  const int64_t pairs =
-      m *
-      ((shape.heads + shape.key_heads) * shape.key_length + shape.key_heads * shape.value_length) /
-      2;
-  std::vector<uint64_t> turning = {scalar(capacity), scalar(m)};
-  for (const size_t i : {Queries, Keys, Values}) {
-    const graph::View rows = node.inputs[i].view();
-    turning.push_back(scalar(rows.offset));
-    turning.push_back(scalar(rows.strides[0]));
-  }
-  context.launch(made(context, AttentionStep::Turn, key), {groups_of(pairs), 1, 1}, bindings,
-                 turning);
-}
-
-// The node is the turned queries.
+// The node is the turned queries; keys and values are put into the cache.
 class TurnWork : public graph::Work {
  public:
   TurnWork(const AttentionShape& shape, int64_t m, int64_t capacity)
@@ -82,8 +59,25 @@ class TurnWork : public graph::Work {
     return graph::only("a program");
   }
   void run(Context& context, const Node& node, const Storage& result) const override {
+    enum : size_t { Queries, Keys, Values, Cosines, Sines, Places, KeyCache, ValueCache };
+    const auto at = [&](size_t i) { return node.inputs[i].node->result.where; };
     const AttentionKey key = key_of(shape_, m_, capacity_, *node.inputs[KeyCache].node);
-    turn(context, node, shape_, key, m_, capacity_, result.where);
+    const auto scalar = [&](int64_t n) { return graph::index_bits(key.index, n); };
+    const hal::Binding bindings[] = {at(Queries),  at(Keys),     at(Values),
+                                     at(Cosines),  at(Sines),    at(Places),
+                                     result.where, at(KeyCache), at(ValueCache)};
+    const int64_t pairs = m_ *
+                          ((shape_.heads + shape_.key_heads) * shape_.key_length +
+                           shape_.key_heads * shape_.value_length) /
+                          2;
+    std::vector<uint64_t> scalars = {scalar(capacity_), scalar(m_)};
+    for (const size_t i : {Queries, Keys, Values}) {
+      const graph::View rows = node.inputs[i].view();
+      scalars.push_back(scalar(rows.offset));
+      scalars.push_back(scalar(rows.strides[0]));
+    }
+    context.launch(made(context, AttentionStep::Turn, key), {groups_of(pairs), 1, 1}, bindings,
+                   scalars);
   }
 
  private:
@@ -123,22 +117,22 @@ class ReadWork : public graph::Work {
   const bool of_keys_;
 };
 
+// The node is the result, of turned queries.
 class AttentionWork : public graph::Work {
  public:
   AttentionWork(const AttentionShape& shape, int64_t m, int64_t capacity)
       : shape_(shape), m_(m), capacity_(capacity) {}
   std::string_view name() const override { return "attention"; }
   graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
-    return graph::only("two programs");
+    return graph::only("programs over the pages of the cache");
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
+    enum : size_t { Turned, Places, KeyCache, ValueCache };
     const auto at = [&](size_t i) { return node.inputs[i].node->result.where; };
     const AttentionKey key = key_of(shape_, m_, capacity_, *node.inputs[KeyCache].node);
     const auto scalar = [&](int64_t n) { return graph::index_bits(key.index, n); };
     const auto bytes = [](int64_t numbers) { return static_cast<uint64_t>(numbers) * 4; };
-    const Storage turned = context.allocate(bytes(m_ * shape_.heads * shape_.key_length));
-    turn(context, node, shape_, key, m_, capacity_, turned.where);
 
     const std::vector<uint64_t> attending = {scalar(capacity_), scalar(shape_.window),
                                              std::bit_cast<uint32_t>(shape_.scale),
@@ -154,11 +148,11 @@ class AttentionWork : public graph::Work {
     if (!graph::hints_of(context.device()).in_turns || context.config().reproducible)
       return run_program(
           AttentionStep::Attend, {heads, tokens, 1},
-          {turned.where, at(KeyCache), at(ValueCache), at(Places), scores.where, result.where},
+          {at(Turned), at(KeyCache), at(ValueCache), at(Places), scores.where, result.where},
           attending);
     const Storage sums = context.allocate(bytes(m_ * shape_.heads));
     run_program(AttentionStep::Score, {groups_of(capacity_), heads, tokens},
-                {turned.where, at(KeyCache), at(Places), scores.where}, attending);
+                {at(Turned), at(KeyCache), at(Places), scores.where}, attending);
     std::vector<uint64_t> sharing = {scalar(m_)};
     sharing.insert(sharing.end(), attending.begin(), attending.end());
     run_program(AttentionStep::Share, {groups_of(m_ * shape_.heads), 1, 1},
@@ -190,22 +184,17 @@ Cache make_cache(const AttentionShape& shape, int64_t pages, DType dtype,
 
 Tensor attention(const AttentionShape& shape, const Tensor& queries, const Tensor& keys,
                  const Tensor& values, const Rope& rope, const Cache& cache, const Tensor& places,
-                 int64_t capacity) {
-  const int64_t m = queries.size(0);
-  return tensor::make_opaque(std::make_unique<AttentionWork>(shape, m, capacity), DType::F32,
-                             {m, shape.heads * shape.value_length}, with_rows(queries),
-                             with_rows(keys), with_rows(values), rope.cosines, rope.sines, places,
-                             cache.keys, cache.values);
-}
-
-Tensor attention(const AttentionShape& shape, const Tensor& queries, const Tensor& keys,
-                 const Tensor& values, const Rope& rope, const Cache& cache, const Tensor& places,
-                 int64_t capacity, const PromptPart& part) {
+                 int64_t capacity, const std::optional<PromptPart>& in_part) {
   const int64_t m = queries.size(0);
   const Tensor turned = tensor::make_opaque(
       std::make_unique<TurnWork>(shape, m, capacity), DType::F32,
       {m, shape.heads * shape.key_length}, with_rows(queries), with_rows(keys), with_rows(values),
       rope.cosines, rope.sines, places, cache.keys, cache.values);
+  if (!in_part)
+    return tensor::make_opaque(std::make_unique<AttentionWork>(shape, m, capacity), DType::F32,
+                               {m, shape.heads * shape.value_length}, turned, places, cache.keys,
+                               cache.values);
+  const PromptPart& part = *in_part;
   const auto seen = [&](bool of_keys) {
     const int64_t length = of_keys ? shape.key_length : shape.value_length;
     return tensor::make_opaque(std::make_unique<ReadWork>(shape, m, capacity, part, of_keys),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "hologram/tensor.hpp"
 
@@ -35,6 +36,14 @@ struct Cache {
 };
 Cache make_cache(const AttentionShape& shape, int64_t pages, DType dtype, const Executor& executor);
 
+// Tokens of one sequence, one behind the other: what they see is read out of the cache's pages, and
+// goes through nn::scaled_dot_product_attention, for which libraries have programs.
+struct PromptPart {
+  int64_t first = 0, count = 0;  // positions; rows behind them only fill up the step
+  int64_t keys = 0;              // that are read: at least those that are seen
+  DType dtype = DType::F32;      // of the products: f32, or f16
+};
+
 // Where the tokens of a step belong: i32, first the m positions, then the m sequences, then a row
 // for each sequence with the pages that its positions lie in, capacity / kPage of them, and the
 // row of its first position in the rope.
@@ -43,20 +52,9 @@ Cache make_cache(const AttentionShape& shape, int64_t pages, DType dtype, const 
 // likewise; f32 [m, heads * value_length]. Tokens of one sequence have neighbouring positions.
 // Queries and keys are turned; keys and values are put into the cache's memory, which is what makes
 // it no function of its inputs: a later call sees them, and the result must be computed before what
-// follows. `capacity`: the most positions of a sequence, whole pages.
+// follows. `capacity`: the most positions of a sequence, whole pages. `part`: the tokens are one.
 Tensor attention(const AttentionShape& shape, const Tensor& queries, const Tensor& keys,
                  const Tensor& values, const Rope& rope, const Cache& cache, const Tensor& places,
-                 int64_t capacity);
-
-// Tokens of one sequence, one behind the other: what they see is read out of the cache's pages, and
-// goes through nn::scaled_dot_product_attention, for which libraries have programs.
-struct PromptPart {
-  int64_t first = 0, count = 0;  // positions; rows behind them only fill up the step
-  int64_t keys = 0;              // that are read: at least those that are seen
-  DType dtype = DType::F32;      // of the products: f32, or f16
-};
-Tensor attention(const AttentionShape& shape, const Tensor& queries, const Tensor& keys,
-                 const Tensor& values, const Rope& rope, const Cache& cache, const Tensor& places,
-                 int64_t capacity, const PromptPart& part);
+                 int64_t capacity, const std::optional<PromptPart>& part = {});
 
 }  // namespace hologram::llm

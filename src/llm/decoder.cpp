@@ -14,15 +14,10 @@
 #include "hologram/nn/normalization.hpp"
 #include "hologram/ops.hpp"
 #include "llm/loading.hpp"
-#include "tensor/access.hpp"
 
 namespace hologram::llm {
 
 namespace {
-
-std::shared_ptr<graph::Context> context_of(const Executor& executor) {
-  return tensor::context_of(ops::zeros({1}, DType::F32, executor)).shared();
-}
 
 // Whether a library multiplies matrices of bf16 as they are.
 bool multiplies_halves(graph::Context& context) {
@@ -42,7 +37,8 @@ bool multiplies_halves(graph::Context& context) {
 
 Activations usual_activations(const Executor& executor) {
   if (executor.device().backend == BackendType::Cpu) return Activations::Bytes;
-  return multiplies_halves(*context_of(executor)) ? Activations::Halves : Activations::Exact;
+  return multiplies_halves(*graph::Context::of(executor)) ? Activations::Halves
+                                                          : Activations::Exact;
 }
 
 Tensor apply(const Linear& linear, const Factor& x) {
@@ -80,7 +76,7 @@ Decoder::Decoder(std::shared_ptr<const Source> source, const CacheShape& cache,
       cache_(cache),
       activations_(activations),
       takes_parts_(!executor.config().reproducible),
-      fills_parts_(!graph::hints_of(context_of(executor)->device()).in_turns),
+      fills_parts_(!graph::hints_of(executor.device()).in_turns),
       table_(static_cast<size_t>(cache.sequences * (cache.pages_of_sequence() + 1))) {
   const Config& c = config();
   const Loader from(*source_, executor_, activations_);
@@ -141,10 +137,8 @@ Tensor Decoder::attend(const Layer& layer, const Cache& cache, const Tensor& x,
   const Tensor keys = normalised(qkv[1], layer.key_norm, c.key_heads);
   const Rope& rope = layer.local ? local_ : global_;
   const int64_t capacity = cache_.pages_of_sequence() * kPage;
-  return apply(
-      layer.output,
-      part ? attention(layer.attention, queries, keys, qkv[2], rope, cache, places, capacity, *part)
-           : attention(layer.attention, queries, keys, qkv[2], rope, cache, places, capacity));
+  return apply(layer.output, attention(layer.attention, queries, keys, qkv[2], rope, cache, places,
+                                       capacity, part));
 }
 
 Tensor Decoder::feed(const Layer& layer, const Tensor& x) const {

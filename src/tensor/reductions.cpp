@@ -49,7 +49,7 @@ Tensor finite_max(const Reducer& r, const Tensor& x) {
 }
 
 // Rows that are longer than a group of lanes keeps are read once instead of twice: each piece has a
-// largest element and a sum of its own, which is brought to the largest of all.
+// largest element and a sum of its own, which is scaled to the largest of all.
 Tensor logsumexp_of_pieces(const Reducer& r, int64_t pieces) {
   constexpr int64_t kWhole = 256;  // elements that pieces are multiples of, but the last
   const int axis = r.axes[0];

@@ -61,14 +61,14 @@ struct Library {
 constexpr Library kLibraries[] = {
     {"matmul", "oneDNN", onednn::matmul},
     {"matmul", "oneDNN cut", onednn::matmul_rows, kHologramOnePart},
-    {"matmul", "OpenBLAS", cblas::matmul},
+    {"matmul", "OpenBLAS", openblas::matmul},
     {"matmul", "Eigen", EIGEN(matmul), kHologramOnePart},
-    {"matmul-f64", "OpenBLAS", cblas::matmul_f64},
+    {"matmul-f64", "OpenBLAS", openblas::matmul_f64},
     {"matmul-f64", "Eigen", EIGEN(matmul_f64), kHologramOnePart},
     {"vector-matrix", "oneDNN", onednn::vector_matrix},
-    {"vector-matrix", "OpenBLAS", cblas::vector_matrix},
+    {"vector-matrix", "OpenBLAS", openblas::vector_matrix},
     {"matrix-vector", "oneDNN", onednn::matrix_vector},
-    {"matrix-vector", "OpenBLAS", cblas::matrix_vector},
+    {"matrix-vector", "OpenBLAS", openblas::matrix_vector},
     {"conv2d", "oneDNN", onednn::conv2d},
     {"conv2d-1x1", "oneDNN", onednn::conv2d_1x1},
     {"conv2d-depthwise", "oneDNN", onednn::conv2d_depthwise},
@@ -109,7 +109,7 @@ const char* hologram_peers_versions() {
     text += fmt::format(", Eigen {}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
                         EIGEN_MINOR_VERSION);
 #endif
-    for (const std::string& library : {onednn::version(), cblas::version()})
+    for (const std::string& library : {onednn::version(), openblas::version()})
       if (!library.empty()) text += ", " + library;
     return text;
   }();

@@ -103,7 +103,7 @@ def together(passes):
 
 
 def all_rounds(same):
-    """What one contestant did, of what it did in each pass."""
+    """What one competitor did, of what it did in each pass."""
     rounds = [seconds for one in same for seconds in one["rounds"]]
     median = statistics.median(rounds)
     done = {key: value for key, value in same[0].items() if key not in ("rounds", "seconds")}

@@ -117,7 +117,7 @@ double seconds_of_kernels(const Work& work, int64_t size, const BackendConfig& c
   BackendConfig timed = config;
   timed.enable_backend_profiling = true;
   const Executor executor = Executor::from_config(timed);
-  if (!executor.state()->device->keeps_time()) return 0;
+  if (!executor.state()->device->has_timestamps()) return 0;
   const auto seconds = [&] {
     double all = 0;
     for (const KernelProfile& kernel : executor.profile().kernels) all += kernel.seconds;

@@ -8,7 +8,7 @@
 
 #include <chrono>
 
-#include "asked.hpp"
+#include "allocation_count.hpp"
 #include "driver_launch.hpp"
 #include "hologram/hologram.hpp"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""python_peers.py [--threads N] [--without NAME]…: NumPy, numexpr and PyTorch as contestants of
+"""python_peers.py [--threads N] [--without NAME]…: NumPy, numexpr and PyTorch as competitors of
 `hologram bench --beside`. Those that are not installed do not take part.
 
 A line of JSON on the standard input is a request, one on the standard output its answer. The first

@@ -57,12 +57,12 @@ set(HOLOGRAM_SOURCES
     src/program/passes/cse.cpp
     src/program/passes/dce.cpp
     src/program/passes/fold.cpp
-    src/program/passes/forward.cpp
+    src/program/passes/store_forwarding.cpp
     src/program/passes/identities.cpp
     src/program/passes/licm.cpp
     src/program/passes/optimize.cpp
     src/program/passes/renumber.cpp
-    src/program/passes/wraps.cpp
+    src/program/passes/no_wrap.cpp
     src/program/program.cpp
     src/program/program_text.cpp
     src/program/proofs/bounds.cpp
@@ -125,7 +125,7 @@ set(HOLOGRAM_SOURCES
     src/dialects/wgsl_body.cpp
     src/dialects/wgsl_groups.cpp
     src/dialects/wgsl_helpers.cpp
-    src/dialects/wgsl_hidden.cpp
+    src/dialects/wgsl_optimization_barriers.cpp
     src/dialects/wgsl_operations.cpp
     src/dialects/wgsl_print.cpp
 
@@ -139,7 +139,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/cudnn/cudnn.cpp
     src/libraries/cudnn/graph.cpp
     src/libraries/cudnn/session.cpp
-    src/libraries/half_rows.cpp
+    src/libraries/half_convert.cpp
     src/libraries/host_ops.cpp
     src/libraries/host_products.cpp
     src/libraries/hiprtc/hiprtc.cpp
@@ -151,7 +151,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/loops/order.cpp
     src/libraries/loops/scan.cpp
     src/libraries/loops/scan_kernels.cpp
-    src/libraries/loops/places.cpp
+    src/libraries/loops/nonzero.cpp
     src/libraries/loops/search.cpp
     src/libraries/blocks/avx2.cpp
     src/libraries/blocks/blocks.cpp
@@ -180,24 +180,25 @@ set(HOLOGRAM_SOURCES
     src/libraries/packed/packed.cpp
     src/libraries/packed/row_kernels.cpp
     src/libraries/packed/rows.cpp
-    src/libraries/packed/thin.cpp
-    src/libraries/packed/thin_kernels.cpp
+    src/libraries/packed/skinny.cpp
+    src/libraries/packed/skinny_kernels.cpp
     src/libraries/product.cpp
     src/libraries/runtime_compiler.cpp
     src/libraries/tiled_product.cpp
-    src/libraries/stored.cpp
-    src/libraries/widened.cpp
+    src/libraries/matrix_view.cpp
+    src/libraries/upcast.cpp
 
+    src/backends/common/listed.cpp
     src/backends/cpu/cpu.cpp
     src/backends/cpu/memory.cpp
     src/backends/cpu/program.cpp
     src/backends/cuda/cuda.cpp
     src/backends/cuda/driver.cpp
     src/backends/cuda/epilogues.cpp
+    src/backends/driver/command_list.cpp
     src/backends/driver/device.cpp
     src/backends/driver/driver.cpp
     src/backends/driver/gpu.cpp
-    src/backends/driver/list.cpp
     src/backends/driver/memory.cpp
     src/backends/driver/program.cpp
     src/backends/driver/stream.cpp
@@ -222,7 +223,7 @@ set(HOLOGRAM_SOURCES
     src/backends/webgpu/session.cpp
     src/backends/webgpu/stream.cpp
     src/backends/webgpu/trial.cpp
-    src/backends/webgpu/waiting.cpp
+    src/backends/webgpu/sync.cpp
     src/backends/webgpu/webgpu.cpp
     src/backends/rocm/driver.cpp
     src/backends/rocm/rocm.cpp
@@ -245,61 +246,62 @@ set(HOLOGRAM_SOURCES
     src/runtime/tuning.cpp
     src/runtime/tuning_cache.cpp
 
-    src/graph/attention/combine.cpp
-    src/graph/attention/deltas.cpp
-    src/graph/attention/lanes.cpp
-    src/graph/attention/terms.cpp
-    src/graph/attention/tiles.cpp
-    src/graph/attention/work.cpp
-    src/graph/box.cpp
-    src/graph/codegen.cpp
-    src/graph/codegen_rows.cpp
-    src/graph/codegen_staged.cpp
     src/graph/candidates.cpp
-    src/graph/columns.cpp
-    src/graph/combine.cpp
-    src/graph/context.cpp
-    src/graph/context_capture.cpp
-    src/graph/context_device.cpp
-    src/graph/convolution_work.cpp
     src/graph/elementwise.cpp
     src/graph/elementwise_functions.cpp
     src/graph/erfinv.cpp
     src/graph/lgamma.cpp
-    src/graph/donation.cpp
-    src/graph/ending.cpp
-    src/graph/explain.cpp
-    src/graph/index_works.cpp
-    src/graph/joining.cpp
-    src/graph/kept.cpp
-    src/graph/group_scan.cpp
-    src/graph/layout.cpp
-    src/graph/library_kernels.cpp
-    src/graph/lowering.cpp
-    src/graph/moving.cpp
     src/graph/node.cpp
-    src/graph/product_work.cpp
-    src/graph/scan.cpp
-    src/graph/scan_programs.cpp
-    src/graph/part_work.cpp
-    src/graph/places.cpp
-    src/graph/plan.cpp
-    src/graph/recompute.cpp
-    src/graph/schedule.cpp
-    src/graph/select.cpp
-    src/graph/sort.cpp
-    src/graph/sort_keys.cpp
-    src/graph/sort_rows.cpp
-    src/graph/sort_tiles.cpp
+    src/graph/signature.cpp
     src/graph/sources.cpp
     src/graph/statistics.cpp
-    src/graph/structure.cpp
-    src/graph/tape.cpp
-    src/graph/terms.cpp
-    src/graph/tiles.cpp
-    src/graph/tuner.cpp
     src/graph/view.cpp
-    src/graph/weight_order.cpp
+    src/fusion/codegen.cpp
+    src/fusion/codegen_rows.cpp
+    src/fusion/codegen_staged.cpp
+    src/fusion/columns.cpp
+    src/fusion/combine.cpp
+    src/fusion/epilogue.cpp
+    src/fusion/iteration_space.cpp
+    src/fusion/joining.cpp
+    src/fusion/layout.cpp
+    src/fusion/library_kernels.cpp
+    src/fusion/recompute.cpp
+    src/fusion/schedule.cpp
+    src/fusion/staged_rows.cpp
+    src/fusion/terms.cpp
+    src/engine/context.cpp
+    src/engine/context_capture.cpp
+    src/engine/context_device.cpp
+    src/engine/context_library.cpp
+    src/engine/donation.cpp
+    src/engine/explain.cpp
+    src/engine/lowering.cpp
+    src/engine/moving.cpp
+    src/engine/plan.cpp
+    src/engine/recorder.cpp
+    src/engine/tuner.cpp
+    src/algorithms/attention/attention.cpp
+    src/algorithms/attention/combine.cpp
+    src/algorithms/attention/deltas.cpp
+    src/algorithms/attention/lanes.cpp
+    src/algorithms/attention/terms.cpp
+    src/algorithms/attention/tiles.cpp
+    src/algorithms/convolution.cpp
+    src/algorithms/group_scan.cpp
+    src/algorithms/index.cpp
+    src/algorithms/nonzero.cpp
+    src/algorithms/part.cpp
+    src/algorithms/product.cpp
+    src/algorithms/scan.cpp
+    src/algorithms/scan_programs.cpp
+    src/algorithms/select.cpp
+    src/algorithms/sort.cpp
+    src/algorithms/sort_keys.cpp
+    src/algorithms/sort_rows.cpp
+    src/algorithms/sort_tiles.cpp
+    src/algorithms/tiles.cpp
+    src/algorithms/weight_order.cpp
 
     src/tensor/build.cpp
     src/tensor/convolution.cpp
@@ -474,7 +476,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       src/jit/x86_arithmetic.cpp
       src/jit/x86_convert.cpp
       src/jit/x86_division.cpp
-      src/jit/x86_extremes.cpp
+      src/jit/x86_minmax.cpp
       src/jit/x86_folding.cpp
       src/jit/x86_functions.cpp
       src/jit/x86_gather.cpp
@@ -482,7 +484,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       src/jit/x86_memory.cpp
       src/jit/x86_registers.cpp
       src/jit/x86_steps.cpp
-      src/jit/x86_tuples.cpp
+      src/jit/x86_interleaved.cpp
       src/jit/x86_wide.cpp)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   set(HOLOGRAM_JIT
@@ -500,16 +502,16 @@ if(HOLOGRAM_JIT)
        src/jit/code.cpp
        src/jit/compiler.cpp
        src/jit/control.cpp
-       src/jit/demand.cpp
-       src/jit/extremes.cpp
+       src/jit/unroll.cpp
+       src/jit/minmax.cpp
        src/jit/groups.cpp
-       src/jit/one_by_one.cpp
+       src/jit/scalarize.cpp
        src/jit/jit.cpp
        src/jit/launch.cpp
-       src/jit/parting.cpp
-       src/jit/past_caches.cpp
+       src/jit/divergence.cpp
+       src/jit/non_temporal.cpp
        src/jit/tails.cpp
-       src/jit/tuples.cpp
+       src/jit/interleaved.cpp
        src/jit/values.cpp)
 else()
   list(APPEND HOLOGRAM_SOURCES src/jit/none.cpp)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Contestants of `hologram bench` in another process: what is said, that they are timed, and that a
+"""Competitors of `hologram bench` in another process: what is said, that they are timed, and that a
 wrong result is refused, whoever made it.
 
 Needs HOLOGRAM_COMMAND, the built command, and HOLOGRAM_SOURCE, the folder of the sources. Those with

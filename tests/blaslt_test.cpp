@@ -127,7 +127,7 @@ TEST_P(BlasLt, RefusesWithAReasonWhatItCannotDo) {
     GemmDesc desc = fine;
     change(desc);
     const hal::Refusal answer = refusal(desc);
-    return (answer.missed ? "missed: " : "") + answer.reason;
+    return (answer.is_fallback ? "fallback: " : "") + answer.reason;
   };
   EXPECT_EQ(refused([](GemmDesc&) {}), "nothing");
   EXPECT_EQ(refused([](GemmDesc& g) { g.a = g.b = g.d = DType::I32; }),
@@ -139,14 +139,14 @@ TEST_P(BlasLt, RefusesWithAReasonWhatItCannotDo) {
   EXPECT_EQ(refused([](GemmDesc& g) { g.m = 0; }), "there is nothing to compute");
   EXPECT_EQ(refused([](GemmDesc& g) { g.lda = 4; }), "rows of a overlap");
   EXPECT_EQ(refused([](GemmDesc& g) { g.m = int64_t{1} << 32; }),
-            "missed: " + named(": a side is more than 2147483647"));
+            "fallback: " + named(": a side is more than 2147483647"));
   EXPECT_EQ(refused([](GemmDesc& g) {
               g.batch = 70000;
               g.stride_a = 15;
               g.stride_d = 12;
               g.stride_b = 20;
             }),
-            "missed: " + named(": a batch of more than 65535"));
+            "fallback: " + named(": a batch of more than 65535"));
 }
 
 TEST_P(BlasLt, PlansAProductOnce) {

@@ -73,7 +73,7 @@ TEST(Candidates, WorkOfAKindThatALibraryHasNotIsRefusedByItsName) {
   };
   EXPECT_EQ(reason(hal::ConvDesc{}), "no");
   EXPECT_EQ(reason(hal::AttentionDesc{}), "the library has no attention");
-  EXPECT_EQ(reason(hal::RowsDesc{}), "the library has no sums of rows");
+  EXPECT_EQ(reason(hal::RowReduceDesc{}), "the library has no sums of rows");
   EXPECT_EQ(reason(hal::BlocksDesc{}), "the library has no matrices in blocks");
 }
 

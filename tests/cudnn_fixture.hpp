@@ -1,9 +1,9 @@
 // A test of cuDNN on the emulated driver, with the library emulated as well.
 #pragma once
 
+#include "algorithms/weight_order.hpp"
 #include "cuda_library_fixture.hpp"
 #include "fake_cudnn.hpp"
-#include "graph/weight_order.hpp"
 #include "product_cases.hpp"
 
 namespace hologram {

@@ -3,8 +3,8 @@
 #include <functional>
 #include <numeric>
 
+#include "algorithms/weight_order.hpp"
 #include "cudnn_fixture.hpp"
-#include "graph/weight_order.hpp"
 
 namespace hologram {
 namespace {
@@ -50,7 +50,8 @@ std::shared_ptr<hal::LibraryPlan> planned(hal::Device& device, const ConvDesc& d
 std::string refusal(hal::Device& device, const ConvDesc& desc) {
   auto answer = device.library()->plan(desc);
   auto* refused = std::get_if<hal::Refusal>(&answer);
-  return refused == nullptr ? "nothing" : (refused->missed ? "missed: " : "") + refused->reason;
+  return refused == nullptr ? "nothing"
+                            : (refused->is_fallback ? "fallback: " : "") + refused->reason;
 }
 
 TEST_F(CudnnTest, MatchesPlainLoops) {
@@ -139,11 +140,11 @@ TEST_F(CudnnTest, RefusesWithAReasonWhatItCannotDo) {
   EXPECT_EQ(refused([](ConvDesc& d) {
               d = describe(kTypes[0], 1 << 20, 1, 3, 4, axis(70, 1), axis(60, 1));
             }),
-            "missed: cuDNN: x has more than 2147483647 elements");
+            "fallback: cuDNN: x has more than 2147483647 elements");
   library_.refuse(true);
   EXPECT_EQ(refused([](ConvDesc& d) { d.alignment_x = 4; }), "nothing") << "it is known already";
   EXPECT_EQ(refused([](ConvDesc& d) { d.alignment_x = 16; }),
-            "missed: cuDNN: it has no engine for the convolution");
+            "fallback: cuDNN: it has no engine for the convolution");
   ConvDesc wide = describe(kTypes[1]);
   EXPECT_EQ(refusal(*gpu, wide), "cuDNN: it has no engine for the convolution");
 }
@@ -187,7 +188,7 @@ TEST_F(CudnnTest, AnotherLibraryOfThatNameIsAReason) {
   setenv("HOLOGRAM_CUDNN_LIBRARY", "libm.so.6", 1);
   EXPECT_EQ(listed().reason, "not usable (it lacks cudnnGetProperty)");
   EXPECT_EQ(refusal(*device(), describe()),
-            "missed: cuDNN: not usable (it lacks cudnnGetProperty)");
+            "fallback: cuDNN: not usable (it lacks cudnnGetProperty)");
 }
 
 TEST_F(CudnnTest, AnotherVersionIsAReason) {

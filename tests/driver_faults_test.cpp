@@ -275,11 +275,11 @@ TEST_P(DriverFaults, ADeviceWithLittleMemory) {
 // The driver takes memory for programs too.
 TEST_P(DriverFaults, ProgramsGetMemoryThatIsKept) {
   const Executor gpu = executor();
-  { const Tensor let_go = Tensor::from(counting(1 << 20), gpu); }
+  { const Tensor dropped = Tensor::from(counting(1 << 20), gpu); }
   EXPECT_GT(gpu.pool_statistics().cached_bytes, 0u);
   driver_.fail(calls_.load, 0, 1, kOutOfMemory);
   run(gpu);
-  { const Tensor let_go = Tensor::from(counting(1 << 20), gpu); }
+  { const Tensor dropped = Tensor::from(counting(1 << 20), gpu); }
   driver_.fail(calls_.launch, 0, 1, kOutOfMemory);
   (Tensor::from(counting(10), gpu) + 1).eval();
 }

@@ -10,7 +10,7 @@
 #include <random>
 #include <string_view>
 
-#include "graph/kernel.hpp"
+#include "fusion/kernel.hpp"
 
 #include "hologram/hologram.hpp"
 #include "scheduled.hpp"

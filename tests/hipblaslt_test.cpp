@@ -74,7 +74,7 @@ TEST_F(HipblasLt, AddressesThatItMayNotTakeAreNotGivenToIt) {
     *which = 8;
     const hal::Refusal refused = refusal(desc);
     EXPECT_EQ(refused.reason, "hipBLASLt: an operand's address may be no multiple of 16");
-    EXPECT_TRUE(refused.missed);
+    EXPECT_TRUE(refused.is_fallback);
     *which = 16;
   }
   EXPECT_EQ(refusal(desc).reason, "nothing");

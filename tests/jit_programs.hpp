@@ -310,7 +310,7 @@ inline constexpr Text kTexts[] = {
 };
 
 // What lanes do one after the other, as they go ways of their own and access memory there.
-inline constexpr Text kOneByOne[] = {
+inline constexpr Text kScalarLanes[] = {
     {"rounds that wrap around",
      "program p(in x: f32[n], out y: f32[n]) lanes(n) { i = global_id.x\n  var s = 0.0\n"
      "  for j in u32(i) - 2..u32(i) + 3 { s += x[i32(j)] + 1.0 }\n  y[i] = s }"},

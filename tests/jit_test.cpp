@@ -66,21 +66,21 @@ TEST_F(Jit, SmallPrograms) {
   }
 }
 
-void expect_way(const Text& t, bool one_by_one) {
+void expect_way(const Text& t, bool scalarized) {
   const Program program = Program::parse(t.text, t.name);
   const std::string name(t.name);
   for (const Both& both : instruction_sets()) {
     const auto result =
         compile(program.optimized(), interp::kernel_table(both.target), isa_of(both.target.name));
     ASSERT_EQ(result.index(), 0u) << name << ": " << std::get<std::string>(result);
-    EXPECT_EQ(std::get<0>(result)->lanes() == Lanes::OneByOne, one_by_one) << name;
+    EXPECT_EQ(std::get<0>(result)->lanes() == Lanes::Scalarized, scalarized) << name;
   }
   for (const int64_t n : kLengths) expect_same(program, sizes_of(n), name);
   expect_same(program, sizes_of(300, 9), name);
 }
 
 TEST_F(Jit, LanesOneByOne) {
-  for (const Text& t : kOneByOne) expect_way(t, true);
+  for (const Text& t : kScalarLanes) expect_way(t, true);
 }
 
 TEST_F(Jit, LanesThatPartSideBySide) {

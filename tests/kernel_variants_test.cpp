@@ -129,7 +129,7 @@ Pass run_all(const Executor& on, const Executor* reference, size_t classes) {
 }
 
 // What docs/design/fusion.md says of each class: on processors, and on devices with many threads.
-std::array<uint64_t, kCount> documented(bool many_threads) {
+std::array<uint64_t, kCount> documented(bool is_gpu_like) {
   std::ifstream file(HOLOGRAM_SOURCE_DIR "/docs/design/fusion.md");
   std::array<uint64_t, kCount> most{};
   for (std::string line; std::getline(file, line);)
@@ -140,15 +140,15 @@ std::array<uint64_t, kCount> documented(bool many_threads) {
       std::string bar;
       uint64_t few = 0, many = 0;
       cells >> few >> bar >> many;
-      most[k] = many_threads ? many : few;
+      most[k] = is_gpu_like ? many : few;
     }
   return most;
 }
 
-void expect_documented(const Executor& on, const Executor* reference, bool many_threads,
+void expect_documented(const Executor& on, const Executor* reference, bool is_gpu_like,
                        size_t classes = kCount) {
   const Pass first = run_all(on, reference, classes);
-  const std::array<uint64_t, kCount> most = documented(many_threads);
+  const std::array<uint64_t, kCount> most = documented(is_gpu_like);
   for (size_t k = 0; k < classes; k++) {
     EXPECT_GT(most[k], 0u) << kClasses[k].name << " is not in docs/design/fusion.md";
     EXPECT_LE(first.programs[k], most[k]) << kClasses[k].name;

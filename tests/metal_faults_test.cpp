@@ -121,12 +121,12 @@ TEST_F(MetalFaults, CopiesGoOnWithFewerPieces) {
 
 // What a command buffer ends with becomes the error that says what to do.
 TEST_F(MetalFaults, CommandBuffersTellWhatHappened) {
-  struct Ending {
+  struct CommandsEnd {
     int code;
     ErrorKind kind;
     const char* text;
   };
-  const Ending endings[] = {
+  const CommandsEnd endings[] = {
       {1, ErrorKind::DeviceLost, "failed in program 'scale': an injected failure"},
       {2, ErrorKind::Timeout, "the system ended program 'scale' on Emulated Apple GPU"},
       {3, ErrorKind::DeviceLost, "failed in program 'scale': an injected failure"},
@@ -134,7 +134,7 @@ TEST_F(MetalFaults, CommandBuffersTellWhatHappened) {
       {8, ErrorKind::OutOfMemory, "Emulated Apple GPU is out of memory in an injected failure"},
       {11, ErrorKind::DeviceLost, "Emulated Apple GPU is lost: an injected failure"},
   };
-  for (const Ending& ending : endings) {
+  for (const CommandsEnd& ending : endings) {
     SCOPED_TRACE(ending.code);
     const Executor gpu = executor();
     run(gpu);

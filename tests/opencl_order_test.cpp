@@ -1,5 +1,5 @@
 // Commands on two queues, and what waits for what.
-#include "backends/opencl/order.hpp"
+#include "backends/opencl/queue_order.hpp"
 
 #include <gtest/gtest.h>
 

@@ -251,9 +251,9 @@ TEST_F(OpenCl, TilesOfAProductHaveTheBitsOfTheCpu) {
   product.m = kM;
   product.n = kN;
   product.k = kK;
-  const auto compute = [&](const Executor& on, bool many_threads) {
-    const libraries::ProductLaunch launch = libraries::product_launch(product, many_threads);
-    EXPECT_EQ(launch.key.tiled, many_threads);
+  const auto compute = [&](const Executor& on, bool is_gpu_like) {
+    const libraries::ProductLaunch launch = libraries::product_launch(product, is_gpu_like);
+    EXPECT_EQ(launch.key.tiled, is_gpu_like);
     std::vector<Array> arrays;
     for (const int64_t count : {kM * kK, kK * kN, kM * kN}) {
       arrays.emplace_back(DType::F32, Shape{count});

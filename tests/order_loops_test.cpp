@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "graph/context.hpp"
-#include "graph/group_scan.hpp"
-#include "graph/index_works.hpp"
-#include "graph/scan.hpp"
+#include "algorithms/group_scan.hpp"
+#include "algorithms/index.hpp"
+#include "algorithms/scan.hpp"
+#include "engine/context.hpp"
 #include "hologram/hologram.hpp"
 #include "libraries/packed/columns.hpp"
 #include "loops_beside_programs.hpp"

@@ -67,7 +67,7 @@ std::string out_of_memory(Pool& pool, uint64_t bytes) {
 class WholeBuffers : public FaultyDevice {
  public:
   using FaultyDevice::FaultyDevice;
-  bool divides_buffers() const override { return false; }
+  bool suballocates() const override { return false; }
 };
 
 TEST(Pool, OnDevicesThatDoNotDivideBuffersEachBlockIsOne) {

@@ -9,10 +9,10 @@
 #include <functional>
 #include <random>
 
-#include "graph/box.hpp"
-#include "graph/codegen.hpp"
-#include "graph/context.hpp"
-#include "graph/layout.hpp"
+#include "engine/context.hpp"
+#include "fusion/codegen.hpp"
+#include "fusion/iteration_space.hpp"
+#include "fusion/layout.hpp"
 
 #include "hologram/hologram.hpp"
 #include "scheduled.hpp"
@@ -85,7 +85,7 @@ void expect_same_bits(const Executor& executor, const Tensor& x, const Rows (&wo
                       [](const auto* node) { return node->result.owner == nullptr; }))
         continue;
       const graph::Layout few = graph::layout(step.kernel, {}),
-                          many = graph::layout(step.kernel, {.many_threads = true});
+                          many = graph::layout(step.kernel, {.is_gpu_like = true});
       look(few, many);
       const auto expected = results(executor, step.kernel, few),
                  got = results(executor, step.kernel, many);
@@ -109,7 +109,7 @@ TEST(RowLayout, SameBitsOnDevicesWithManyThreads) {
                        [&](const graph::Layout& few, const graph::Layout& many) {
                          held += many.held > 0;
                          apart += many.side_by_side > 1;
-                         whole_runs += many.walk == graph::Walk::LaneRows && many.full;
+                         whole_runs += many.traversal == graph::Traversal::LaneRows && many.full;
                          EXPECT_FALSE(few.full);
                        });
     }
@@ -184,7 +184,7 @@ TEST(SeveralRows, SameBitsOnDevicesWithManyThreads) {
 TEST(BoxOfLanes, EachPlaceOnce) {
   const Executor executor(BackendType::Cpu);
   size_t all_axes = 0;
-  for (const bool in_turns : {false, true})
+  for (const bool sequential_lanes : {false, true})
     for (const std::array<int64_t, 3>& n : {std::array<int64_t, 3>{3, 5, 7},
                                             {2, 300, 63},
                                             {900, 63, 1},
@@ -194,9 +194,9 @@ TEST(BoxOfLanes, EachPlaceOnce) {
                                             {2, 3, 100},
                                             {1, 1, 1},
                                             {300, 1, 1}}) {
-      const graph::Box box{n, in_turns};
+      const graph::Box box{n, sequential_lanes};
       all_axes += box.lanes_axis() == graph::Box::kAllAxes;
-      if (n[2] > 1 && !in_turns) {
+      if (n[2] > 1 && !sequential_lanes) {
         EXPECT_TRUE(box.lanes_axis() == graph::Box::kAllAxes || n[2] >= 64);
       }
       program::Builder b("places", {graph::kBoxLanes}, DType::I32);
@@ -219,7 +219,8 @@ TEST(BoxOfLanes, EachPlaceOnce) {
       executor.state()->launch(b.finish(), arrays, scalars, box.grid(), {});
       for (int64_t i = 0; i < count; i++)
         ASSERT_EQ(arrays[0].as<int32_t>()[static_cast<size_t>(i)], i + 1)
-            << n[0] << " x " << n[1] << " x " << n[2] << (in_turns ? " in turns" : "");
+            << n[0] << " x " << n[1] << " x " << n[2]
+            << (sequential_lanes ? " one after the other" : "");
     }
   EXPECT_EQ(all_axes, 5u);
 }
@@ -272,12 +273,12 @@ TEST(GatheredPieces, SameBitsInOneKernel) {
         }
         if (plan.steps().size() != 1) continue;
         const graph::Kernel& kernel = plan.steps()[0].kernel;
-        const graph::Layout how = graph::layout(kernel, {.many_threads = true});
+        const graph::Layout how = graph::layout(kernel, {.is_gpu_like = true});
         if (dtype != DType::F16) {
-          EXPECT_EQ(how.walk == graph::Walk::Pieces, fits) << work.name;
+          EXPECT_EQ(how.traversal == graph::Traversal::Pieces, fits) << work.name;
         }
         graph::require_inside(kernel);
-        gathered += how.walk == graph::Walk::Pieces;
+        gathered += how.traversal == graph::Traversal::Pieces;
         const std::vector<Array> got = results(executor, kernel, how);
         const Array expected = z.array();
         ASSERT_EQ(got.size(), 1u);
@@ -395,11 +396,11 @@ TEST(TileLayout, SameBitsOnDevicesWithManyThreads) {
         ASSERT_EQ(plan.steps().size(), 1u) << work.name;
         const graph::Kernel& kernel = plan.steps()[0].kernel;
         const graph::Layout few = graph::layout(kernel, {}),
-                            many = graph::layout(kernel, {.many_threads = true});
+                            many = graph::layout(kernel, {.is_gpu_like = true});
         if (shape[0] >= 64 && shape[1] >= 33) {
-          EXPECT_EQ(many.walk == graph::Walk::Tiles, work.tiled) << work.name;
+          EXPECT_EQ(many.traversal == graph::Traversal::Tiles, work.tiled) << work.name;
         }
-        EXPECT_NE(few.walk, graph::Walk::Tiles);
+        EXPECT_NE(few.traversal, graph::Traversal::Tiles);
         const auto expected = results(executor, kernel, few), got = results(executor, kernel, many);
         ASSERT_EQ(got.size(), expected.size());
         for (size_t k = 0; k < got.size(); k++)

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "graph/plan.hpp"
+#include "engine/plan.hpp"
 #include "tensor/access.hpp"
 
 namespace hologram::tests {
@@ -20,7 +20,7 @@ class Scheduled {
 
  private:
   const Tensor tensor_;
-  graph::Structure above_;
+  graph::GraphSignature above_;
   graph::Planned planned_;
   std::optional<graph::Lowered::Run> run_;
 };

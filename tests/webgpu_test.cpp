@@ -158,7 +158,7 @@ TEST_F(WebGpu, FeaturesAreUsedWhereTheyWork) {
 
 // More launches than there are places for at a time; one that was limited is timed by the host.
 TEST_F(WebGpu, TheProfilerHasTheTimesOfTheDevice) {
-  if (!device()->keeps_time()) GTEST_SKIP() << "this adapter has no clock";
+  if (!device()->has_timestamps()) GTEST_SKIP() << "this adapter has no clock";
   BackendConfig config;
   config.backend_type = BackendType::WebGpu;
   config.enable_backend_profiling = true;

@@ -121,7 +121,7 @@ std::vector<int32_t> prompt_of(const llm::Model& model, const Json& wanted, bool
 Json told_by(const llm::Generation& made) {
   return {{"tokens", made.tokens},
           {"text", made.text},
-          {"ending", std::string(name_of(made.ending))},
+          {"finishReason", std::string(name_of(made.finish_reason))},
           {"promptTokens", made.prompt_tokens},
           {"reusedTokens", made.reused_tokens},
           {"prefillSeconds", made.prefill_seconds},

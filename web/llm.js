@@ -70,7 +70,7 @@ export class LanguageModel {
   // Continues a text, tokens, or a list of messages, [{ role: 'user', content: 'Hi' }], to which it
   // answers. onToken gets { token, text } for each new token, where the text may be empty, as it comes
   // in whole characters; at the end there may be text without a token. `false` ends the answer, and so
-  // does an AbortSignal as `signal`. Resolves with { text, tokens, ending, promptTokens, reusedTokens,
+  // does an AbortSignal as `signal`. Resolves with { text, tokens, finishReason, promptTokens, reusedTokens,
   // prefillSeconds, decodeSeconds, tokensPerSecond }.
   async generate(prompt, { signal, stop = [], jsonSchema, ...options } = {}, onToken) {
     const request = { ...this.#beginning(prompt), options: { ...options, stop: [stop].flat() } };

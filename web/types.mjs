@@ -126,7 +126,7 @@ export interface GenerateOptions {
 
 export interface Generation {
   text: string; tokens: number[];
-  ending: 'end of text' | 'length' | 'stop' | 'context' | 'cancelled';
+  finishReason: 'end of text' | 'length' | 'stop' | 'context' | 'cancelled';
   promptTokens: number; reusedTokens: number;
   prefillSeconds: number; decodeSeconds: number; tokensPerSecond: number;
 }

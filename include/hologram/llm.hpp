@@ -97,20 +97,20 @@ struct GenerateOptions {
   std::function<bool(std::string_view)> on_text = {};
 };
 
-enum class Ending : uint8_t {
+enum class FinishReason : uint8_t {
   EndOfText,  // the model ended it
   Length,     // max_tokens
   StopText,   // one of `stop` came
   Context,    // the context is full
   Cancelled,  // on_text said so
 };
-HOLOGRAM_API std::string_view name_of(Ending ending);
+HOLOGRAM_API std::string_view name_of(FinishReason reason);
 
 struct Generation {
   std::vector<int32_t> tokens;  // the new ones
   std::string text;
   std::vector<TokenLogprob> logprobs;  // if they are asked for
-  Ending ending = Ending::Length;
+  FinishReason finish_reason = FinishReason::Length;
   int64_t prompt_tokens = 0;   // of which
   int64_t reused_tokens = 0;   // were in the cache already
   double prefill_seconds = 0;  // for the rest of the prompt

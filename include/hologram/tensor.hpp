@@ -68,7 +68,7 @@ class HOLOGRAM_API Tensor {
   Tensor& operator=(const Tensor& other) &;
   Tensor& operator=(Tensor&& other) & noexcept;
   ~Tensor() {
-    if (node_ != nullptr) let_go();
+    if (node_ != nullptr) release_node();
   }
 
   // A copy of values, in row-major order; their number must be that of the shape.
@@ -190,7 +190,7 @@ class HOLOGRAM_API Tensor {
 
  private:
   friend struct graph::TensorAccess;
-  void let_go() noexcept;  // of the node
+  void release_node() noexcept;  // of the node
   Array one_as(DType dtype) const;
   void copy_bytes_to(DType dtype, void* to, size_t count) const;
 

@@ -22,7 +22,7 @@ __all__ = [
 Memory = _namedtuple("Memory", ["weights", "cache", "total"])
 Memory.__doc__ = "Bytes that a model needs of a device."
 Generation = _namedtuple(
-    "Generation", ["tokens", "text", "ending", "prompt_tokens", "prefill_seconds", "decode_seconds"]
+    "Generation", ["tokens", "text", "finish_reason", "prompt_tokens", "prefill_seconds", "decode_seconds"]
 )
 Generation.__doc__ = "An answer: the new tokens, their text, why it ended, and times."
 

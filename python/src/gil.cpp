@@ -10,15 +10,15 @@ namespace hologram::python {
 namespace {
 
 // None of these is ever destroyed: threads of the library may outlive static objects.
-struct Ending {
+struct Shutdown {
   std::atomic<bool> begun{false};
   std::atomic<int> coming_back{0};
 };
 std::thread::id main_thread;
 thread_local bool may_release_now = false;
 
-Ending& ending() {
-  static auto* one = new Ending;
+Shutdown& shutdown() {
+  static auto* one = new Shutdown;
   return *one;
 }
 
@@ -44,15 +44,15 @@ int release_in_between(void*) {
 // At the end of the process: from now on nobody comes back from WithoutGil, and whoever is on the
 // way has arrived.
 void end() {
-  ending().begun = true;
+  shutdown().begun = true;
   const WithoutGil released;
-  while (ending().coming_back > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (shutdown().coming_back > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 }  // namespace
 
 WithoutGil::~WithoutGil() {
-  Ending& state = ending();
+  Shutdown& state = shutdown();
   state.coming_back++;
   if (state.begun && std::this_thread::get_id() != main_thread) {
     state.coming_back--;
@@ -79,7 +79,7 @@ ReleasingNow::~ReleasingNow() { may_release_now = false; }
 
 void release_later(void (*release)(void*), void* data) {
   if (may_release_now) return release(data);
-  if (ending().begun) return;  // the memory goes with the process
+  if (shutdown().begun) return;  // the memory goes with the process
   bool first;
   {
     const std::lock_guard lock(waiting().mutex);

@@ -68,8 +68,8 @@ void read_options(Asked& asked, nb::dict given, const std::optional<nb::object>&
 }
 
 nb::object as_tuple(const Generation& g) {
-  const std::string_view ending = llm::name_of(g.ending);
-  return nb::make_tuple(g.tokens, text_from(g.text), nb::str(ending.data(), ending.size()),
+  const std::string_view reason = llm::name_of(g.finish_reason);
+  return nb::make_tuple(g.tokens, text_from(g.text), nb::str(reason.data(), reason.size()),
                         g.prompt_tokens, g.prefill_seconds, g.decode_seconds);
 }
 

@@ -41,7 +41,7 @@ def test_answers_come_in_pieces_and_can_be_ended(model):
     messages = [{"role": "user", "content": "Say hello."}]
     answer = model.chat(messages, max_tokens=12, greedy=True, on_text=pieces.append)
     assert "".join(pieces) == answer.text and "<|im_start|>user" in model.chat_prompt(messages)
-    assert model.generate("One, two,", max_tokens=20, on_text=lambda text: False).ending == "cancelled"
+    assert model.generate("One, two,", max_tokens=20, on_text=lambda text: False).finish_reason == "cancelled"
     with pytest.raises(ZeroDivisionError):
         model.generate("One", max_tokens=4, on_text=lambda text: 1 / 0)
     with pytest.raises(TypeError, match="unknown options"):

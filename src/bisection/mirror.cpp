@@ -376,7 +376,7 @@ class MirrorDevice final : public hal::Device {
   std::unique_ptr<hal::Buffer> allocate(uint64_t bytes) override {
     return std::make_unique<MirrorBuffer>(real().allocate(bytes));
   }
-  bool divides_buffers() const override { return real().divides_buffers(); }
+  bool suballocates() const override { return real().suballocates(); }
   std::unique_ptr<hal::Buffer> adopt(std::byte*, uint64_t) override { return nullptr; }
   std::shared_ptr<hal::Executable> compile(const program::Program& program,
                                            const hal::CompileOptions& options) override {

@@ -33,7 +33,7 @@ constexpr Clock::duration kLong = std::chrono::microseconds(200);
 constexpr uint32_t kFewHelpers = 4;  // of many, one that is late is not missed
 std::atomic<bool> g_long{false};     // the last loop of them all, which tells what the next will be
 
-void send_workers_off(bool all = false);
+void migrate_workers(bool all = false);
 
 // Pieces from `next` on, in one word: their thread takes the first, others take the last.
 class alignas(kLine) Share {
@@ -105,7 +105,7 @@ class Loop {
         if (!alone) continue;
         alone = !helped();
         if (!alone || Clock::now() <= start + kLate) continue;
-        send_workers_off();
+        migrate_workers();
         alone = false;
       }
       const Clock::time_point now = Clock::now();
@@ -252,7 +252,7 @@ void help_if_wanted(Door& door) {
 // A system may wake a worker on the processor that its caller is at work on, above all in a virtual
 // machine, where processors that idle look as if they were taken. It would wait there for as long.
 // A few are sent off at a time: each costs three calls of the system.
-void send_workers_off(bool all) {
+void migrate_workers(bool all) {
   const int here = processor();
   if (here == kNoProcessor) return;
   const std::span<const Sleeper> others = sleepers();
@@ -276,7 +276,7 @@ void call_workers(uint32_t count) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // before it looks for those that sleep
   wake(g_bell.calls, count);
   // It takes some 30 us where the other processors idle: more than a short loop is worth.
-  if (count <= kFewHelpers && g_long.load(std::memory_order_relaxed)) send_workers_off();
+  if (count <= kFewHelpers && g_long.load(std::memory_order_relaxed)) migrate_workers();
 }
 
 // Who waits there all the same is let in now and then, and goes elsewhere (work()).
@@ -318,7 +318,7 @@ void forget_workers() {
   }
 }
 
-Direction turn_about() {
+Direction alternate_direction() {
   static thread_local bool backward = true;
   backward = !backward;
   return backward ? Direction::Backward : Direction::Forward;
@@ -383,7 +383,7 @@ void Threads::run(uint64_t n, uint64_t grain, FunctionRef<void(uint64_t, uint64_
     inside = door->state.load(std::memory_order_acquire);
   }
   // A worker woke the caller, maybe where it was at work itself.
-  if (slept && helpers <= kFewHelpers) send_workers_off(true);
+  if (slept && helpers <= kFewHelpers) migrate_workers(true);
   door->taken.store(false, std::memory_order_release);
   loop.rethrow();
 }

@@ -15,7 +15,7 @@ enum class Direction { Forward, Backward };
 
 // For a loop through memory: the end where this thread's last one stopped. Of what is somewhat more
 // than a cache holds most is still there, and from the other end nothing would be.
-Direction turn_about();
+Direction alternate_direction();
 
 // part(from, to) for parts of [begin, end), all but the last of that size, in that direction.
 template <class Part>

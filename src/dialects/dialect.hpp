@@ -45,7 +45,7 @@ struct Options {
   // CUDA: groups that work together, and loops that are written out, get no more registers than let
   // so many threads share a multiprocessor (of large groups and such loops 1,024 at most), so that
   // one group computes while another waits for memory. 0: as many as the compiler likes.
-  uint32_t crowd = 0;
+  uint32_t min_threads_per_sm = 0;
   // Not WGSL: the compiler is asked to write out short loops that load, so that several rounds'
   // loads are under way at a time.
   bool unroll = false;

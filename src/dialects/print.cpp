@@ -328,11 +328,12 @@ class Unit {
   std::string least_blocks() const {
     constexpr uint32_t kMost = 1024, kSmall = 256, kLeast = 64;
     const uint32_t threads = printed_.lanes;
-    if (options_.crowd == 0 || threads < kLeast || threads >= kMost) return {};
+    if (options_.min_threads_per_sm == 0 || threads < kLeast || threads >= kMost) return {};
     if (!uses_.cooperative && !unrolls()) return {};
     const bool small = uses_.cooperative && threads <= kSmall;
-    return fmt::format(", {}",
-                       (small ? options_.crowd : std::min(options_.crowd, kMost)) / threads);
+    return fmt::format(", {}", (small ? options_.min_threads_per_sm
+                                      : std::min(options_.min_threads_per_sm, kMost)) /
+                                   threads);
   }
 
   bool unrolls() const {

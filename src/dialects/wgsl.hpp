@@ -34,9 +34,9 @@ std::string expression(program::Op op, DType type, DType from,
 // a + b - b is a, although functions find out by it what was rounded off, and x < c ? c : x is an
 // extremum, which no NaN passes; and they add and multiply in an order of their own, as Mesa and
 // NVIDIA were seen to do. Tells which operands of f32 they must not see through.
-class Hidden {
+class OptimizationBarriers {
  public:
-  Hidden(const program::Module& module, bool fused);
+  OptimizationBarriers(const program::Module& module, bool fused);
   bool operator()(const program::Inst& inst, size_t operand) const;
 
  private:

@@ -34,7 +34,7 @@ class Body {
         wide_index_(size_of(module.index) == 8),
         values_(count(), std::vector<std::string>(module.body.values.size())),
         constants_(module.body.values.size()),
-        hidden_(module, options.webgpu.fused) {
+        barriers_(module, options.webgpu.fused) {
     for (const Inst& inst : module.body.insts) {
       const bool memory = inst.op == Op::Load || inst.op == Op::Store || inst.op == Op::Atomic;
       shares_buffers_ =
@@ -279,7 +279,7 @@ class Body {
     for (size_t k = 0; k < arity(inst); k++) operands.push_back(value(inst, k));
     if (inst.type == DType::F32 || inst.from == DType::F32)
       for (size_t k = 0; k < operands.size(); k++)
-        if (hidden_(inst, k)) operands[k] = fmt::format("kept_f32({})", operands[k]);
+        if (barriers_(inst, k)) operands[k] = fmt::format("kept_f32({})", operands[k]);
     const std::string text = expression(inst.op, inst.type, inst.from, operands);
     if (inst.from != DType::F32) return define(inst, text);
     const bool itself = inst.args[0] == inst.args[1];
@@ -484,7 +484,7 @@ class Body {
   bool shares_buffers_ = false;                     // lanes may read what others wrote to a buffer
   std::vector<std::vector<std::string>> values_;    // by lane and id: what stands for it
   std::vector<std::optional<uint64_t>> constants_;  // by id
-  const Hidden hidden_;
+  const OptimizationBarriers barriers_;
   std::string text_;
   size_t at_ = 0, depth_ = 1;
 };

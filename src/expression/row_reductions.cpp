@@ -14,7 +14,7 @@ namespace {
 // way.
 constexpr double kSmall = 0x1p-64, kLarge = 0x1p64;
 
-Tensor widened(const Tensor& x) { return is_float(x.dtype()) ? x.to(DType::F64) : x; }
+Tensor upcast(const Tensor& x) { return is_float(x.dtype()) ? x.to(DType::F64) : x; }
 
 // sqrt(a a + b b + c c) where the squares may be too large or too small.
 Tensor length(const Tensor& a, const Tensor& b, const Tensor& c) {
@@ -60,7 +60,7 @@ void RowReduction::reduce(const Call& call) {
   const ops::Axes axes = call.axes(call.position("axis"));
   const bool keep = call.flag(call.position("keepdims"));
   const Tensor x = moves_ ? call.tensor(0).to(on_host()) : call.tensor(0);
-  const Tensor wide = widened(x);
+  const Tensor wide = upcast(x);
   switch (merge_) {
     case Merge::None: break;
     case Merge::Sum:

@@ -1,5 +1,5 @@
 // A node that says what was meant, a mean or a product of matrices, and not how it is computed:
-// that is decided when it is, with the device in hand (graph/lowering.hpp).
+// that is decided when it is, with the device in hand (engine/lowering.hpp).
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ inline constexpr int64_t kBlocksOfTile = 256;
 inline constexpr int64_t kElementsOfBlock = 4;  // or 2, of two words each, in half as long tiles
 inline constexpr int64_t kElementsOfTile = kElementsOfBlock * kBlocksOfTile;
 
-// An element of Walk::Blocks: number (tile * kElementsOfBlock + turn) * kBlocksOfTile + lane.
+// An element of Traversal::Blocks: number (tile * kElementsOfBlock + turn) * kBlocksOfTile + lane.
 struct ElementOfBlock {
   program::Value tile, lane;
   int64_t turn;

@@ -4,9 +4,8 @@
 
 #include "core/spare_memory.hpp"
 #include "graph/composite.hpp"
-#include "graph/context.hpp"
 #include "graph/elementwise.hpp"
-#include "graph/work.hpp"
+#include "graph/opaque_op.hpp"
 
 namespace hologram::graph {
 namespace {
@@ -64,7 +63,7 @@ Node::Node(Kind kind, Context& context, DType dtype, const Shape& shape)
 Node::~Node() = default;
 
 void Node::keep_context() {
-  if (kept_context == nullptr) kept_context = context->shared();
+  if (kept_context == nullptr) kept_context = shared(*context);
 }
 
 void become_ready(Node& node) {

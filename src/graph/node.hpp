@@ -22,7 +22,7 @@ namespace hologram::graph {
 struct ElementwiseOp;
 struct Node;
 class Context;
-class Work;
+class OpaqueOp;
 struct Meaning;
 
 // Counts the owners of a node. Letting go of the last one frees the nodes behind it one after the
@@ -60,7 +60,7 @@ enum class Kind : uint8_t {
   Elementwise,  // one element from one element of each input
   Reduce,       // one element from a row of the input
   Assemble,     // each input written into a part of the result, in order
-  Opaque,       // a Work of its own: products, gathers, sorts
+  Opaque,       // a OpaqueOp of its own: products, combines_partials, sorts
   Composite,    // what was meant, not yet how it is computed (graph/composite.hpp)
 };
 
@@ -134,21 +134,21 @@ struct Node {
   // Of Reduce: one input, whose view has the axes of this node, then those that are reduced, of
   // which there are `reduced`. If `chunk` is not 0, what is reduced goes by chunks of so many
   // elements, which the first axis of this node numbers, and the view lacks that axis; or, if it
-  // `gathers`, are put together in their order, and the node has no such axis.
+  // `combines_partials`, are put together in their order, and the node has no such axis.
   // A second input, a bool for each row, is a guard: where it is false nobody will look at the
   // result, and the row need not be read.
   program::Combine combine = program::Combine::Add;
   uint8_t reduced = 0;
-  bool gathers = false;
+  bool combines_partials = false;
   int64_t chunk = 0;
-  bool makes_pieces() const { return chunk != 0 && !gathers; }
+  bool makes_pieces() const { return chunk != 0 && !combines_partials; }
   bool is_guarded() const { return kind == Kind::Reduce && inputs.size() > 1; }
   bool is_guard(const Input& input) const { return is_guarded() && &input == &inputs[1]; }
 
   // Of Assemble: where each input goes, a view of this node.
   std::vector<View> parts;
 
-  std::shared_ptr<const Work> work;        // of Opaque
+  std::shared_ptr<const OpaqueOp> work;    // of Opaque
   std::shared_ptr<const Meaning> meaning;  // of Composite
 
   InlineVector<Input, 2> inputs;  // empty once the state is not Lazy
@@ -164,6 +164,9 @@ struct Node {
   uint32_t slot = UINT32_MAX;           // in a schedule under way; the context is locked then
   Node* next_waiting = nullptr;         // of those that are about to be freed
 };
+
+// Of a context, which the engine has (engine/context.cpp).
+std::shared_ptr<Context> shared(Context& context);
 
 // Its result is there, and the node lets go of what it was made of.
 void become_ready(Node& node);

@@ -26,8 +26,8 @@ struct Launch {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   uint64_t budget = 0;  // most loop rounds of a block; 0: any number
   Progress* progress = nullptr;
-  bool past_caches = false;  // what it writes is more than they hold
-  bool check = false;        // look for races and unset workgroup memory; on one thread
+  bool non_temporal = false;  // what it writes is more than they hold
+  bool check = false;         // look for races and unset workgroup memory; on one thread
 };
 
 enum class Outcome : uint8_t { Done, TimedOut, OverBudget, Cancelled };

@@ -151,7 +151,7 @@ void Compiler::load_backward(const Inst& i) {
     Address at = first;
     at.bytes = -static_cast<int32_t>(((k + 1) * target_.width - 1) * at.element);
     values_[i.id].vectors[k] =
-        target_.turned(i.type, target_.load_run(module_.buffers[i.slot].type, at, {}));
+        target_.reversed(i.type, target_.load_run(module_.buffers[i.slot].type, at, {}));
   }
 }
 
@@ -232,8 +232,8 @@ void Compiler::load_neighbours(uint32_t at) {
     return at;
   };
   const bool all_inside = masks_.empty() && inside_or_bail(i, index);
-  if (all_inside && lines_ahead_[i.slot] > 0)
-    announce(address(0), unroll_ * target_.width, lines_ahead_[i.slot], false);
+  if (all_inside && prefetch_distance_[i.slot] > 0)
+    prefetch(address(0), unroll_ * target_.width, prefetch_distance_[i.slot], false);
   if (all_inside && stays_in_memory(at)) {
     bool all = true;
     for (uint32_t k = 0; k < unroll_ && all; k++) {
@@ -315,14 +315,14 @@ bool Compiler::store_uniform(const Inst& i) {
 }
 
 // Lines that this chunk is so far ahead of.
-void Compiler::announce(const Address& first, uint32_t elements, int32_t lines_ahead, bool stores) {
+void Compiler::prefetch(const Address& first, uint32_t elements, int32_t lines_ahead, bool stores) {
   constexpr int32_t kLine = 64;
   const auto bytes = static_cast<int32_t>(elements * first.element);
   for (int32_t at = 0; at < bytes; at += kLine) {
     Address line = first;
     line.bytes += lines_ahead * kLine + at;
-    if (stores) target_.announce_store(line);
-    else target_.announce_load(line, lines_ahead > kLinesAhead);
+    if (stores) target_.prefetch_store(line);
+    else target_.prefetch_load(line, lines_ahead > kLinesAhead);
   }
 }
 
@@ -352,8 +352,8 @@ void Compiler::find_lines_ahead(const Region& r) {
     else if (program::is_pure(i.op)) work++;
   }
   const bool is_long = work >= kLong * loads;
-  for (uint32_t slot = 0; slot < lines_ahead_.size(); slot++) {
-    int32_t& lines = lines_ahead_[slot] = 0;
+  for (uint32_t slot = 0; slot < prefetch_distance_.size(); slot++) {
+    int32_t& lines = prefetch_distance_[slot] = 0;
     if (!loops) {
       if (is_long) lines = kLinesAhead;
     } else if (analysis_.grouped && r.begin > 0) {
@@ -388,10 +388,10 @@ void Compiler::store_neighbours(const Inst& i) {
   if (all_inside) {
     std::array<Operand, kMaxUnroll> values;
     for (uint32_t k = 0; k < unroll_; k++) values[k] = operand(i.args[1], k);
-    store_past_caches(i.slot, address(0), {values.data(), unroll_}, end);
+    store_non_temporal(i.slot, address(0), {values.data(), unroll_}, end);
     // A processor that is to write a line without having it stops when a few of them are on their
     // way, and stores that follow each other closely get there at once.
-    announce(address(0), unroll_ * target_.width, kLinesAhead, true);
+    prefetch(address(0), unroll_ * target_.width, kLinesAhead, true);
     for (uint32_t k = 0; k < unroll_; k++) target_.store_run(stored, address(k), values[k], {});
   } else {
     for (uint32_t k = 0; k < unroll_; k++) store_masked(stored, address(k), i, k);

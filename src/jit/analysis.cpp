@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "jit/parting.hpp"
+#include "jit/divergence.hpp"
 
 namespace hologram::jit {
 
@@ -20,14 +20,14 @@ class Analyser {
         types_(module.body.values),
         differing_(differing) {}
 
-  Analysis run(bool one_by_one) {
-    out_.one_by_one = one_by_one;
+  Analysis run(bool scalarized) {
+    out_.scalarized = scalarized;
     refuse_instructions();
     structure();
     out_.values.assign(types_.size(), Form::Uniform);
     out_.steps.assign(types_.size(), 0);
     out_.variables.assign(module_.variables.size(), Form::Uniform);
-    while (!one_by_one && visit_all()) {
+    while (!scalarized && visit_all()) {
     }
     check_loops();
     consumers();
@@ -60,7 +60,7 @@ class Analyser {
       }
     }
     if (out_.grouped && atomic) throw Refused{"it has atomic operations"};
-    if (out_.grouped && out_.one_by_one) throw Refused{"its lanes work together"};
+    if (out_.grouped && out_.scalarized) throw Refused{"its lanes work together"};
     if (out_.grouped && (module_.workgroup[1] != 1 || module_.workgroup[2] != 1))
       throw Refused{"its workgroups have several axes"};
   }

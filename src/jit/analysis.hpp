@@ -51,11 +51,11 @@ struct Analysis {
   std::set<uint32_t> group_loops;    // Fors at the top in which workgroups combine their lanes
   bool wide = false;                 // lanes of 64 bits
   bool grouped = false;              // a workgroup at a time; else any lanes along x
-  bool one_by_one = false;           // a lane at a time: all of its values count as uniform
+  bool scalarized = false;           // a lane at a time: all of its values count as uniform
 };
 
 // Throws Refused. Adds the ids of loops whose lanes differ in their number of rounds to
-// `differing`: then the program has to be written in another way (parting.hpp), as where lanes
+// `differing`: then the program has to be written in another way (divergence.hpp), as where lanes
 // leave a block.
 Analysis analyse(const Module& module, std::set<uint32_t>& differing);
 // Of lanes that run one after the other, where they may go ways of their own: loops of any number

@@ -84,9 +84,9 @@ BaseReg Arm::dot4(bool is_signed, std::span<const Operand> in) {
   const Vec b = any(type, in[1]), c = any(type, in[2]);
   const Vec low = new_vector(), high = new_vector(), to = new_vector();
   if (!is_signed) {
-    const Vec turned = new_vector();
-    cc_.eor(bits(turned), bits(a), bits(any(type, constant(type, 0x80808080))));
-    a = turned;
+    const Vec flipped = new_vector();
+    cc_.eor(bits(flipped), bits(a), bits(any(type, constant(type, 0x80808080))));
+    a = flipped;
   }
   cc_.smull(low.h8(), a.b8(), b.b8());
   cc_.smull2(high.h8(), a.b16(), b.b16());

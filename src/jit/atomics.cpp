@@ -49,7 +49,7 @@ void Compiler::atomic(const Inst& i) {
                 size_of(index_type) == 8, static_cast<uint8_t>(target_.width)};
   const BaseReg bits = target_.scalar();
   target_.set(bits, std::bit_cast<uint32_t>(how));
-  if (analysis_.one_by_one) {
+  if (analysis_.scalarized) {
     const BaseReg index = extended(i.args[0]), old = target_.scalar(), where = target_.scalar();
     const Label outside = label();
     target_.set(old, 0);

@@ -16,7 +16,7 @@ Compiler::Compiler(const Module& module, const Analysis& analysis,
   lengths_.resize(module.buffers.size());
   rooms_.resize(module.buffers.size());
   last_tuples_.resize(module.buffers.size());
-  lines_ahead_.resize(module.buffers.size());
+  prefetch_distance_.resize(module.buffers.size());
   find_hoisted();
   find_tuples();
 }
@@ -158,7 +158,7 @@ void Compiler::position(const Inst& i) {
       return;
     case Op::GroupId: return copy(axis == 0 ? group_ : axis == 1 ? y_ : z_);
     case Op::GlobalId: {
-      if (axis != 0 || analysis_.one_by_one) return copy(axis == 0 ? x_ : axis == 1 ? y_ : z_);
+      if (axis != 0 || analysis_.scalarized) return copy(axis == 0 ? x_ : axis == 1 ? y_ : z_);
       const BaseReg r = target_.scalar();
       if (analysis_.grouped) target_.scalar_op(Op::Add, DType::I64, r, x_, group_start_);
       else target_.copy(r, x_);
@@ -180,7 +180,7 @@ void Compiler::find_hoisted() {
     const Inst& i = inst(at);
     bool hoisted = analysis_.around[at] == kNone && i.id != kNone && form(i.id) == Form::Uniform &&
                    i.op != Op::Get && i.op != Op::GroupReduce && i.op != Op::For &&
-                   i.op != Op::Atomic && !(analysis_.one_by_one && analysis_.by_row[i.id]);
+                   i.op != Op::Atomic && !(analysis_.scalarized && analysis_.by_row[i.id]);
     for (size_t k = 0; hoisted && k < program::arity(i); k++) {
       const uint32_t from = analysis_.definition[i.args[k]];
       hoisted = inst(from).op == Op::GroupReduce || hoisted_[from];
@@ -206,7 +206,7 @@ void Compiler::region(const Region& r) {
   bool works = r.after > r.end;
   for (uint32_t at = r.begin; at < r.end; at++)
     works = works || inst(at).op == Op::Store || inst(at).op == Op::Atomic;
-  if (analysis_.one_by_one) return works ? one_by_one(r) : void();
+  if (analysis_.scalarized) return works ? scalarize(r) : void();
   // A variable that another region sets, or that this one leaves to another, has no place to stay.
   for (uint32_t at = r.begin; at < r.after; at++) {
     const Inst& i = inst(at);

@@ -7,9 +7,9 @@
 // an index that counts with the lanes is its first value. Lanes that do not take part in a block
 // are masked, and a block that no lane of the chunk takes part in is jumped over.
 //
-// Where lanes go ways of their own, variables say who is there (parting.hpp), and masks are made of
-// them; or they run one after the other: a chunk is one lane, and everything in it is the same in
-// all of its lanes.
+// Where lanes go ways of their own, variables say who is there (divergence.hpp), and masks are made
+// of them; or they run one after the other: a chunk is one lane, and everything in it is the same
+// in all of its lanes.
 #pragma once
 
 #include <array>
@@ -68,12 +68,12 @@ class Compiler {
     };
     std::vector<Member> rest;
   };
-  // Extremes that a loop gathers, to be done again where that is in doubt.
+  // Extremes that a loop gathers, to be computed again where a result is in doubt.
   struct Gathering {
     DType type = DType::Bool;                          // of the extremes
     std::map<uint32_t, std::vector<uint32_t>> others;  // by Set: the values that it gathers
     std::vector<uint32_t> sets, declared;  // instructions: all Sets of the loop, and the Vars
-    BaseReg doubt;
+    BaseReg retry;
   };
   struct Guard {  // an If around all that a region does, on global_id.x < bound
     uint32_t at = kNone;
@@ -85,7 +85,7 @@ class Compiler {
   Form form(uint32_t value) const { return analysis_.values[value]; }
   const Inst& definition(uint32_t value) const { return inst(analysis_.definition[value]); }
   bool is_constant(uint32_t value) const { return definition(value).op == Op::Const; }
-  uint32_t lanes() const { return analysis_.one_by_one ? 1 : unroll_ * target_.width; }
+  uint32_t lanes() const { return analysis_.scalarized ? 1 : unroll_ * target_.width; }
   static Address field(BaseReg frame, size_t offset) {
     return {frame, {}, static_cast<int32_t>(offset)};
   }
@@ -106,12 +106,12 @@ class Compiler {
   void mark_needed(uint32_t value, const Region& r, std::vector<bool>& needed) const;
   Guard guard_of(const Region& r) const;
   uint32_t lanes_at_work(const Region& r) const;
-  uint32_t unroll_of(const Region& r) const;  // demand.cpp
+  uint32_t unroll_of(const Region& r) const;  // unroll.cpp
   void find_steps(const Region& r);
   void find_outer(const Region& r);
 
-  // one_by_one.cpp
-  void one_by_one(const Region& r);
+  // scalarize.cpp
+  void scalarize(const Region& r);
   uint32_t endless(uint32_t at);
   void leave(const Inst& i);
 
@@ -168,11 +168,11 @@ class Compiler {
   bool is_by_vector(uint32_t begin, uint32_t end) const;
   void emit_by_vector(uint32_t begin, uint32_t end, BaseReg left);
 
-  // past_caches.cpp
+  // non_temporal.cpp
   uint32_t bytes_past_caches(uint32_t slot) const;
   BaseReg within_a_vector(const Address& address, uint32_t bytes);
-  void store_past_caches(uint32_t slot, const Address& first, std::span<const Operand> values,
-                         Label done);
+  void store_non_temporal(uint32_t slot, const Address& first, std::span<const Operand> values,
+                          Label done);
   std::optional<uint32_t> store_of_row(uint32_t loop) const;
   uint32_t branch_of(uint32_t loop) const;
   void begin_with_a_line(uint32_t loop, uint32_t store, BaseReg counter);
@@ -199,7 +199,7 @@ class Compiler {
   interp::Kernel kernel_of(const Inst& i) const;
   void call_kernel(const Inst& i);
 
-  // extremes.cpp
+  // minmax.cpp
   void prepare_limits(uint32_t value);
   Operand mending(Op op, DType type, const Operand& limit);
   Operand extreme_by(Op op, DType type, const Operand& limit, const Operand& x,
@@ -213,7 +213,7 @@ class Compiler {
   bool gathered(uint32_t at);
   bool gathered_vector(uint32_t at, uint32_t k);
 
-  // tuples.cpp
+  // interleaved.cpp
   void find_tuples();
   void measure_tuples();
   void load_tuple(uint32_t at, const Tuple& tuple);
@@ -234,7 +234,7 @@ class Compiler {
   bool is_stored_once(const Inst& i) const;
   bool store_uniform(const Inst& i);
   void store_neighbours(const Inst& i);
-  void announce(const Address& first, uint32_t elements, int32_t lines_ahead, bool stores);
+  void prefetch(const Address& first, uint32_t elements, int32_t lines_ahead, bool stores);
   void store_masked(DType stored, const Address& to, const Inst& i, uint32_t k);
   void find_lines_ahead(const Region& r);
   void store_any(const Inst& i);
@@ -258,10 +258,10 @@ class Compiler {
   std::vector<bool> hoisted_;  // by instruction: computed before the chunks
   uint32_t unroll_ = 1;
   Target::Steps by_steps_;
-  std::vector<int32_t> lines_ahead_;  // by buffer, of loads; 0: they are not announced
-  uint32_t group_lanes_ = 0;          // of a workgroup, that the region at hand needs
-  std::vector<BaseReg> masks_;        // of the lanes that take part, a vector each; empty: all
-  BaseReg masked_first_;              // how many, if those are the first ones
+  std::vector<int32_t> prefetch_distance_;  // by buffer, of loads; 0: they are not prefetched
+  uint32_t group_lanes_ = 0;                // of a workgroup, that the region at hand needs
+  std::vector<BaseReg> masks_;  // of the lanes that take part, a vector each; empty: all
+  BaseReg masked_first_;        // how many, if those are the first ones
   uint32_t level_ = 0, levels_ = 0;
   std::vector<Value> values_, variables_;
   std::set<uint32_t> outer_;  // variables that stand in memory while the inner loops run

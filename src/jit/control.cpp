@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "jit/compiler.hpp"
-#include "jit/parting.hpp"
+#include "jit/divergence.hpp"
 
 namespace hologram::jit {
 
@@ -349,7 +349,7 @@ void Compiler::declare(const Inst& i) {
   const bool varies = analysis_.variables[i.slot] == Form::Varying;
   if (varies || i.type == DType::F32 || i.type == DType::F64) {
     for (uint32_t k = 0; k < (varies ? unroll_ : 1); k++)
-      v.vectors[k] = varies && outer_.contains(i.slot) ? target_.place(i.type)
+      v.vectors[k] = varies && outer_.contains(i.slot) ? target_.spill_slot(i.type)
                                                        : Operand(target_.vector(i.type));
   } else {
     v.scalar = target_.scalar();
@@ -390,7 +390,7 @@ void Compiler::put_in_variable(const Inst& i) {
 
 void Compiler::put_in_vector(const Inst& i, uint32_t k, const Operand& now) {
   const Operand& to = variables_[i.slot].vectors[k];
-  if (outer_.contains(i.slot)) target_.to_place(i.type, to, now);
+  if (outer_.contains(i.slot)) target_.to_spill_slot(i.type, to, now);
   else target_.copy_vector(i.type, to.as<BaseReg>(), now);
 }
 
@@ -405,7 +405,7 @@ void Compiler::assign_vector(uint32_t at, uint32_t k) {
   else if (lowers(i) && !outer_.contains(i.slot))
     put_in_vector(i, k, target_.mask_and_not(was.as<BaseReg>(), masks_[k]));
   else if (outer_.contains(i.slot))
-    target_.to_place(i.type, was, target_.blend(i.type, masks_[k], now, was));
+    target_.to_spill_slot(i.type, was, target_.blend(i.type, masks_[k], now, was));
   else target_.merge(i.type, masks_[k], was.as<BaseReg>(), now, dies);
 }
 

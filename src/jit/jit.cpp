@@ -9,7 +9,7 @@
 
 #include "jit/code.hpp"
 #include "jit/compiler.hpp"
-#include "jit/parting.hpp"
+#include "jit/divergence.hpp"
 #include "program/expansions/expand.hpp"
 #include "program/passes/passes.hpp"
 #if defined(__x86_64__)
@@ -105,7 +105,7 @@ class Errors final : public asmjit::ErrorHandler {
 
 struct Analysed {
   Analysis analysis;
-  std::optional<program::Module> parted;  // the program in another way, where its lanes part
+  std::optional<program::Module> predicated;  // the program in another way, where its lanes part
 };
 
 Analysed side_by_side(const program::Module& module) {
@@ -114,8 +114,8 @@ Analysed side_by_side(const program::Module& module) {
   bool parts = has_exits(module);
   for (;;) {
     const size_t known = by_lane.size();
-    if (parts) a.parted = by_who_is_there(module, by_lane);
-    a.analysis = analyse(parts ? *a.parted : module, by_lane);
+    if (parts) a.predicated = predicated(module, by_lane);
+    a.analysis = analyse(parts ? *a.predicated : module, by_lane);
     if (by_lane.size() == known) return a;
     parts = true;
   }
@@ -126,7 +126,7 @@ Analysed side_by_side(const program::Module& module) {
 bool calculates(const Analysed& a) {
   constexpr uint32_t kStepsOfAccess = 8;
   uint32_t steps = 0, accesses = 0;
-  const auto& insts = a.parted->body.insts;
+  const auto& insts = a.predicated->body.insts;
   const auto varies = [&](uint32_t value) { return a.analysis.values[value] == Form::Varying; };
   for (uint32_t at = 0; at < insts.size(); at++) {
     const program::Inst& i = insts[at];
@@ -141,7 +141,7 @@ bool calculates(const Analysed& a) {
 // Side by side, but for what is faster one by one; why that cannot be is what is told where they
 // cannot be compiled at all. A workgroup of one lane that loops is a plain loop.
 Analysed analyse_any_way(const program::Module& module) {
-  const auto one_by_one = [&]() -> std::optional<Analysed> {
+  const auto scalarized = [&]() -> std::optional<Analysed> {
     try {
       return Analysed{analyse_one_by_one(module), {}};
     } catch (const Refused&) {
@@ -150,14 +150,14 @@ Analysed analyse_any_way(const program::Module& module) {
   };
   const auto& insts = module.body.insts;
   if (module.lanes() == 1 && std::any_of(insts.begin(), insts.end(), is_loop))
-    if (auto a = one_by_one()) return std::move(*a);
+    if (auto a = scalarized()) return std::move(*a);
   try {
     Analysed together = side_by_side(module);
-    if (together.parted && !calculates(together))
-      if (auto a = one_by_one()) return std::move(*a);
+    if (together.predicated && !calculates(together))
+      if (auto a = scalarized()) return std::move(*a);
     return together;
   } catch (const Refused&) {
-    if (auto a = one_by_one()) return std::move(*a);
+    if (auto a = scalarized()) return std::move(*a);
     throw;
   }
 }
@@ -185,8 +185,8 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
   try {
     const program::Module expanded = with_functions(module, machine->in_line);
     if (expanded.body.insts.size() > kLongest) return "it is too long";
-    const auto [analysis, parted] = analyse_any_way(expanded);
-    const program::Module& taken = parted ? *parted : expanded;
+    const auto [analysis, predicated] = analyse_any_way(expanded);
+    const program::Module& taken = predicated ? *predicated : expanded;
     asmjit::CodeHolder holder;
     Errors errors;
     asmjit::StringLogger logger;
@@ -214,9 +214,9 @@ std::variant<std::shared_ptr<const Compiled>, std::string> compile(
     auto code = std::make_unique<Code>(holder);
     if (listing != nullptr) listing->assign(logger.data(), logger.dataSize());
     const Lanes lanes = analysis.grouped      ? Lanes::ByGroup
-                        : analysis.one_by_one ? Lanes::OneByOne
+                        : analysis.scalarized ? Lanes::Scalarized
                                               : Lanes::SideBySide;
-    const bool parts = parted || analysis.one_by_one;
+    const bool parts = predicated || analysis.scalarized;
     return std::make_shared<const Compiled>(std::move(code), lanes, parts,
                                             compiler.loads_of_columns(), module.workgroup,
                                             taken.body.insts);

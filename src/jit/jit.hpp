@@ -28,7 +28,7 @@ class Code;  // memory that may be executed
 enum class Lanes : uint8_t {
   SideBySide,  // vectors of any lanes of a row of the grid
   ByGroup,     // the same of a workgroup at a time
-  OneByOne,    // where they go ways of their own and access memory
+  Scalarized,  // where they go ways of their own and access memory
 };
 
 class Compiled {

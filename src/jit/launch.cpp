@@ -31,7 +31,7 @@ constexpr uint64_t kLinesAtHand = 1024, kLanesOfTile = 64, kRowsOfTile = 64;
 
 // Of lanes one by one, which take as long each as a vector of others; fewer where they part in
 // loops, until it is known how long they take.
-constexpr uint64_t kOneByOne = 16, kWithLoops = 8;
+constexpr uint64_t kScalarLanes = 16, kWithLoops = 8;
 constexpr float kTimeWorthAThread = 4000;  // nanoseconds
 
 uint64_t worth(uint64_t instructions, uint64_t least, uint64_t most) {
@@ -40,10 +40,10 @@ uint64_t worth(uint64_t instructions, uint64_t least, uint64_t most) {
 
 uint64_t foreseen(Lanes lanes, bool parts, std::span<const program::Inst> insts) {
   if (lanes == Lanes::ByGroup) return worth(insts.size(), kLeastOfGroups, kLanesWorthACall);
-  const uint64_t together = lanes == Lanes::OneByOne ? 1 : kOneByOne;
+  const uint64_t together = lanes == Lanes::Scalarized ? 1 : kScalarLanes;
   const bool loops = std::any_of(insts.begin(), insts.end(), is_loop);
   if (parts && loops) return kWithLoops * together;
-  return worth(insts.size(), kLeastWorthAThread, kLanesWorthAThread) / kOneByOne * together;
+  return worth(insts.size(), kLeastWorthAThread, kLanesWorthAThread) / kScalarLanes * together;
 }
 
 struct Stopped {};
@@ -125,7 +125,7 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
                 .rows_y = static_cast<int64_t>(rows_y),
                 .y = row == 0 ? 0 : static_cast<int64_t>(row % rows_y),
                 .z = row == 0 ? 0 : static_cast<int64_t>(row / rows_y),
-                .cached = launch.past_caches ? 0u : 1u,
+                .cached = launch.non_temporal ? 0u : 1u,
                 .fuel = kFuel,
                 .more_fuel = more_fuel,
                 .watch = &watch,
@@ -163,7 +163,7 @@ Outcome Compiled::run(const Launch& launch, core::Threads& threads) const {
       rows * along_x * lanes <= worth_a_call)
     return outcome_of([&] { call(0, rows, 0, along_x); });
 
-  const core::Direction direction = core::turn_about();
+  const core::Direction direction = core::alternate_direction();
 
   // Groups are few, and equal parts of them end together.
   if (grouped && rows == 1) {

@@ -119,9 +119,9 @@ class Target {
 
   // Memory for a vector that registers are needed for elsewhere, which is an operand of operations
   // like a register. Where it is not, nothing stays in memory but what the registers do not hold.
-  virtual bool has_places() const { return false; }
-  virtual Operand place(DType /*type*/) { return {}; }
-  virtual void to_place(DType /*type*/, const Operand& /*place*/, const Operand& /*value*/) {}
+  virtual bool has_spill_slots() const { return false; }
+  virtual Operand spill_slot(DType /*type*/) { return {}; }
+  virtual void to_spill_slot(DType /*type*/, const Operand& /*place*/, const Operand& /*value*/) {}
 
   // The result of a pure operation; none if this target leaves it to the interpreter's kernels. The
   // count of a shift may be an immediate. Registers of `dying` (bit i: in[i]) may be overwritten.
@@ -173,11 +173,11 @@ class Target {
                                  const Operand& /*of_all*/) {
     return {};
   }
-  virtual BaseReg no_doubt(DType /*type*/) { return {}; }  // a new register
-  virtual void doubt_nan(DType /*type*/, BaseReg /*doubt*/, BaseReg /*a*/, BaseReg /*b*/) {}
-  virtual void doubt_extreme(Op /*op*/, DType /*type*/, BaseReg /*doubt*/,
-                             const Operand& /*result*/) {}
-  virtual void jump_if_doubt(DType /*type*/, BaseReg /*doubt*/, Label /*to*/) {}
+  virtual BaseReg no_retry(DType /*type*/) { return {}; }  // a new register
+  virtual void retry_if_nan(DType /*type*/, BaseReg /*retry*/, BaseReg /*a*/, BaseReg /*b*/) {}
+  virtual void retry_if_unsure(Op /*op*/, DType /*type*/, BaseReg /*retry*/,
+                               const Operand& /*result*/) {}
+  virtual void jump_if_retry(DType /*type*/, BaseReg /*retry*/, Label /*to*/) {}
   // a op (b & c), in one instruction.
   virtual bool combines_three(DType /*type*/) const { return false; }
   virtual BaseReg combine_three(Op /*op*/, DType /*type*/, const Operand& /*a*/,
@@ -222,7 +222,7 @@ class Target {
   virtual BaseReg load_run(DType stored, const Address& from, BaseReg mask) = 0;
   // Lanes of a register of their own, the last one first.
   virtual bool turns(DType /*type*/) const { return false; }
-  virtual BaseReg turned(DType /*type*/, BaseReg /*lanes*/) { return {}; }
+  virtual BaseReg reversed(DType /*type*/, BaseReg /*lanes*/) { return {}; }
   virtual void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) = 0;
   // The first `lanes`, fewer than a vector has, which are those of the mask.
   virtual void store_first(DType stored, const Address& to, const Operand& value, BaseReg lanes,
@@ -234,17 +234,17 @@ class Target {
   // a line would be read before it is written to.
   virtual bool stores_past_caches() const { return false; }
   virtual uint32_t vector_bytes(DType /*stored*/) const { return 0; }  // 0: not of this type
-  virtual void store_past_caches(DType /*stored*/, const Address& /*to*/,
-                                 const Operand& /*value*/) {}
-  // How many lines ahead a workgroup announces the rows that it reads next: before the last time
-  // that it goes through one, or then, if it reads it once more.
+  virtual void store_non_temporal(DType /*stored*/, const Address& /*to*/,
+                                  const Operand& /*value*/) {}
+  // How many cache lines ahead a workgroup prefetches the rows that it reads next: before the last
+  // time that it goes through one, or then, if it reads it once more.
   struct NextRow {
     int32_t lines_between, lines_of_last;
   };
   virtual NextRow next_row() const { return {64, 0}; }
   // The line there will be read or written soon; it need not be in any buffer.
-  virtual void announce_load(const Address& /*from*/, bool /*far*/) {}
-  virtual void announce_store(const Address& /*to*/) {}
+  virtual void prefetch_load(const Address& /*from*/, bool /*far*/) {}
+  virtual void prefetch_store(const Address& /*to*/) {}
   // Elements at base[index], each index an i32 or i64 lane.
   virtual BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                          BaseReg mask) = 0;
@@ -252,12 +252,12 @@ class Target {
   // kMostOfTuple of them are read. `step`: what lanes' indices go up by, of 64 bits, if that is the
   // same for all of them. Who does, for so many or more, has jump_if_all_at_most; 0: never.
   virtual uint32_t least_of_tuple() const { return 0; }
-  virtual void gather_tuples(DType /*stored*/, BaseReg /*base*/, BaseReg /*index*/,
-                             BaseReg /*step*/, std::span<const BaseReg> /*to*/) {}
+  virtual void load_interleaved(DType /*stored*/, BaseReg /*base*/, BaseReg /*index*/,
+                                BaseReg /*step*/, std::span<const BaseReg> /*to*/) {}
   // The way back, of kMostOfTuple vectors, to elements of 4 bytes or F16.
   virtual void scatter_tuples(DType /*stored*/, BaseReg /*base*/, BaseReg /*index*/,
                               BaseReg /*step*/, std::span<const BaseReg> /*from*/) {}
-  // `step`, or none, as of gather_tuples().
+  // `step`, or none, as of load_interleaved().
   virtual void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, BaseReg step,
                        const Operand& value, BaseReg mask) = 0;
 

@@ -171,9 +171,10 @@ void X86::scalar_compare(BaseReg to, Cond cond, BaseReg a, const Operand& b, boo
 
 // Orders only: for those one flag tells, in which NaN is neither above nor as much.
 bool X86::compare_first(Op op, DType type, BaseReg to, const Operand& a, const Operand& b) {
-  const bool turned = op == Op::Lt || op == Op::Le;
-  if (!turned && op != Op::Gt && op != Op::Ge) return false;
-  const BaseReg more = in_register(type, turned ? b : a), less = in_register(type, turned ? a : b);
+  const bool swapped = op == Op::Lt || op == Op::Le;
+  if (!swapped && op != Op::Gt && op != Op::Ge) return false;
+  const BaseReg more = in_register(type, swapped ? b : a),
+                less = in_register(type, swapped ? a : b);
   const Gp t = cc_.newGpq();
   cc_.emit(type == DType::F64 ? I::kIdVcomisd : I::kIdVcomiss, part(more, 16), part(less, 16));
   if (op == Op::Lt || op == Op::Gt) cc_.seta(t.r8());

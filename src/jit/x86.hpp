@@ -76,9 +76,9 @@ class X86 final : public Target {
   void broadcast_first(DType type, BaseReg to, BaseReg from) override;
   void affine(DType type, BaseReg to, BaseReg base, int64_t step, int64_t first) override;
 
-  bool has_places() const override { return true; }
-  Operand place(DType type) override;
-  void to_place(DType type, const Operand& place, const Operand& value) override;
+  bool has_spill_slots() const override { return true; }
+  Operand spill_slot(DType type) override;
+  void to_spill_slot(DType type, const Operand& place, const Operand& value) override;
 
   std::optional<BaseReg> pure(Op op, DType type, DType from, std::span<const Operand> in,
                               uint32_t dying) override;
@@ -94,10 +94,10 @@ class X86 final : public Target {
   BaseReg extreme_of_numbers(Op op, DType type, const Operand& a, const Operand& b) override;
   bool gathers_extremes(Op op) const override;
   BaseReg gather_extreme(Op op, DType type, const Operand& x, const Operand& of_all) override;
-  BaseReg no_doubt(DType type) override;
-  void doubt_nan(DType type, BaseReg doubt, BaseReg a, BaseReg b) override;
-  void doubt_extreme(Op op, DType type, BaseReg doubt, const Operand& result) override;
-  void jump_if_doubt(DType type, BaseReg doubt, Label to) override;
+  BaseReg no_retry(DType type) override;
+  void retry_if_nan(DType type, BaseReg retry, BaseReg a, BaseReg b) override;
+  void retry_if_unsure(Op op, DType type, BaseReg retry, const Operand& result) override;
+  void jump_if_retry(DType type, BaseReg retry, Label to) override;
   bool has_strict_extremes() const override { return true; }
   BaseReg strict_extreme(Op op, DType type, const Operand& a, const Operand& b) override;
   bool mixes_zeros() const override { return !avx512_; }  // VRANGE tells them apart
@@ -125,22 +125,22 @@ class X86 final : public Target {
     constexpr uint32_t kLeast = 32;  // bytes that the instruction takes
     return type != DType::Bool && bytes(type) >= kLeast && (avx512_ || !is_wide(type));
   }
-  BaseReg turned(DType type, BaseReg lanes) override;
+  BaseReg reversed(DType type, BaseReg lanes) override;
   void store_run(DType stored, const Address& to, const Operand& value, BaseReg mask) override;
   void store_first(DType stored, const Address& to, const Operand& value, BaseReg lanes,
                    BaseReg mask) override;
   bool masks_are_slow() const override { return !avx512_; }
   bool stores_past_caches() const override { return true; }
   uint32_t vector_bytes(DType stored) const override;
-  void store_past_caches(DType stored, const Address& to, const Operand& value) override;
+  void store_non_temporal(DType stored, const Address& to, const Operand& value) override;
   NextRow next_row() const override;
-  void announce_load(const Address& from, bool far) override;
-  void announce_store(const Address& to) override;
+  void prefetch_load(const Address& from, bool far) override;
+  void prefetch_store(const Address& to) override;
   BaseReg gather(DType stored, BaseReg base, BaseReg index, DType index_type,
                  BaseReg mask) override;
   uint32_t least_of_tuple() const override;
-  void gather_tuples(DType stored, BaseReg base, BaseReg index, BaseReg step,
-                     std::span<const BaseReg> to) override;
+  void load_interleaved(DType stored, BaseReg base, BaseReg index, BaseReg step,
+                        std::span<const BaseReg> to) override;
   void scatter_tuples(DType stored, BaseReg base, BaseReg index, BaseReg step,
                       std::span<const BaseReg> from) override;
   void scatter(DType stored, BaseReg base, BaseReg index, DType index_type, BaseReg step,
@@ -162,7 +162,7 @@ class X86 final : public Target {
 
   void each_tuple(BaseReg base, BaseReg index, BaseReg step, uint32_t element,
                   const std::function<void(uint32_t, uint32_t, const Mem&)>& body);
-  void turn_squares(std::span<const Vec> from, std::span<const Vec> to);
+  void transpose_blocks(std::span<const Vec> from, std::span<const Vec> to);
   bool divide_scalars(Op op, DType type, const Gp& to, const Gp& a, const Operand& b);
   std::optional<BaseReg> divide_integers(Op op, DType type, std::span<const Operand> in);
   static Gp gp(const BaseReg& r) { return r.as<Gp>(); }
@@ -212,7 +212,7 @@ class X86 final : public Target {
   void add_farther(Vec& farthest, Vec far, bool first);
   void quotient(Vec to, Vec a, Vec b, Vec reciprocal);
   // x86_extremes.cpp
-  void add_doubt(BaseReg doubt, BaseReg more);
+  void add_retry(BaseReg retry, BaseReg more);
   // x86_masks.cpp
   BaseReg numbers_below(Vec count, uint32_t first);
   std::optional<BaseReg> logic(Op op, std::span<const Operand> in);

@@ -100,9 +100,9 @@ BaseReg X86::dot4(bool is_signed, std::span<const Operand> in) {
       cc_.vpdpbusd(sum, a, b);
       return sum;
     }
-    const Vec turned = of(type), others = of(type);
-    bitwise(Op::Xor, turned, a, constant(type, 0x80808080));
-    cc_.vpdpbusd(sum, turned, b);
+    const Vec flipped = of(type), others = of(type);
+    bitwise(Op::Xor, flipped, a, constant(type, 0x80808080));
+    cc_.vpdpbusd(sum, flipped, b);
     bitwise(Op::Xor, others, others, others);
     cc_.vpdpbusd(others, any(type, constant(type, 0x01010101)), b);
     cc_.vpslld(others, others, 7);

@@ -91,9 +91,9 @@ X86::Vec X86::where_greater(DType type, Vec a, Vec b) {
   const bool eight = is_wide(type);
   const auto in_order = [&](Vec v) {
     if (is_signed_integer(type)) return v;
-    const Vec turned = of(type);
-    bitwise(Op::Xor, turned, v, constant(type, eight ? uint64_t{1} << 63 : uint64_t{1} << 31));
-    return turned;
+    const Vec flipped = of(type);
+    bitwise(Op::Xor, flipped, v, constant(type, eight ? uint64_t{1} << 63 : uint64_t{1} << 31));
+    return flipped;
   };
   const Vec to = of(type), x = in_order(a), y = in_order(b);
   cc_.emit(eight ? I::kIdVpcmpgtq : I::kIdVpcmpgtd, to, x, y);

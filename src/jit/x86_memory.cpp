@@ -14,7 +14,7 @@ namespace {
 
 // AMD's processors find the lines of long runs sooner by themselves: told of them, Zen 4 reads
 // memory a quarter slower, and writes to its caches no faster.
-bool wants_announcements() { return !core::is_amd(); }
+bool wants_prefetch() { return !core::is_amd(); }
 
 }  // namespace
 
@@ -145,7 +145,7 @@ BaseReg X86::load_run(DType stored, const Address& from, BaseReg mask) {
   return *compare_integers(Op::Ne, DType::U32, in);
 }
 
-BaseReg X86::turned(DType type, BaseReg lanes) {
+BaseReg X86::reversed(DType type, BaseReg lanes) {
   std::array<uint32_t, 16> last_first{};
   const uint32_t words = is_wide(type) ? 2 : 1;  // of a lane's number
   for (uint32_t lane = 0; lane < width; lane++) last_first[lane * words] = width - 1 - lane;
@@ -269,7 +269,7 @@ uint32_t X86::vector_bytes(DType stored) const {
   return is_plain(stored) ? bytes(compute_type(stored)) : 0;
 }
 
-void X86::store_past_caches(DType stored, const Address& to, const Operand& value) {
+void X86::store_non_temporal(DType stored, const Address& to, const Operand& value) {
   cc_.vmovntps(memory(to, vector_bytes(stored)), any(compute_type(stored), value));
   fences_ = true;
 }
@@ -281,21 +281,21 @@ X86::NextRow X86::next_row() const {
   return avx512_ && core::is_amd() ? NextRow{40, 224} : NextRow{64, 0};
 }
 
-void X86::announce_load(const Address& from, bool far) {
-  if (far || wants_announcements()) cc_.prefetcht0(memory(from, 64));
+void X86::prefetch_load(const Address& from, bool far) {
+  if (far || wants_prefetch()) cc_.prefetcht0(memory(from, 64));
 }
 
-void X86::announce_store(const Address& to) {
-  if (wants_announcements()) cc_.prefetchw(memory(to, 64));
+void X86::prefetch_store(const Address& to) {
+  if (wants_prefetch()) cc_.prefetchw(memory(to, 64));
 }
 
-Operand X86::place(DType type) {
+Operand X86::spill_slot(DType type) {
   Mem m = cc_.newStack(bytes(type), bytes(type));
   m.setSize(bytes(type));
   return m;
 }
 
-void X86::to_place(DType type, const Operand& place, const Operand& value) {
+void X86::to_spill_slot(DType type, const Operand& place, const Operand& value) {
   cc_.vmovups(place.as<Mem>(), any(type, value));
 }
 

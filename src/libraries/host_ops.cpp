@@ -12,11 +12,11 @@
 #include "libraries/cblas/cblas.hpp"
 #include "libraries/host_products.hpp"
 #include "libraries/loops/loops.hpp"
+#include "libraries/matrix_view.hpp"
 #include "libraries/onednn/onednn.hpp"
 #include "libraries/packed/columns.hpp"
 #include "libraries/packed/depthwise.hpp"
 #include "libraries/packed/rows.hpp"
-#include "libraries/stored.hpp"
 
 namespace hologram::libraries {
 namespace {
@@ -58,7 +58,7 @@ GemmPlan::GemmPlan(const HostLibrary& library, const GemmDesc& desc)
                         : std::pair(std::max<int64_t>(desc_.m, 1), std::max<int64_t>(desc_.n, 1));
 }
 
-std::byte* data_of(const Stored& operand, const hal::Binding& binding) {
+std::byte* data_of(const MatrixView& operand, const hal::Binding& binding) {
   if (extent(operand) > static_cast<__int128>(binding.size))
     throw core::error(core::Text::InternalError,
                       fmt::format("{} is beyond its memory", operand.name));
@@ -69,7 +69,7 @@ void GemmPlan::run(std::span<const hal::Binding> operands, hal::Binding /*worksp
                    core::Threads& threads) const {
   const GemmDesc& g = desc_;
   std::array<std::byte*, 3> data{};
-  const std::array<Stored, 3> matrices = stored(g);
+  const std::array<MatrixView, 3> matrices = matrix_views(g);
   for (size_t i = 0; i < 3; i++) data[i] = data_of(matrices[i], operands[i]);
   if (g.m == 0 || g.n == 0 || g.batch == 0) return;
 
@@ -142,7 +142,7 @@ hal::Planned HostOps::convolution(const hal::ConvDesc& desc) const {
 }
 
 bool HostOps::adds_pieces(DType dtype) {
-  return !packed::refuses(hal::RowsDesc{.dtype = dtype, .lanes = packed::kManyLanes});
+  return !packed::refuses(hal::RowReduceDesc{.dtype = dtype, .lanes = packed::kManyLanes});
 }
 
 namespace {
@@ -162,17 +162,17 @@ hal::Planned HostOps::plan(const hal::OpDesc& desc) {
       desc,  //
       [&](const GemmDesc& d) -> Planned { return host_product(d, policy_); },
       [&](const hal::ConvDesc& d) -> Planned { return convolution(d); },
-      [](const hal::RowsDesc& d) -> Planned {
+      [](const hal::RowReduceDesc& d) -> Planned {
         return unless(packed::refuses(d), [&] { return packed::plan(d); });
       },
-      [](const hal::ColumnsDesc& d) -> Planned {
+      [](const hal::ColumnReduceDesc& d) -> Planned {
         return unless(packed::refuses(d), [&] { return packed::plan(d); });
       },
       [&](const hal::OrderDesc& d) -> Planned {
         return unless(loops::refuses(d), [&] { return loops::plan(d, policy_.threads); });
       },
       [](const hal::SearchDesc& d) -> Planned { return loops::plan(d); },
-      [](const hal::PlacesDesc& d) -> Planned { return loops::plan(d); },
+      [](const hal::NonzeroDesc& d) -> Planned { return loops::plan(d); },
       [](const hal::ScanDesc& d) -> Planned {
         return unless(loops::refuses(d), [&] { return loops::plan(d); });
       },

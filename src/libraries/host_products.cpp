@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "libraries/host_ops.hpp"
+#include "libraries/matrix_view.hpp"
 #include "libraries/narrow/product.hpp"
 #include "libraries/packed/packed.hpp"
-#include "libraries/stored.hpp"
-#include "libraries/widened.hpp"
+#include "libraries/upcast.hpp"
 
 namespace hologram::libraries {
 namespace {
@@ -33,7 +33,7 @@ struct Request {
   // The product of their f32 copies; else what was asked for.
   GemmDesc wanted() const { return widens ? widen(desc) : desc; }
   Planned agreed(std::shared_ptr<HostPlan> plan) const {
-    if (widens) return std::make_shared<WidenedPlan>(std::move(plan), desc, wanted());
+    if (widens) return std::make_shared<UpcastPlan>(std::move(plan), desc, wanted());
     return plan;
   }
 };
@@ -44,7 +44,7 @@ Planned few_rows(const Request& r) {
   if (!r.widens) return Refusal{kNotNarrow};
   const GemmDesc folded = fold(r.desc), few = widen(folded, true, false);
   if (!packed::takes_narrow_b(few)) return Refusal{kNotFew};
-  return std::make_shared<WidenedPlan>(packed::plan(few, r.policy.threads), folded, few);
+  return std::make_shared<UpcastPlan>(packed::plan(few, r.policy.threads), folded, few);
 }
 
 Planned by_instructions(const Request& r, narrow::Pays pays) {
@@ -69,7 +69,7 @@ Planned widened_as_copied(const Request& r) {
     return Refusal{"it takes two matrices of one type that this processor widens"};
   auto plan = packed::plan(sums, r.policy.threads);
   if (r.desc.d == DType::F32) return plan;
-  return std::make_shared<WidenedPlan>(std::move(plan), r.desc, sums);
+  return std::make_shared<UpcastPlan>(std::move(plan), r.desc, sums);
 }
 
 Planned asked_cblas(const Request& r) {

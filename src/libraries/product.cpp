@@ -166,7 +166,7 @@ Product product_of(const hal::GemmDesc& desc) {
           .batch = desc.batch};
 }
 
-ProductLaunch product_launch(const Product& product, bool many_threads, uint8_t tile) {
+ProductLaunch product_launch(const Product& product, bool is_gpu_like, uint8_t tile) {
   ProductLaunch launch;
   ProductKey& key = launch.key;
   key.a = product.a.type;
@@ -184,7 +184,7 @@ ProductLaunch product_launch(const Product& product, bool many_threads, uint8_t 
   for (const ProductMatrix* x : {&product.a, &product.b, &product.d})
     for (const int64_t number : {x->start, x->row, x->column, x->batch})
       launch.scalars.push_back(static_cast<uint64_t>(number));
-  if (many_threads && !key.wide && fills_tiles(product)) {
+  if (is_gpu_like && !key.wide && fills_tiles(product)) {
     key = {.a = key.a,
            .b = key.b,
            .d = key.d,

@@ -76,7 +76,7 @@ uint8_t usual_tile(const Product& product, uint32_t compute_units, uint32_t shar
 
 // Chosen by types, sizes and strides, and whether the device has many threads: the results have the
 // same bits either way, and by every one of the tiles.
-ProductLaunch product_launch(const Product& product, bool many_threads = false, uint8_t tile = 0);
+ProductLaunch product_launch(const Product& product, bool is_gpu_like = false, uint8_t tile = 0);
 
 // d[i, j] = sum of a[i, p] b[p, j] over p. Sums go by blocks of kTermsOfBlock terms, in
 // the order of p, with fma; integers wrap. An empty sum is 0.

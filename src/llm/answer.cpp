@@ -56,12 +56,12 @@ void Answer::fail(std::exception_ptr error) {
   done_ = true;
 }
 
-void Answer::end(Ending ending) {
+void Answer::end(FinishReason reason) {
   if (done_) return;
   done_ = true;
-  made_.ending = ending;
-  if (ending != Ending::StopText) made_.text += stream_.rest();
-  if (ending != Ending::Cancelled) tell(made_.text.size());
+  made_.finish_reason = reason;
+  if (reason != FinishReason::StopText) made_.text += stream_.rest();
+  if (reason != FinishReason::Cancelled) tell(made_.text.size());
 }
 
 // With the probabilities that the model itself gives, before anything is left out.
@@ -88,15 +88,15 @@ void Answer::tell_logprobs(std::span<const float> logits, int32_t token) {
   made_.logprobs.push_back(std::move(entry));
 }
 
-Ending Answer::next(std::span<float> logits, int64_t context, bool& goes_on) {
+FinishReason Answer::next(std::span<float> logits, int64_t context, bool& goes_on) {
   goes_on = false;
-  if (static_cast<int64_t>(made_.tokens.size()) >= options_.max_tokens) return Ending::Length;
-  if (constraint_ && constraint_->finished()) return Ending::EndOfText;
+  if (static_cast<int64_t>(made_.tokens.size()) >= options_.max_tokens) return FinishReason::Length;
+  if (constraint_ && constraint_->finished()) return FinishReason::EndOfText;
   std::vector<float> before;
   if (options_.logprobs >= 0) before.assign(logits.begin(), logits.end());
   if (constraint_) constraint_->mask(logits, tokenizer_);
   const int32_t token = sampler_.choose(logits, tokens_, made_.tokens);
-  if (tokenizer_.is_end(token)) return Ending::EndOfText;
+  if (tokenizer_.is_end(token)) return FinishReason::EndOfText;
   if (constraint_) constraint_->accept(tokenizer_.piece(token));
   made_.tokens.push_back(token);
   tokens_.push_back(token);
@@ -104,20 +104,21 @@ Ending Answer::next(std::span<float> logits, int64_t context, bool& goes_on) {
   made_.text += stream_.push(token);
   if (const size_t stop = find_stop(made_.text, options_.stop); stop != std::string::npos) {
     made_.text.resize(std::max(stop, told_));
-    return Ending::StopText;
+    return FinishReason::StopText;
   }
-  if (!tell(made_.text.size() - maybe_stop(made_.text, options_.stop))) return Ending::Cancelled;
-  if (static_cast<int64_t>(made_.tokens.size()) == options_.max_tokens) return Ending::Length;
-  if (constraint_ && constraint_->finished()) return Ending::EndOfText;
-  if (static_cast<int64_t>(tokens_.size()) > context) return Ending::Context;
+  if (!tell(made_.text.size() - maybe_stop(made_.text, options_.stop)))
+    return FinishReason::Cancelled;
+  if (static_cast<int64_t>(made_.tokens.size()) == options_.max_tokens) return FinishReason::Length;
+  if (constraint_ && constraint_->finished()) return FinishReason::EndOfText;
+  if (static_cast<int64_t>(tokens_.size()) > context) return FinishReason::Context;
   goes_on = true;
-  return Ending::Length;
+  return FinishReason::Length;
 }
 
 bool Answer::take(std::span<float> logits, int64_t context) {
   bool goes_on = false;
-  const Ending ending = next(logits, context, goes_on);
-  if (!goes_on) end(ending);
+  const FinishReason reason = next(logits, context, goes_on);
+  if (!goes_on) end(reason);
   return goes_on;
 }
 

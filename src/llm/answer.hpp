@@ -26,7 +26,7 @@ class Answer {
   bool done() const { return done_; }
   // Chooses a token; false if the answer has ended, by that or before. `context`: the most tokens.
   bool take(std::span<float> logits, int64_t context);
-  void end(Ending ending);
+  void end(FinishReason reason);
   void fail(std::exception_ptr error);
   const Generation& made() const { return made_; }
   Generation& made() { return made_; }
@@ -42,7 +42,7 @@ class Answer {
  private:
   bool tell(size_t end);
   void tell_logprobs(std::span<const float> logits, int32_t token);
-  Ending next(std::span<float> logits, int64_t context, bool& goes_on);
+  FinishReason next(std::span<float> logits, int64_t context, bool& goes_on);
 
   const GenerateOptions options_;
   const Tokenizer& tokenizer_;

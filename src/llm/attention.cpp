@@ -4,10 +4,10 @@
 #include <bit>
 #include <vector>
 
-#include "graph/box.hpp"
-#include "graph/context.hpp"
-#include "graph/layout.hpp"
-#include "graph/work.hpp"
+#include "engine/context.hpp"
+#include "fusion/iteration_space.hpp"
+#include "fusion/layout.hpp"
+#include "graph/opaque_op.hpp"
 #include "hologram/nn/attention.hpp"
 #include "hologram/ops.hpp"
 #include "llm/attention_programs.hpp"
@@ -50,9 +50,9 @@ const Program& made(Context& context, AttentionStep step, const AttentionKey& ke
 }
 
 // The node is the turned queries; keys and values are put into the cache.
-class TurnWork : public graph::Work {
+class TurnOp : public graph::OpaqueOp {
  public:
-  TurnWork(const AttentionShape& shape, int64_t m, int64_t capacity)
+  TurnOp(const AttentionShape& shape, int64_t m, int64_t capacity)
       : shape_(shape), m_(m), capacity_(capacity) {}
   std::string_view name() const override { return "attention turn"; }
   graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
@@ -86,10 +86,10 @@ class TurnWork : public graph::Work {
 };
 
 // The node is what a part sees of the cache, once the turned queries, its first input, are there.
-class ReadWork : public graph::Work {
+class ReadOp : public graph::OpaqueOp {
  public:
-  ReadWork(const AttentionShape& shape, int64_t m, int64_t capacity, const PromptPart& part,
-           bool of_keys)
+  ReadOp(const AttentionShape& shape, int64_t m, int64_t capacity, const PromptPart& part,
+         bool of_keys)
       : shape_(shape), m_(m), capacity_(capacity), part_(part), of_keys_(of_keys) {}
   std::string_view name() const override { return "attention read"; }
   graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
@@ -118,9 +118,9 @@ class ReadWork : public graph::Work {
 };
 
 // The node is the result, of turned queries.
-class AttentionWork : public graph::Work {
+class AttentionOp : public graph::OpaqueOp {
  public:
-  AttentionWork(const AttentionShape& shape, int64_t m, int64_t capacity)
+  AttentionOp(const AttentionShape& shape, int64_t m, int64_t capacity)
       : shape_(shape), m_(m), capacity_(capacity) {}
   std::string_view name() const override { return "attention"; }
   graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
@@ -145,7 +145,7 @@ class AttentionWork : public graph::Work {
     };
     const auto heads = static_cast<uint64_t>(shape_.heads), tokens = static_cast<uint64_t>(m_);
     // The same sums for all devices where that is asked for: those of lanes that work together.
-    if (!graph::hints_of(context.device()).in_turns || context.config().reproducible)
+    if (!graph::hints_of(context.device()).sequential_lanes || context.config().reproducible)
       return run_program(
           AttentionStep::Attend, {heads, tokens, 1},
           {at(Turned), at(KeyCache), at(ValueCache), at(Places), scores.where, result.where},
@@ -187,17 +187,17 @@ Tensor attention(const AttentionShape& shape, const Tensor& queries, const Tenso
                  int64_t capacity, const std::optional<PromptPart>& in_part) {
   const int64_t m = queries.size(0);
   const Tensor turned = tensor::make_opaque(
-      std::make_unique<TurnWork>(shape, m, capacity), DType::F32,
-      {m, shape.heads * shape.key_length}, with_rows(queries), with_rows(keys), with_rows(values),
-      rope.cosines, rope.sines, places, cache.keys, cache.values);
+      std::make_unique<TurnOp>(shape, m, capacity), DType::F32, {m, shape.heads * shape.key_length},
+      with_rows(queries), with_rows(keys), with_rows(values), rope.cosines, rope.sines, places,
+      cache.keys, cache.values);
   if (!in_part)
-    return tensor::make_opaque(std::make_unique<AttentionWork>(shape, m, capacity), DType::F32,
+    return tensor::make_opaque(std::make_unique<AttentionOp>(shape, m, capacity), DType::F32,
                                {m, shape.heads * shape.value_length}, turned, places, cache.keys,
                                cache.values);
   const PromptPart& part = *in_part;
   const auto seen = [&](bool of_keys) {
     const int64_t length = of_keys ? shape.key_length : shape.value_length;
-    return tensor::make_opaque(std::make_unique<ReadWork>(shape, m, capacity, part, of_keys),
+    return tensor::make_opaque(std::make_unique<ReadOp>(shape, m, capacity, part, of_keys),
                                part.dtype, {1, shape.key_heads, part.keys, length}, turned, places,
                                of_keys ? cache.keys : cache.values);
   };

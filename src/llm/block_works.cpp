@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "graph/box.hpp"
-#include "graph/context.hpp"
-#include "graph/layout.hpp"
+#include "engine/context.hpp"
+#include "fusion/iteration_space.hpp"
+#include "fusion/layout.hpp"
 #include "hologram/builder.hpp"
 #include "llm/byte_codes.hpp"
 #include "llm/programs.hpp"
@@ -292,9 +292,9 @@ class Maker {
   std::vector<Var> sums_;
 };
 
-class BlockWork : public graph::Work {
+class BlockOp : public graph::OpaqueOp {
  public:
-  explicit BlockWork(const BlockMatrix& matrix) : matrix_(matrix) {}
+  explicit BlockOp(const BlockMatrix& matrix) : matrix_(matrix) {}
   graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
     return graph::only("a program that decodes " + std::string(matrix_.type->name));
   }
@@ -324,13 +324,13 @@ class BlockWork : public graph::Work {
   const BlockMatrix matrix_;
 };
 
-class ProductWork : public BlockWork {
+class ProductOp : public BlockOp {
  public:
-  ProductWork(const BlockMatrix& matrix, int64_t m, bool chosen, bool bytes)
-      : BlockWork(matrix), m_(m), chosen_(chosen), bytes_(bytes) {}
+  ProductOp(const BlockMatrix& matrix, int64_t m, bool chosen, bool bytes)
+      : BlockOp(matrix), m_(m), chosen_(chosen), bytes_(bytes) {}
   std::string_view name() const override { return bytes_ ? "byte product" : "block product"; }
   graph::Candidates candidates(Context& context, const Node& node) const override {
-    return bytes_ ? context.candidates_of_bits(desc()) : BlockWork::candidates(context, node);
+    return bytes_ ? context.candidates_of_bits(desc()) : BlockOp::candidates(context, node);
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
@@ -342,7 +342,7 @@ class ProductWork : public BlockWork {
       while (key.columns < kMostColumns && key.columns < m_) key.columns *= 2;
     key.bytes = bytes_;
     if (bytes_) key.parts = static_cast<uint32_t>(libraries::blocks::parts_of(blocks()));
-    else if (!graph::hints_of(context.device()).in_turns || context.config().reproducible)
+    else if (!graph::hints_of(context.device()).sequential_lanes || context.config().reproducible)
       spread(key);
     const Program& program =
         context.kept("block product", key, [&] { return Maker("block_product", key).product(); });
@@ -377,9 +377,9 @@ class ProductWork : public BlockWork {
   const bool chosen_, bytes_;
 };
 
-class BytesWork : public graph::Work {
+class BytesOp : public graph::OpaqueOp {
  public:
-  BytesWork(int64_t rows, int64_t length) : desc_{rows, length} {}
+  BytesOp(int64_t rows, int64_t length) : desc_{rows, length} {}
   std::string_view name() const override { return "rounding to bytes"; }
   graph::Candidates candidates(Context& context, const Node& /*node*/) const override {
     return context.candidates_of_bits(desc_);
@@ -404,9 +404,9 @@ class BytesWork : public graph::Work {
   const BytesDesc desc_;
 };
 
-class DecodeWork : public BlockWork {
+class DecodeOp : public BlockOp {
  public:
-  using BlockWork::BlockWork;
+  using BlockOp::BlockOp;
   std::string_view name() const override { return "block decode"; }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
@@ -422,19 +422,19 @@ class DecodeWork : public BlockWork {
 
 }  // namespace
 
-std::unique_ptr<const graph::Work> bytes_work(int64_t rows, int64_t length) {
-  return std::make_unique<BytesWork>(rows, length);
+std::unique_ptr<const graph::OpaqueOp> bytes_op(int64_t rows, int64_t length) {
+  return std::make_unique<BytesOp>(rows, length);
 }
-std::unique_ptr<const graph::Work> block_product_work(const BlockMatrix& matrix, int64_t m,
-                                                      bool bytes) {
-  return std::make_unique<ProductWork>(matrix, m, false, bytes);
+std::unique_ptr<const graph::OpaqueOp> block_product_op(const BlockMatrix& matrix, int64_t m,
+                                                        bool bytes) {
+  return std::make_unique<ProductOp>(matrix, m, false, bytes);
 }
-std::unique_ptr<const graph::Work> block_choice_work(const BlockMatrix& matrix, int64_t m,
-                                                     bool bytes) {
-  return std::make_unique<ProductWork>(matrix, m, true, bytes);
+std::unique_ptr<const graph::OpaqueOp> block_choice_op(const BlockMatrix& matrix, int64_t m,
+                                                       bool bytes) {
+  return std::make_unique<ProductOp>(matrix, m, true, bytes);
 }
-std::unique_ptr<const graph::Work> block_decode_work(const BlockMatrix& matrix) {
-  return std::make_unique<DecodeWork>(matrix);
+std::unique_ptr<const graph::OpaqueOp> block_decode_op(const BlockMatrix& matrix) {
+  return std::make_unique<DecodeOp>(matrix);
 }
 
 }  // namespace hologram::llm

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "graph/work.hpp"
+#include "graph/opaque_op.hpp"
 #include "llm/block_types.hpp"
 
 namespace hologram::llm {
@@ -18,14 +18,14 @@ struct BlockMatrix {
 
 // Input: x f32 [rows, length]. The node is u32 [rows, blocks, words of one], as hal::BytesDesc
 // says.
-std::unique_ptr<const graph::Work> bytes_work(int64_t rows, int64_t length);
+std::unique_ptr<const graph::OpaqueOp> bytes_op(int64_t rows, int64_t length);
 // Inputs: x f32 [m, columns], or rounded to bytes, and the words. The node is f32 [m, rows].
-std::unique_ptr<const graph::Work> block_product_work(const BlockMatrix& matrix, int64_t m,
-                                                      bool bytes = false);
+std::unique_ptr<const graph::OpaqueOp> block_product_op(const BlockMatrix& matrix, int64_t m,
+                                                        bool bytes = false);
 // A third input, i32 [m], says which of the matrices a row of x is multiplied by.
-std::unique_ptr<const graph::Work> block_choice_work(const BlockMatrix& matrix, int64_t m,
-                                                     bool bytes = false);
+std::unique_ptr<const graph::OpaqueOp> block_choice_op(const BlockMatrix& matrix, int64_t m,
+                                                       bool bytes = false);
 // Input: the words of one matrix. The node is [columns, rows] of any float.
-std::unique_ptr<const graph::Work> block_decode_work(const BlockMatrix& matrix);
+std::unique_ptr<const graph::OpaqueOp> block_decode_op(const BlockMatrix& matrix);
 
 }  // namespace hologram::llm

@@ -58,10 +58,10 @@ bool Constraint::finished() const {
 void Constraint::mask(std::span<float> logits, const Tokenizer& tokenizer) {
   constexpr float kNever = -std::numeric_limits<float>::infinity();
   const std::vector<bool>& fits = grammar_->fitting(state_, logits.size());
-  const bool may_end = grammar_->grammar().may_end(state_);
+  const bool can_end = grammar_->grammar().can_end(state_);
   bool any = false;
   for (size_t i = 0; i < logits.size(); i++) {
-    const bool allowed = fits[i] || (may_end && tokenizer.is_end(static_cast<int32_t>(i)));
+    const bool allowed = fits[i] || (can_end && tokenizer.is_end(static_cast<int32_t>(i)));
     if (!allowed) logits[i] = kNever;
     any = any || allowed;
   }

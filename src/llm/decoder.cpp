@@ -7,8 +7,8 @@
 
 #include "core/log.hpp"
 #include "core/messages.hpp"
-#include "graph/context.hpp"
-#include "graph/layout.hpp"
+#include "engine/context.hpp"
+#include "fusion/layout.hpp"
 #include "hologram/nn/activations.hpp"
 #include "hologram/nn/linear.hpp"
 #include "hologram/nn/normalization.hpp"
@@ -76,7 +76,7 @@ Decoder::Decoder(std::shared_ptr<const Source> source, const CacheShape& cache,
       cache_(cache),
       activations_(activations),
       takes_parts_(!executor.config().reproducible),
-      fills_parts_(!graph::hints_of(executor.device()).in_turns),
+      fills_parts_(!graph::hints_of(executor.device()).sequential_lanes),
       table_(static_cast<size_t>(cache.sequences * (cache.pages_of_sequence() + 1))) {
   const Config& c = config();
   const Loader from(*source_, executor_, activations_);

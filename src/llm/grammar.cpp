@@ -57,7 +57,7 @@ int Grammar::frame(int node, int back) {
 int Grammar::state_of(std::vector<Frame> open) {
   std::set<Frame> seen;
   std::set<int> tops;
-  bool may_end = false;
+  bool can_end = false;
   while (!open.empty()) {
     const Frame f = open.back();
     open.pop_back();
@@ -74,15 +74,15 @@ int Grammar::state_of(std::vector<Frame> open) {
       open.push_back({first_of(rule), last ? f.back : frame(behind, f.back)});
     }
     if (!node.ends) continue;
-    if (f.back < 0) may_end = true;
+    if (f.back < 0) can_end = true;
     else open.push_back(frames_[static_cast<size_t>(f.back)]);
   }
-  if (tops.empty() && !may_end) return kDead;
-  const std::pair key(std::vector<int>(tops.begin(), tops.end()), may_end);
+  if (tops.empty() && !can_end) return kDead;
+  const std::pair key(std::vector<int>(tops.begin(), tops.end()), can_end);
   const auto [at, fresh] = state_ids_.emplace(key, static_cast<int>(states_.size()));
   if (fresh) {
     require_few(states_.size(), kMostStates);
-    State made{key.first, may_end, {}};
+    State made{key.first, can_end, {}};
     made.next.fill(kUnknown);
     states_.push_back(std::move(made));
   }

@@ -31,7 +31,7 @@ class Grammar {
   int start(int rule);
   int next(int state, uint8_t byte);
   int next(int state, std::string_view text);
-  bool may_end(int state) const { return states_[static_cast<size_t>(state)].may_end; }
+  bool can_end(int state) const { return states_[static_cast<size_t>(state)].can_end; }
   bool must_end(int state) const { return states_[static_cast<size_t>(state)].tops.empty(); }
 
  private:
@@ -55,7 +55,7 @@ class Grammar {
   };
   struct State {
     std::vector<int> tops;  // frames from which bytes lead on
-    bool may_end = false;
+    bool can_end = false;
     std::array<int, 256> next{};  // kUnknown, kDead or a state
   };
   static constexpr int kUnknown = -2;

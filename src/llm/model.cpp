@@ -74,9 +74,9 @@ Vocabulary vocabulary_of(const Source& source) {
 
 }  // namespace
 
-std::string_view name_of(Ending ending) {
+std::string_view name_of(FinishReason reason) {
   constexpr std::string_view kNames[] = {"end of text", "length", "stop", "context", "cancelled"};
-  return kNames[static_cast<size_t>(ending)];
+  return kNames[static_cast<size_t>(reason)];
 }
 
 std::string_view name_of(Activations activations) {

@@ -93,7 +93,7 @@ void Scheduler::note(Answer& answer, int64_t count) {
 void Scheduler::give(Answer& answer, std::span<float> logits) {
   if (answer.only_logits) {
     answer.logits.assign(logits.begin(), logits.end());
-    answer.end(Ending::Length);
+    answer.end(FinishReason::Length);
   } else {
     try {
       answer.take(logits, decoder_.capacity());
@@ -112,7 +112,7 @@ void Scheduler::finish(Answer& answer, bool keep) {
 
 void Scheduler::cancel(const AnswerPtr& answer) {
   if (answer->done()) return;
-  answer->end(Ending::Cancelled);
+  answer->end(FinishReason::Cancelled);
   const auto at = std::find(waiting_.begin(), waiting_.end(), answer);
   if (at != waiting_.end()) waiting_.erase(at);
   else finish(*answer);

@@ -59,10 +59,10 @@ Tensor by_blocks(const Factor& x, const Weight& w, const Tensor* which) {
   const int64_t m = x.exact().size(0);
   const Tensor factor = w.by_bytes ? x.bytes() : tensor::dense(x.exact());
   if (which != nullptr)
-    return tensor::make_opaque(block_choice_work(matrix_of(w), m, w.by_bytes), DType::F32,
+    return tensor::make_opaque(block_choice_op(matrix_of(w), m, w.by_bytes), DType::F32,
                                {m, w.rows}, factor, w.data, tensor::dense(*which));
-  return tensor::make_opaque(block_product_work(matrix_of(w), m, w.by_bytes), DType::F32,
-                             {m, w.rows}, factor, w.data);
+  return tensor::make_opaque(block_product_op(matrix_of(w), m, w.by_bytes), DType::F32, {m, w.rows},
+                             factor, w.data);
 }
 
 constexpr uint64_t kHugePage = uint64_t{2} << 20, kMostRoom = uint64_t{32} << 20, kLine = 256;
@@ -101,7 +101,7 @@ const Tensor& Factor::bytes() const {
   using Desc = hal::BytesDesc;
   if (!bytes_.defined()) {
     const int64_t m = x_.size(0), length = x_.size(1);
-    bytes_ = tensor::make_opaque(bytes_work(m, length), DType::U32,
+    bytes_ = tensor::make_opaque(bytes_op(m, length), DType::U32,
                                  {m, length / Desc::kBlock, Desc::kWords}, tensor::dense(x_));
   }
   return bytes_;
@@ -157,7 +157,7 @@ Tensor product(const Factor& factor, const Weight& weight, const Tensor& which) 
 
 Tensor decoded(const Weight& weight, DType dtype) {
   if (weight.type == nullptr) return weight.data.to(dtype).transpose();
-  return tensor::make_opaque(block_decode_work(matrix_of(weight)), dtype,
+  return tensor::make_opaque(block_decode_op(matrix_of(weight)), dtype,
                              {weight.columns, weight.rows}, weight.data);
 }
 

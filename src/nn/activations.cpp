@@ -122,7 +122,7 @@ Tensor softmin(const Tensor& x, int axis) { return softmax(-x, axis); }
 
 Tensor glu(const Tensor& x, int axis) {
   const Halves half = halves("glu", x, axis);
-  return (widened(half.first) * sigmoid(widened(half.second))).to(float_dtype(x.dtype()));
+  return (upcast(half.first) * sigmoid(upcast(half.second))).to(float_dtype(x.dtype()));
 }
 Tensor swiglu(const Tensor& gate, const Tensor& value) {
   const DType to = promote(float_dtype(gate.dtype()), float_dtype(value.dtype()));
@@ -146,7 +146,7 @@ Tensor dropout(const Tensor& x, double p, bool training, bool by_channel) {
     std::fill(shape.begin() + 2, shape.end(), 1);
   }
   const Tensor kept = ops::rand(std::move(shape), DType::F32, x.executor()) >= p;
-  return ops::where(kept, widened(x) * (1 / (1 - p)), 0).to(to);
+  return ops::where(kept, upcast(x) * (1 / (1 - p)), 0).to(to);
 }
 
 }  // namespace hologram::nn

@@ -1,7 +1,7 @@
 // Attention of operands that have been looked at, in its two ways.
 #pragma once
 
-#include "graph/attention/work.hpp"
+#include "algorithms/attention/attention.hpp"
 #include "hologram/nn/attention.hpp"
 #include "nn/common.hpp"
 #include "tensor/tape.hpp"

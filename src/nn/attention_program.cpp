@@ -88,7 +88,7 @@ Tensor Attention::node(const Program& program, Tensors operands, Wanted wanted,
   // What is no matrix is read from its beginning.
   const size_t vectors = mask_at + (mask_.defined() ? 1 : 0);
   for (size_t i = vectors; i < operands.size(); i++) operands[i] = tensor::dense(operands[i]);
-  return tensor::make_opaque(graph::attention::attention_work(program, wanted), to_, shape,
+  return tensor::make_opaque(graph::attention::attention_op(program, wanted), to_, shape,
                              std::span<Tensor>(operands));
 }
 
@@ -115,7 +115,7 @@ Attention::Tensors Attention::program_changes(Program program, const Tensors& op
     const graph::attention::Sections parts =
         graph::attention::with_logs(to_, count_of(results()), rows(), program.keeps_wide);
     const auto part = [&](size_t nth, DType dtype, const Shape& shape) {
-      return tensor::make_opaque(graph::attention::section_work(parts.begins[nth]), dtype, shape,
+      return tensor::make_opaque(graph::attention::section_op(parts.begins[nth]), dtype, shape,
                                  both);
     };
     const Tensor logs = part(1, wide_, {batch_, heads_, queries()});

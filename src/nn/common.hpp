@@ -20,12 +20,12 @@ inline DType wide_dtype(DType t) { return compute_type(float_dtype(t)); }
 inline DType loss_dtype(DType t) {
   return tensor::products() != nullptr ? wide_dtype(t) : float_dtype(t);
 }
-inline Tensor widened(const Tensor& x) { return x.to(wide_dtype(x.dtype())); }
+inline Tensor upcast(const Tensor& x) { return x.to(wide_dtype(x.dtype())); }
 
 // f(x) computed in the wide dtype and rounded once.
 template <class F>
 Tensor rounded_once(const Tensor& x, const F& f) {
-  return f(widened(x)).to(float_dtype(x.dtype()));
+  return f(upcast(x)).to(float_dtype(x.dtype()));
 }
 
 // A vector of one number a channel beside [batch, channels, …].

@@ -66,7 +66,7 @@ Tensor of_probabilities(const Tensor& logits, const Tensor& target,
   const int axis = class_axis(kName, logits);
   const auto classes = static_cast<double>(logits.size(axis));
   need_shape(kName, "a weight", options.weight, {logits.size(axis)});
-  const Tensor wide = widened(logits);
+  const Tensor wide = upcast(logits);
   Tensor share = target.to(wide.dtype());
   if (options.label_smoothing > 0)
     share = share * (1 - options.label_smoothing) + options.label_smoothing / classes;
@@ -87,14 +87,14 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
   if (is_float(target.dtype()) && target.shape() == logits.shape())
     return of_probabilities(logits, target, options);
   const Classes classes(kName, logits, target, options);
-  const Tensor wide = widened(logits);
+  const Tensor wide = upcast(logits);
   // -log_softmax of each class is what is missing from it to the logarithm of the sum: the
   // logarithms of all classes need not be in memory.
   const Tensor total = ops::logsumexp(wide, classes.axis);
   const auto weighted = [&](const Tensor& losses) {
     return ops::where(classes.counts, losses * classes.weight, 0);
   };
-  Tensor each = weighted(total - widened(classes.of(logits)));
+  Tensor each = weighted(total - upcast(classes.of(logits)));
   const double smoothing = options.label_smoothing;
   if (smoothing > 0) {
     Tensor missing = total.unsqueeze(classes.axis) - wide;
@@ -110,7 +110,7 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target,
                 const CrossEntropyOptions& options) {
   const Classes classes("nll_loss", log_probabilities, target, options);
   const Tensor each =
-      ops::where(classes.counts, -classes.of(widened(log_probabilities)) * classes.weight, 0);
+      ops::where(classes.counts, -classes.of(upcast(log_probabilities)) * classes.weight, 0);
   return reduced(each, ops::sum(classes.weight), options.reduction)
       .to(loss_dtype(log_probabilities.dtype()));
 }

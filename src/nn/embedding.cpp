@@ -39,9 +39,9 @@ Tensor turned(const Tensor& x, const Tensor& cos, const Tensor& sin, const Pairs
 template <class F>
 Tensor first_features(const Tensor& x, int64_t dims, const F& turn) {
   const DType to = float_dtype(x.dtype());
-  if (dims == x.size(-1)) return turn(widened(x)).to(to);
+  if (dims == x.size(-1)) return turn(upcast(x)).to(to);
   const Tensor first = x.slice(-1, {0, dims});
-  return ops::concat({turn(widened(first)).to(to), x.slice(-1, {dims, {}}).to(to)}, -1);
+  return ops::concat({turn(upcast(first)).to(to), x.slice(-1, {dims, {}}).to(to)}, -1);
 }
 
 }  // namespace
@@ -111,9 +111,9 @@ Tensor apply_rope(const Tensor& x, const Tensor& cos, const Tensor& sin, RopePai
     throw core::error(Text::NnShape, "apply_rope", "cosines", to_string(cos.shape()),
                       "[…, " + std::to_string(x.size(-1) / 2) + "] or less");
   const auto first = [&](const Tensor& t) {
-    if (!both) return widened(t);
-    return widened(pairs == RopePairs::Halves ? t.slice(-1, {0, dims / 2})
-                                              : t.slice(-1, {0, {}, 2}));
+    if (!both) return upcast(t);
+    return upcast(pairs == RopePairs::Halves ? t.slice(-1, {0, dims / 2})
+                                             : t.slice(-1, {0, {}, 2}));
   };
   return first_features(x, dims, [&](const Tensor& some) {
     return turned(some, first(cos).to(some.dtype()), first(sin).to(some.dtype()),

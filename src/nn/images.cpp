@@ -193,7 +193,7 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
   const bool copies =
       options.mode == Interpolation::Nearest || options.mode == Interpolation::NearestExact;
   const DType to = copies ? x.dtype() : float_dtype(x.dtype());
-  Tensor result = copies ? x : widened(x);
+  Tensor result = copies ? x : upcast(x);
   for (size_t k = lengths.size(); k-- > 0;) {
     const int axis = static_cast<int>(k) + 2;
     const int64_t input = x.size(axis);

@@ -83,7 +83,7 @@ Tensor BatchNorm2d::forward(const Tensor& x) {
   } else {
     const Tensor share = ops::reciprocal(count.to(wide_dtype(running_mean.dtype())));
     const auto toward = [&](const Tensor& old, const Tensor& now) {
-      return (widened(old) * (1 - share) + widened(now) * share).to(old.dtype());
+      return (upcast(old) * (1 - share) + upcast(now) * share).to(old.dtype());
     };
     running_mean = toward(running_mean, done.running_mean);
     running_var = toward(running_var, done.running_var);

@@ -87,7 +87,7 @@ BatchNorm batch_norm(const Tensor& x, const std::optional<Tensor>& running_mean,
     throw core::error(Text::NnMissing, kName,
                       running_mean ? "the running variance" : "the running mean",
                       "Give both, or neither.");
-  const Tensor wide = widened(x);
+  const Tensor wide = upcast(x);
   BatchNorm result = {{}, running_mean.value_or(Tensor()), running_var.value_or(Tensor())};
   Tensor mean, var;
   if (options.training) {
@@ -96,7 +96,7 @@ BatchNorm batch_norm(const Tensor& x, const std::optional<Tensor>& running_mean,
     std::tie(mean, var) = statistics_of(wide, count);
     if (running_mean) {
       const auto updated = [&](const Tensor& old, const Tensor& batch) {
-        const Tensor previous = widened(old);
+        const Tensor previous = upcast(old);
         return (previous * (1 - options.momentum) +
                 batch.reshape({channels}).to(previous.dtype()) * options.momentum)
             .to(old.dtype());

@@ -47,7 +47,7 @@ void fused_adam_step(std::vector<Tensor>& parameters, const std::vector<Tensor>&
   state.step = state.step.defined() ? state.step + 1
                                     : ops::ones({}, DType::F32, parameters.front().executor());
   for (size_t i = 0; i < parameters.size(); i++) {
-    Tensor p = widened(parameters[i]);
+    Tensor p = upcast(parameters[i]);
     const Tensor given = gradients[i].to(p.dtype());
     Tensor g = o.maximize ? -given : given;
     if (o.weight_decay != 0) {
@@ -81,7 +81,7 @@ void fused_sgd_step(std::vector<Tensor>& parameters, const std::vector<Tensor>& 
   check_lists(kName, parameters, gradients, {});
   if (o.momentum != 0) check_lists(kName, parameters, gradients, {&state.momentum_buffer});
   for (size_t i = 0; i < parameters.size(); i++) {
-    const Tensor p = widened(parameters[i]);
+    const Tensor p = upcast(parameters[i]);
     const Tensor given = gradients[i].to(p.dtype());
     Tensor g = o.maximize ? -given : given;
     if (o.weight_decay != 0) g = g + p * o.weight_decay;

@@ -219,7 +219,7 @@ void Executor::State::launch(const Program& program, std::vector<Array>& arrays,
   const runtime::Work work{.bytes = (cost.bytes_read + cost.bytes_written) * lanes,
                            .flops = cost.flops * lanes,
                            .least = cost.has_unknown_loops};
-  const bool own_clock = profiler != nullptr && device->keeps_time();
+  const bool own_clock = profiler != nullptr && device->has_timestamps();
   program::dump_launch(program, device->info().name, grid, scalars);
   if (own_clock) launch_timed(program, launch, work);
   else with_memory([&] { stream->launch(launch); });
@@ -250,7 +250,7 @@ void Executor::State::launch_timed(const Program& program, hal::Launch launch,
 }
 
 void Executor::State::collect_times(bool all, bool locked) {
-  if (profiler == nullptr || !device->keeps_time()) return;
+  if (profiler == nullptr || !device->has_timestamps()) return;
   std::unique_lock lock(stream_mutex, std::defer_lock);
   if (!locked) lock.lock();
   for (const hal::Timing& timing : stream->times(all))

@@ -61,7 +61,7 @@ Pool::Pool(std::shared_ptr<hal::Device> device, const PoolConfig& config)
       config_(checked(config)),
       device_bytes_(device_->info().total_memory > 0 ? device_->info().total_memory
                                                      : uint64_t{1} << 56),
-      most_shared_(device_->divides_buffers() ? kMostShared : 0),
+      most_shared_(device_->suballocates() ? kMostShared : 0),
       rests_(device_->overlaps_launches()) {
   if (config_.initial_size == 0) return;
   if (config_.initial_size > device_bytes_) throw out_of_memory(config_.initial_size);

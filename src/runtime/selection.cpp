@@ -53,7 +53,7 @@ Opened open(const backends::Entry& entry, int index, const BackendConfig& config
 // the user has left the choice to us.
 Opened open_any(const backends::Entry& entry, const Wish& wish) {
   if (!wish.named && entry.backend != nullptr)
-    if (std::string reason = entry.backend->passed_over(); !reason.empty())
+    if (std::string reason = entry.backend->skip_reason(); !reason.empty())
       return hal::Refusal{std::move(reason)};
   auto found = devices_of(entry);
   if (auto* refusal = std::get_if<hal::Refusal>(&found)) return *refusal;

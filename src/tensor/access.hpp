@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "graph/context.hpp"
+#include "engine/context.hpp"
 #include "hologram/tensor.hpp"
 
 namespace hologram::graph {
@@ -116,10 +116,10 @@ Tensor dense(const Tensor& tensor);
 std::vector<Tensor> together(std::string_view operation, std::vector<Tensor> tensors);
 
 // A node with a Work over inputs that are dense in memory, which it takes.
-Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, const Shape& shape,
+Tensor make_opaque(std::unique_ptr<const graph::OpaqueOp> work, DType dtype, const Shape& shape,
                    std::span<Tensor> inputs);
 template <class... Inputs>
-Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, const Shape& shape,
+Tensor make_opaque(std::unique_ptr<const graph::OpaqueOp> work, DType dtype, const Shape& shape,
                    Inputs... inputs) {
   std::array<Tensor, sizeof...(inputs)> all = {std::move(inputs)...};
   return make_opaque(std::move(work), dtype, shape, std::span<Tensor>(all));

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "core/messages.hpp"
+#include "fusion/kernel.hpp"
 #include "graph/elementwise.hpp"
-#include "graph/kernel.hpp"
-#include "graph/work.hpp"
+#include "graph/opaque_op.hpp"
 #include "program/typing.hpp"
 #include "tensor/elementwise_gradients.hpp"
 #include "tensor/parts.hpp"
@@ -437,7 +437,7 @@ Tensor apply_internal(const ElementwiseOp& op, DType dtype, std::initializer_lis
   return finish(std::move(node));
 }
 
-Tensor make_opaque(std::unique_ptr<const graph::Work> work, DType dtype, const Shape& shape,
+Tensor make_opaque(std::unique_ptr<const graph::OpaqueOp> work, DType dtype, const Shape& shape,
                    std::span<Tensor> inputs) {
   auto node = std::make_unique<Node>(Kind::Opaque, context_of(inputs.front()), dtype, shape);
   node->work = std::move(work);

@@ -1,5 +1,5 @@
 // Functions that are one node of the graph until somebody asks for the result: what they are made
-// of is decided then (graph/lowering.hpp). One that is called while another is lowered is lowered
+// of is decided then (engine/lowering.hpp). One that is called while another is lowered is lowered
 // with it.
 #pragma once
 

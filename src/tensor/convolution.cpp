@@ -2,8 +2,8 @@
 
 #include <tuple>
 
+#include "algorithms/convolution.hpp"
 #include "core/messages.hpp"
-#include "graph/convolution_work.hpp"
 #include "hologram/ops.hpp"
 #include "libraries/product.hpp"
 #include "tensor/access.hpp"
@@ -86,7 +86,7 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
 
   Shape shape = {desc.batch, desc.rows.output, desc.columns.output, outputs};
   const auto make = [&] {
-    return tensor::make_opaque(graph::convolution_work(desc), desc.d, shape, x, w);
+    return tensor::make_opaque(graph::convolution_op(desc), desc.d, shape, x, w);
   };
   Tensor result =
       !tensor::is_recording() ? make() : tensor::with_gradient({x, w}, make, [&](const Tensor&) {

@@ -4,8 +4,8 @@
 
 #include "core/messages.hpp"
 #include "core/out_of_memory.hpp"
-#include "graph/joining.hpp"
-#include "graph/moving.hpp"
+#include "engine/moving.hpp"
+#include "fusion/joining.hpp"
 #include "hologram/movement.hpp"
 #include "tensor/draws.hpp"
 #include "tensor/parts.hpp"
@@ -284,9 +284,9 @@ void Graph::launch_into(std::vector<Tensor> inputs, const std::vector<Tensor>& r
 size_t Graph::steps() const { return state_->recording.plan.steps.size(); }
 
 std::string Graph::note() const {
-  const graph::Taped& taped = state_->recording.taped;
-  if (taped.list != nullptr) return taped.list->note();
-  return taped.reason.empty() ? "step by step" : "step by step: " + taped.reason;
+  const graph::Recorded& recorded = state_->recording.recorded;
+  if (recorded.list != nullptr) return recorded.list->note();
+  return recorded.reason.empty() ? "step by step" : "step by step: " + recorded.reason;
 }
 
 }  // namespace hologram

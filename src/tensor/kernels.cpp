@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include "core/messages.hpp"
-#include "graph/codegen.hpp"
+#include "fusion/codegen.hpp"
 #include "tensor/access.hpp"
 
 namespace hologram {
@@ -27,9 +27,9 @@ std::vector<program::Program> kernels_of(const std::vector<Tensor>& tensors) {
   graph::ScheduleOptions options;
   options.fusion = context->config().fusion;
   const std::lock_guard lock(context->mutex());
-  graph::Structure structure;
-  structure.walk(lazy, false);
-  const graph::Planned planned = graph::plan_of(structure, options, false);
+  graph::GraphSignature signature;
+  signature.walk(lazy, false);
+  const graph::Planned planned = graph::plan_of(signature, options, false);
   for (const graph::Step& step : planned.schedule.steps)
     if (step.opaque == nullptr)
       programs.push_back(graph::generate(

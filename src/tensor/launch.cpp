@@ -2,7 +2,7 @@
 
 #include "core/messages.hpp"
 #include "core/out_of_memory.hpp"
-#include "graph/work.hpp"
+#include "graph/opaque_op.hpp"
 #include "runtime/binding.hpp"
 #include "tensor/access.hpp"
 #include "tensor/tape.hpp"
@@ -24,10 +24,10 @@ struct Place {
 
 // One launch. Inputs are what was given, in the order of `given`; the node is the only result, or
 // the block of all.
-class ProgramWork : public graph::Work {
+class ProgramOp : public graph::OpaqueOp {
  public:
-  ProgramWork(Program program, runtime::BoundProgram bound, std::vector<size_t> given,
-              std::vector<Place> written, uint64_t budget)
+  ProgramOp(Program program, runtime::BoundProgram bound, std::vector<size_t> given,
+            std::vector<Place> written, uint64_t budget)
       : program_(std::move(program)),
         bound_(std::move(bound)),
         given_(std::move(given)),
@@ -62,9 +62,9 @@ class ProgramWork : public graph::Work {
 };
 
 // One of several results, in the block of all.
-class PartWork : public graph::Work {
+class PartOp : public graph::OpaqueOp {
  public:
-  PartWork(std::string name, Place place) : name_(std::move(name)), place_(place) {}
+  PartOp(std::string name, Place place) : name_(std::move(name)), place_(place) {}
   std::string_view name() const override { return name_; }
   graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
     return graph::only("the program that has written it");
@@ -155,8 +155,8 @@ std::map<std::string, Tensor> launch(const Program& program,
     const DType dtype = one ? params[written[0].buffer].type : DType::U8;
     const Shape shape = one ? results[written[0].buffer] : Shape{static_cast<int64_t>(all)};
     auto node = std::make_unique<Node>(graph::Kind::Opaque, *Context::of(executor), dtype, shape);
-    node->work = std::make_unique<ProgramWork>(program, std::move(bound), std::move(given), written,
-                                               options.budget);
+    node->work = std::make_unique<ProgramOp>(program, std::move(bound), std::move(given), written,
+                                             options.budget);
     for (Tensor& t : inputs) node->inputs.push_back(tensor::input_of(std::move(t)));
     if (inputs.empty()) node->keep_context();
     const Tensor made = tensor::finish(std::move(node));
@@ -168,7 +168,7 @@ std::map<std::string, Tensor> launch(const Program& program,
       const program::BufferParam& param = params[place.buffer];
       Tensor block[] = {made};
       named[param.name] =
-          tensor::make_opaque(std::make_unique<PartWork>(program.name() + "." + param.name, place),
+          tensor::make_opaque(std::make_unique<PartOp>(program.name() + "." + param.name, place),
                               param.type, results[place.buffer], std::span<Tensor>(block));
     }
     return named;

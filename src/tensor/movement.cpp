@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/index.hpp"
+#include "algorithms/part.hpp"
 #include "core/messages.hpp"
 #include "graph/elementwise.hpp"
-#include "graph/index_works.hpp"
-#include "graph/part_work.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/parts.hpp"
 #include "tensor/rules.hpp"
@@ -79,7 +79,7 @@ Tensor scattered(const char* name, const Tensor& x, const Tensor& indices, const
     throw core::error(Text::OperandDType, name, name_of(x.dtype()), "integers and floats");
   const auto all = tensor::together(name, {tensor::dense(x), where, tensor::dense(given)});
   const auto make = [&] {
-    return tensor::make_opaque(graph::scatter_work(name, add), x.dtype(), around(x.shape(), k),
+    return tensor::make_opaque(graph::scatter_op(name, add), x.dtype(), around(x.shape(), k),
                                all[0].reshape(around(x.shape(), k)),
                                all[1].reshape(around(where.shape(), k)),
                                all[2].reshape(around(where.shape(), k)))
@@ -264,7 +264,7 @@ Tensor put_at(const Tensor& x, int axis, const Operand& start, const Tensor& val
       "put_at",
       {tensor::dense(x), tensor::dense(start_of("put_at", start, x)), tensor::dense(given)});
   const auto make = [&] {
-    return tensor::make_opaque(graph::put_at_work("put_at"), x.dtype(), around(x.shape(), k),
+    return tensor::make_opaque(graph::put_at_op("put_at"), x.dtype(), around(x.shape(), k),
                                all[0].reshape(around(x.shape(), k)), all[1],
                                all[2].reshape(around(part, k)))
         .reshape(x.shape());
@@ -294,7 +294,7 @@ Tensor take(const Tensor& x, const Tensor& indices, std::optional<int> axis) {
   return with_gradient(
       both[0],
       [&] {
-        return tensor::make_opaque(graph::gather_work("take"), x.dtype(), result,
+        return tensor::make_opaque(graph::gather_op("take"), x.dtype(), result,
                                    both[0].reshape(box), where)
             .reshape(std::move(shape));
       },
@@ -317,7 +317,7 @@ Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
   return with_gradient(
       both[0],
       [&] {
-        return tensor::make_opaque(graph::gather_work("gather"), x.dtype(), around(shape, k),
+        return tensor::make_opaque(graph::gather_op("gather"), x.dtype(), around(shape, k),
                                    both[0].reshape(around(x.shape(), k)), where)
             .reshape(shape);
       },

@@ -1,7 +1,7 @@
 #include "hologram/ordering.hpp"
 
+#include "algorithms/order.hpp"
 #include "core/messages.hpp"
-#include "graph/order_works.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/composite.hpp"
 #include "tensor/rules.hpp"
@@ -28,7 +28,7 @@ Tensor running(const char* name, const Tensor& x, int axis, Combine combine) {
   for (size_t i = 0; i < x.shape().size(); i++)
     if (i != k) box[i < k ? 0 : 2] *= x.shape()[i];
   const Tensor wide = tensor::dense(x.to(compute_type(to))).reshape(box);
-  return tensor::make_opaque(graph::scan_work(combine), wide.dtype(), box, wide)
+  return tensor::make_opaque(graph::scan_op(combine), wide.dtype(), box, wide)
       .reshape(x.shape())
       .to(to);
 }
@@ -60,7 +60,7 @@ Tensor lower_topk(const Tensors& in, std::span<const int64_t> numbers) {
                    (how == graph::FirstK::InOrder && k <= kVeryFew);
   if (!few && how != graph::FirstK::AtOnce) return argsort(rows, 1, largest).slice(1, {0, k});
   const Tensor found =
-      tensor::make_opaque(graph::first_work(largest), DType::I64, Shape{rows.size(0), k}, rows);
+      tensor::make_opaque(graph::first_op(largest), DType::I64, Shape{rows.size(0), k}, rows);
   if (how != graph::FirstK::Found) return found;
   return gather(found, argsort(gather(rows, found, 1), 1, largest), 1);
 }
@@ -73,15 +73,15 @@ Tensor places_of(const Tensor& given, const Shape& shape) {
   const auto axes = static_cast<int64_t>(shape.size());
   if (!graph::needs_counts(tensor::context_of(flags), shape)) {
     const auto found = sum(flags.eval()).item<int64_t>();
-    return tensor::make_opaque(graph::places_work(shape), DType::I64, {found, axes}, flags);
+    return tensor::make_opaque(graph::nonzero_op(shape), DType::I64, {found, axes}, flags);
   }
   const DType count = n <= INT32_MAX ? DType::I32 : DType::I64;
   const Shape box = {1, n, 1};
   const Tensor counts =
-      tensor::make_opaque(graph::scan_work(Combine::Add), count, box, flags.to(count).reshape(box))
+      tensor::make_opaque(graph::scan_op(Combine::Add), count, box, flags.to(count).reshape(box))
           .reshape({n});
   const auto found = n == 0 ? 0 : counts.select(0, n - 1).to(DType::I64).item<int64_t>();
-  return tensor::make_opaque(graph::places_work(shape), DType::I64, {found, axes}, flags, counts);
+  return tensor::make_opaque(graph::nonzero_op(shape), DType::I64, {found, axes}, flags, counts);
 }
 
 }  // namespace
@@ -101,8 +101,8 @@ Tensor argsort(const Tensor& x, int axis, bool descending) {
   if (x.rank() == 0) return zeros({}, DType::I64, x.executor());
   const int k = checked_axis("argsort", axis, x.rank());
   const Tensor rows = as_rows(x, k);
-  return as_axis(
-      tensor::make_opaque(graph::argsort_work(descending), DType::I64, rows.shape(), rows), x, k);
+  return as_axis(tensor::make_opaque(graph::argsort_op(descending), DType::I64, rows.shape(), rows),
+                 x, k);
 }
 
 Tensor sort(const Tensor& x, int axis, bool descending) {
@@ -113,7 +113,7 @@ Tensor sort(const Tensor& x, int axis, bool descending) {
       [&] {
         const Tensor rows = as_rows(x, k);
         return as_axis(
-            tensor::make_opaque(graph::sort_work(descending), x.dtype(), rows.shape(), rows), x, k);
+            tensor::make_opaque(graph::sort_op(descending), x.dtype(), rows.shape(), rows), x, k);
       },
       [&](const Tensor&) { return rules::of_gather(x.shape(), argsort(x, k, descending), k); });
 }
@@ -132,7 +132,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, Side side) {
   if (sorted.rank() != 1) throw core::error(Text::SortedRank, to_string(sorted.shape()));
   const DType dtype = promote(sorted.dtype(), values.dtype());
   const auto both = tensor::together("searchsorted", {sorted.to(dtype), values.to(dtype)});
-  return tensor::make_opaque(graph::search_work(side == Side::Right), DType::I64, values.shape(),
+  return tensor::make_opaque(graph::search_op(side == Side::Right), DType::I64, values.shape(),
                              tensor::dense(both[0]), tensor::dense(both[1]));
 }
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "algorithms/product.hpp"
+#include "fusion/layout.hpp"
 #include "graph/elementwise.hpp"
-#include "graph/layout.hpp"
-#include "graph/product_work.hpp"
 #include "hologram/linear.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/rules.hpp"
@@ -38,7 +38,7 @@ graph::Input as_three_axes(const Tensor& given, const Shape& batch) {
 
 // Whether a GPU has a library for products of this type.
 bool is_by_library(graph::Context& context, DType dtype) {
-  return is_float(dtype) && graph::hints_of(context.device()).many_threads &&
+  return is_float(dtype) && graph::hints_of(context.device()).is_gpu_like &&
          context.executor().device->library() != nullptr;
 }
 
@@ -170,7 +170,7 @@ Tensor one_product(const Factors& f) {
   const int64_t rows = rows_of(f.x), columns = columns_of(f.y);
   auto product = std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(f.x), f.out,
                                                Shape{graph::element_count(shape), rows, columns});
-  product->work = graph::product_work();
+  product->work = graph::product_op();
   product->inputs.push_back(for_libraries(as_three_axes(f.x, shape)));
   product->inputs.push_back(for_libraries(as_three_axes(f.y, shape)));
   shape.push_back(rows);
@@ -186,7 +186,7 @@ struct Way {
 };
 
 // The first that does not refuse is taken. All but the last are reductions and products of other
-// shapes; who computes the last is a list of its own, that of graph::product_work.
+// shapes; who computes the last is a list of its own, that of graph::product_op.
 constexpr Way kWays[] = {
     {"sums of rows of a", refuses_rows_of_x, rows_of_x},
     {"sums of columns of b", refuses_columns_of_y, columns_of_y},

@@ -1,8 +1,8 @@
 // How reductions become nodes of the graph: of rows, of columns, in pieces.
 #include <algorithm>
 
-#include "graph/kernel.hpp"
-#include "graph/layout.hpp"
+#include "fusion/kernel.hpp"
+#include "fusion/layout.hpp"
 #include "tensor/access.hpp"
 
 namespace hologram::tensor {
@@ -95,22 +95,22 @@ Tensor reduce_guarded(const Tensor& tensor, program::Combine combine, std::span<
   const int64_t piece = inner == 1 ? graph::kLongestGroupRow : graph::lane_piece(length, inner);
   const int64_t pieces = (length + piece - 1) / piece;
   // Pieces are results, and rounded as such, where they are stored.
-  const bool gathers =
+  const bool combines_partials =
       cut && inner == 1 && keeps_bits(combine, tensor.dtype()) &&
       graph::walks_whole_rows(context_of(tensor).device(), graph::element_count(shape), pieces);
-  if (cut && !gathers) shape.insert(shape.begin(), pieces);
+  if (cut && !combines_partials) shape.insert(shape.begin(), pieces);
 
   auto node = std::make_unique<Node>(Kind::Reduce, context_of(tensor), tensor.dtype(), shape);
   node->combine = combine;
   node->reduced = static_cast<uint8_t>(axes.size());
   node->chunk = cut ? piece : 0;
-  node->gathers = gathers;
+  node->combines_partials = combines_partials;
   node->inputs.emplace_back(Access::node(tensor), std::move(through));
   if (guard != nullptr)
     node->inputs.emplace_back(Access::node(*guard),
                               guard_view(*guard, tensor.shape(), axes, keepdims));
   Tensor result = finish(std::move(node));
-  if (!cut || gathers) return result;
+  if (!cut || combines_partials) return result;
   constexpr int kPieces[] = {0};
   if (guard == nullptr) return reduce(result, combine, kPieces);
   const Tensor guard_of_pieces =

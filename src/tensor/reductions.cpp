@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/kernel.hpp"
+#include "fusion/kernel.hpp"
 #include "hologram/creation.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/rules.hpp"

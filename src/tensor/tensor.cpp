@@ -10,7 +10,7 @@
 #include "core/messages.hpp"
 #include "core/out_of_memory.hpp"
 #include "graph/elementwise.hpp"
-#include "graph/work.hpp"
+#include "graph/opaque_op.hpp"
 #include "hologram/elementwise.hpp"
 #include "tensor/tape.hpp"
 
@@ -104,7 +104,7 @@ Tensor& Tensor::operator=(Tensor&& other) & noexcept {
   std::swap(view_, other.view_);
   return *this;
 }
-void Tensor::let_go() noexcept { NodeRef::adopt(node_); }
+void Tensor::release_node() noexcept { NodeRef::adopt(node_); }
 
 Tensor Tensor::from(const Array& array, const Executor& executor) {
   if (array.dtype() == DType::None) throw core::error(Text::NoTensor);

@@ -6,7 +6,7 @@
 
 #include "core/log.hpp"
 #include "core/messages.hpp"
-#include "graph/context.hpp"
+#include "engine/context.hpp"
 #include "tensor/access.hpp"
 
 namespace hologram::tensor {

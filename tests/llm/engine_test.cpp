@@ -105,7 +105,7 @@ TEST_F(Engines, GiveEachTheAnswerThatItHasAlone) {
     const Generation made = answers[i].get();
     EXPECT_EQ(made.tokens, expected[i].tokens) << i;
     EXPECT_EQ(made.text, expected[i].text) << i;
-    EXPECT_EQ(made.ending, expected[i].ending) << i;
+    EXPECT_EQ(made.finish_reason, expected[i].finish_reason) << i;
   }
   const Engine::Load load = engine.load();
   EXPECT_EQ(load.running + load.waiting, 0);
@@ -144,7 +144,7 @@ TEST_F(Engines, CancelAndFail) {
   GenerateOptions throws = endless;
   throws.on_text = [](std::string_view) -> bool { throw std::runtime_error("mine"); };
   auto second = engine.submit(prompt(2, 10), throws);
-  EXPECT_EQ(first.get().ending, Ending::Cancelled);
+  EXPECT_EQ(first.get().finish_reason, FinishReason::Cancelled);
   EXPECT_THROW(second.get(), std::runtime_error);
   EXPECT_THROW(engine.submit({}, endless), Error);
   EXPECT_THROW(engine.submit(std::vector<int32_t>{100000}, endless), Error);
@@ -207,7 +207,7 @@ TEST_F(Engines, AnswerInJson) {
     how.sampling = {.temperature = 1.5, .top_k = 0, .top_p = 1, .min_p = 0, .seed = seed};
     how.json_schema = schema;
     const Generation made = model.chat(std::vector<Message>{{"user", "Describe a person."}}, how);
-    ASSERT_EQ(made.ending, Ending::EndOfText) << made.text;
+    ASSERT_EQ(made.finish_reason, FinishReason::EndOfText) << made.text;
     const Json json = Json::parse(made.text, nullptr, false);
     ASSERT_TRUE(json.is_object()) << made.text;
     EXPECT_TRUE(json["name"].is_string() && json["tags"].size() >= 1) << made.text;

@@ -52,7 +52,7 @@ TEST(Models, SmolLm2SaysWhatItSaysInLlamaCpp) {
   const std::vector<Message> question = {{"user", "What is the capital of France?"}};
   const Generation answer = model.chat(question, greedy(20));
   EXPECT_EQ(answer.text, "The capital of France is Paris.");
-  EXPECT_EQ(answer.ending, Ending::EndOfText);
+  EXPECT_EQ(answer.finish_reason, FinishReason::EndOfText);
 
   // What is drawn depends on the seed alone.
   GenerateOptions drawn = {.max_tokens = 8, .sampling = {.seed = 5}};
@@ -65,7 +65,7 @@ TEST(Models, SmolLm2SaysWhatItSaysInLlamaCpp) {
   stopped.stop = {"Paris"};
   const Generation g = model.chat(question, stopped);
   EXPECT_EQ(g.text, "The capital of France is ");
-  EXPECT_EQ(g.ending, Ending::StopText);
+  EXPECT_EQ(g.finish_reason, FinishReason::StopText);
   EXPECT_NE(message_of([&] {
               model.generate(std::string(2000, '1'), greedy(1));
             }).find("do not fit into a context of 256"),

@@ -125,12 +125,12 @@ std::string check_compiled(const RandomCase& c, const Module& module,
                : std::string();
   const auto& code = *std::get<std::shared_ptr<const jit::Compiled>>(result);
   for (core::Threads* t : threads)
-    for (const bool past_caches : {false, true}) {
+    for (const bool non_temporal : {false, true}) {
       std::vector<Memory> got;
       const std::string where = fmt::format("compiled for {}, threads: {}{}", target.name,
-                                            t->count(), past_caches ? ", past the caches" : "");
+                                            t->count(), non_temporal ? ", past the caches" : "");
       const std::string fault = run_guarded(c, got, false, [&](interp::Launch launch) {
-        launch.past_caches = past_caches;
+        launch.non_temporal = non_temporal;
         return code.run(launch, *t);
       });
       if (!fault.empty()) return fmt::format("{}: {}", where, fault);

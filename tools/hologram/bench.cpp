@@ -8,7 +8,7 @@
 
 #include "bars.hpp"
 #include "command.hpp"
-#include "contestants.hpp"
+#include "competitors.hpp"
 #include "crossover.hpp"
 #include "errors.hpp"
 #include "interrupt.hpp"
@@ -27,33 +27,33 @@ constexpr int64_t kCrossoverSizes[] = {1'000,   3'000,     10'000,    30'000,   
 
 struct Result {
   Workload work;
-  std::vector<Contestant> contestants;  // tensors first
+  std::vector<Competitor> competitors;  // tensors first
 };
 
 Result measure(const std::string& name, int64_t size, const BenchArguments& options,
                const Executor& executor, const Peers& peers, Worker* worker) {
   const std::unique_ptr<Field> field = make_field(name, size, executor, peers, worker);
   const bool is_long = field->work.by_flops && field->work.flops > kLongWork;
-  race(field->contestants,
-       {.rounds = is_long ? (options.rounds + kLongShare - 1) / kLongShare : options.rounds,
-        .turn = options.turn_ms * 1e-3,
-        .clock = options.processor_time ? Clock::Processor : Clock::Wall});
-  return {std::move(field->work), std::move(field->contestants)};
+  run_rounds(field->competitors,
+             {.rounds = is_long ? (options.rounds + kLongShare - 1) / kLongShare : options.rounds,
+              .turn = options.turn_ms * 1e-3,
+              .clock = options.processor_time ? Clock::Processor : Clock::Wall});
+  return {std::move(field->work), std::move(field->competitors)};
 }
 
-double seconds_of(const Contestant& c, const BenchArguments& options) {
+double seconds_of(const Competitor& c, const BenchArguments& options) {
   return options.median ? c.median() : c.best();
 }
 
 // GB/s or GFLOP/s
-double speed(const Workload& work, const Contestant& c, const BenchArguments& options) {
+double speed(const Workload& work, const Competitor& c, const BenchArguments& options) {
   const double seconds = seconds_of(c, options);
   return c.bytes > 0 ? c.bytes / seconds / 1e9 : work.speed(seconds);
 }
 
 Json json_of(const Result& r, const BenchArguments& options) {
   const Workload& work = r.work;
-  const Contestant& own = r.contestants.front();
+  const Competitor& own = r.competitors.front();
   Json row = {{"work", work.name},
               {"elements", work.inputs.front().size()},
               {"seconds", seconds_of(own, options)},
@@ -65,8 +65,8 @@ Json json_of(const Result& r, const BenchArguments& options) {
               {"speed", speed(work, own, options)},
               {"unit", work.unit()},
               {"peers", Json::array()}};
-  for (size_t k = 1; k < r.contestants.size(); k++) {
-    const Contestant& peer = r.contestants[k];
+  for (size_t k = 1; k < r.competitors.size(); k++) {
+    const Competitor& peer = r.competitors[k];
     const double theirs = speed(work, peer, options);
     row["peers"].push_back({{"name", peer.name},
                             {"best", peer.best()},
@@ -79,13 +79,13 @@ Json json_of(const Result& r, const BenchArguments& options) {
 }
 
 void print(const Result& r, const BenchArguments& options) {
-  const Contestant& own = r.contestants.front();
+  const Competitor& own = r.competitors.front();
   const double ours = speed(r.work, own, options);
   fmt::print("{:16}{:>12}{:>11.1f} us{:>12.2f} {:8}", r.work.name, r.work.inputs.front().size(),
              seconds_of(own, options) * 1e6, ours, r.work.unit());
-  for (size_t k = 1; k < r.contestants.size(); k++) {
-    const double theirs = speed(r.work, r.contestants[k], options);
-    fmt::print("  {} {:.1f} ({:.2f})", r.contestants[k].name, theirs, ours / theirs);
+  for (size_t k = 1; k < r.competitors.size(); k++) {
+    const double theirs = speed(r.work, r.competitors[k], options);
+    fmt::print("  {} {:.1f} ({:.2f})", r.competitors[k].name, theirs, ours / theirs);
   }
   fmt::print("\n");
   std::fflush(stdout);
@@ -94,7 +94,7 @@ void print(const Result& r, const BenchArguments& options) {
 BarGroup bars_of(const Result& r, const BenchArguments& options) {
   BarGroup group{
       fmt::format("{}, {} elements", r.work.name, r.work.inputs.front().size()), r.work.unit(), {}};
-  for (const Contestant& c : r.contestants)
+  for (const Competitor& c : r.competitors)
     group.bars.push_back({c.name, speed(r.work, c, options)});
   return group;
 }

@@ -95,13 +95,13 @@ int left(const Child& child, Clock::time_point started) {
 
 }  // namespace
 
-std::string Ending::text() const {
+std::string ExitStatus::text() const {
   if (timed_out) return fmt::format("stopped after {:.0f} s", seconds);
   if (signal != 0) return fmt::format("ended by signal {} ({})", signal, strsignal(signal));
   return fmt::format("exit code {}", code);
 }
 
-Ending run(const Child& child) {
+ExitStatus run(const Child& child) {
   const std::string path = own_path();
   const std::array<int, 2> out = make_pipe(), err = make_pipe();
   const Clock::time_point started = Clock::now();
@@ -110,14 +110,14 @@ Ending run(const Child& child) {
   close(out[1]);
   close(err[1]);
   if (process < 0) refuse("fork");
-  Ending ending;
-  std::array<Stream, 2> streams = {{{out[0], ending.out, 0}, {err[0], ending.err, kMostErr}}};
+  ExitStatus ended;
+  std::array<Stream, 2> streams = {{{out[0], ended.out, 0}, {err[0], ended.err, kMostErr}}};
   while (streams[0].open() || streams[1].open()) {
     std::array<pollfd, 2> ends;
     for (size_t i = 0; i < 2; i++) ends[i] = {streams[i].end, POLLIN, 0};  // -1 is passed over
     const int ready = poll(ends.data(), ends.size(), left(child, started));
     if (ready == 0) {
-      ending.timed_out = true;
+      ended.timed_out = true;
       kill(process, SIGKILL);
       break;  // what it started itself may hold the pipes open
     }
@@ -129,10 +129,10 @@ Ending run(const Child& child) {
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFSIGNALED(status)) ending.signal = WTERMSIG(status);
-  else ending.code = WEXITSTATUS(status);
-  ending.seconds = std::chrono::duration<double>(Clock::now() - started).count();
-  return ending;
+  if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
+  else ended.code = WEXITSTATUS(status);
+  ended.seconds = std::chrono::duration<double>(Clock::now() - started).count();
+  return ended;
 }
 
 }  // namespace hologram::tool

@@ -13,7 +13,7 @@ struct Child {
   int limit_s = 0;  // the process is killed after so long; 0: never
 };
 
-struct Ending {
+struct ExitStatus {
   std::string out, err;  // what it wrote; of err the end only
   int code = 0;          // of exit, where there was no signal
   int signal = 0;        // that ended it
@@ -25,6 +25,6 @@ struct Ending {
 };
 
 // Starts it and waits for its end. IoError if it cannot be started.
-Ending run(const Child& child);
+ExitStatus run(const Child& child);
 
 }  // namespace hologram::tool

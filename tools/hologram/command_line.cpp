@@ -282,7 +282,7 @@ void add_bench(CLI::App& app, Action& action) {
                   "Milliseconds for which short work is repeated in each round; 2 unless given")
       ->check(CLI::Range(0.01, 10000.0));
   sub->add_option("--beside", options->beside,
-                  "A command whose contestants take part, too: bench/python_peers.py is one");
+                  "A command whose competitors take part, too: bench/python_peers.py is one");
   sub->add_option("--threads", options->threads,
                   "Of the CPU; as the configuration says unless given")
       ->check(CLI::Range(1, 1024));

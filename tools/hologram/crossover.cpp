@@ -31,9 +31,9 @@ Crossing cross(const std::string& name, int64_t size, const Executor& device, co
   };
   for (const Executor* on : {&device, &cpu})
     refuse_mistake("tensors on " + on->device().name, work, whole(*on));
-  std::vector<Contestant> both = {{.name = "device", .run = [&] { whole(device); }},
+  std::vector<Competitor> both = {{.name = "device", .run = [&] { whole(device); }},
                                   {.name = "cpu", .run = [&] { whole(cpu); }}};
-  race(both, {.rounds = rounds, .clock = clock});
+  run_rounds(both, {.rounds = rounds, .clock = clock});
   return {name, static_cast<double>(work.inputs.front().size()), both[0].best(), both[1].best()};
 }
 

@@ -8,7 +8,7 @@
 
 #include "bars.hpp"
 #include "hologram/executor.hpp"
-#include "race.hpp"
+#include "runner.hpp"
 #include "workloads.hpp"
 
 namespace hologram::tool {

@@ -52,7 +52,7 @@ std::string speed_line(const llm::Generation& g) {
                      g.prompt_tokens - g.reused_tokens,
                      rate(g.prompt_tokens - g.reused_tokens, g.prefill_seconds), g.tokens.size(),
                      rate(static_cast<int64_t>(g.tokens.size()) - 1, g.decode_seconds),
-                     name_of(g.ending));
+                     name_of(g.finish_reason));
 }
 
 namespace {
@@ -62,7 +62,7 @@ using Json = nlohmann::ordered_json;
 void print_json(const llm::Generation& g, double load_seconds) {
   const Json object = {{"text", g.text},
                        {"tokens", g.tokens},
-                       {"ending", name_of(g.ending)},
+                       {"finish_reason", name_of(g.finish_reason)},
                        {"prompt_tokens", g.prompt_tokens},
                        {"load_seconds", load_seconds},
                        {"prefill_seconds", g.prefill_seconds},

@@ -49,13 +49,13 @@ Json settings() {
 }
 
 // How a part ended, with its own words.
-Json described(const Child& child, const Ending& ending) {
+Json described(const Child& child, const ExitStatus& status) {
   std::string command = "hologram";
   for (const auto& [name, value] : child.environment)
     command = fmt::format("{}={} {}", name, value, command);
   for (const std::string& word : child.arguments) command += " " + word;
-  Json part = {{"command", command}, {"ended", ending.text()}, {"seconds", ending.seconds}};
-  if (!ending.err.empty()) part["messages"] = ending.err;
+  Json part = {{"command", command}, {"ended", status.text()}, {"seconds", status.seconds}};
+  if (!status.err.empty()) part["messages"] = status.err;
   return part;
 }
 
@@ -112,9 +112,9 @@ class Reporter {
   // A part in a process of its own; its output, or what is no object where it broke off.
   Json part(Child child, Json& told) {
     child.limit_s = options_.limit_s;
-    const Ending ending = run(child);
-    told = described(child, ending);
-    return ending.signal == 0 && !ending.timed_out ? parsed(ending.out) : Json();
+    const ExitStatus status = run(child);
+    told = described(child, status);
+    return status.signal == 0 && !status.timed_out ? parsed(status.out) : Json();
   }
 
   void find() {

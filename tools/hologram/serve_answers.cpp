@@ -195,8 +195,10 @@ Json Answers::usage() const {
 
 namespace {
 const char* finish_of(const llm::Generation& made) {
-  return made.ending == llm::Ending::EndOfText || made.ending == llm::Ending::StopText ? "stop"
-                                                                                       : "length";
+  return made.finish_reason == llm::FinishReason::EndOfText ||
+                 made.finish_reason == llm::FinishReason::StopText
+             ? "stop"
+             : "length";
 }
 }  // namespace
 

@@ -152,7 +152,7 @@ Json Worker::answer(const char* key) {
 }
 
 void Worker::fail(const std::string& what) const {
-  throw Error(ErrorKind::IoError, fmt::format("the contestants of `{}`: {}", command_, what),
+  throw Error(ErrorKind::IoError, fmt::format("the competitors of `{}`: {}", command_, what),
               "Run that command by itself: what it lacks it says on the standard error.");
 }
 

@@ -1,4 +1,4 @@
-// Contestants in another process: a program that prepares works, runs them when it is their turn,
+// Competitors in another process: a program that prepares works, runs them when it is their turn,
 // and says how long it took. bench/python_peers.py is one; what is said is described there.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "race.hpp"
+#include "runner.hpp"
 #include "workloads.hpp"
 
 namespace hologram::tool {

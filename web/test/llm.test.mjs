@@ -81,20 +81,20 @@ test('tokens come one by one, and make the text', async () => {
   assert.deepEqual(heard.map((s) => s.token).filter((t) => t !== null), made.tokens);
   assert.equal(heard.map((s) => s.text).join(''), made.text);
   assert.equal(made.tokens.length, 20);
-  assert.equal(made.ending, 'length');
+  assert.equal(made.finishReason, 'length');
   assert.ok(made.prefillSeconds > 0 && made.tokensPerSecond > 0);
 });
 
 test('a caller ends it', async () => {
   let steps = 0;
   const one = await model.generate('Hello', { greedy: true }, () => ++steps < 3);
-  assert.deepEqual([one.tokens.length, one.ending], [3, 'cancelled']);
+  assert.deepEqual([one.tokens.length, one.finishReason], [3, 'cancelled']);
   const controller = new AbortController();
   const other = await model.generate('Hello', { greedy: true, signal: controller.signal }, () => { controller.abort(); });
-  assert.deepEqual([other.tokens.length, other.ending], [1, 'cancelled']);
+  assert.deepEqual([other.tokens.length, other.finishReason], [1, 'cancelled']);
   const { text } = await model.generate('Hello', { greedy: true, maxTokens: 12 });
   const stopped = await model.generate('Hello', { greedy: true, stop: text.slice(2, 4) });
-  assert.equal(stopped.ending, 'stop');
+  assert.equal(stopped.finishReason, 'stop');
   assert.ok(text.startsWith(stopped.text) && stopped.text.length <= 2);
 });
 

@@ -20,7 +20,7 @@ class Backend {
   virtual Expected<std::vector<DeviceInfo>> discover() = 0;
   // Why none of its devices would be chosen unless it is named, if that is known without loading a
   // driver, which may be large; empty if not.
-  virtual std::string passed_over() { return {}; }
+  virtual std::string skip_reason() { return {}; }
   virtual Expected<std::shared_ptr<Device>> open(int index, const BackendConfig& config) = 0;
   // The device of a context that the application has, with its stream as the only one.
   virtual Expected<std::shared_ptr<Device>> adopt(void*, void*, const BackendConfig&) {

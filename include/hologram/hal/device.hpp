@@ -26,7 +26,7 @@ class Device {
   virtual std::unique_ptr<Buffer> allocate(uint64_t bytes) = 0;
   // Whether a program may write to one part of a buffer and be given another. Where it may not, the
   // pool cuts nothing up: each of its blocks is a buffer.
-  virtual bool divides_buffers() const { return true; }
+  virtual bool suballocates() const { return true; }
   // Whether launches that use different memory may run at the same time. Then the pool lets small
   // blocks rest before it gives them to others.
   virtual bool overlaps_launches() const { return false; }
@@ -43,11 +43,11 @@ class Device {
   virtual std::shared_ptr<Executable> compile(const program::Program& program,
                                               const CompileOptions& options) = 0;
   // Whether programs that need to be ready later only are compiled side by side.
-  virtual bool compiles_later() const { return false; }
+  virtual bool compiles_async() const { return false; }
   virtual std::unique_ptr<Stream> stream() = 0;
   // Whether work may still go on when the call that asked for it has returned.
   virtual bool asynchronous() const { return false; }
-  virtual bool keeps_time() const { return false; }  // whether Stream::times tells something
+  virtual bool has_timestamps() const { return false; }  // whether Stream::times tells something
   // Whether its streams copy to memory of the other.
   virtual bool copies_to(const Device&) const { return false; }
   virtual bool lists() const { return false; }       // whether its streams make CommandLists

@@ -10,7 +10,7 @@ namespace hologram::hal {
 struct Refusal {
   std::string reason;
   // Of a library: it does such work, and what kept it from doing so is missing or went wrong.
-  bool missed = false;
+  bool is_fallback = false;
 };
 
 template <class T>

@@ -90,7 +90,7 @@ struct AttentionDesc {
 // lane, and then the runs. Then the lanes of the lower half add those of the upper half, as often
 // as there are any. Where they are pieces of one row, d is the sum of theirs, one after the other.
 // Operands are a, x and d.
-struct RowsDesc {
+struct RowReduceDesc {
   static constexpr std::string_view kName = "sums of rows";
   static constexpr int64_t kMostPieces = 16;
   DType dtype = DType::None;
@@ -101,20 +101,20 @@ struct RowsDesc {
   int64_t stride_a = 0, stride_x = 0;  // from one of the batch to the next; d is dense
   uint32_t lanes = 0;
   bool pieces = false;
-  friend bool operator==(const RowsDesc&, const RowsDesc&) = default;
+  friend bool operator==(const RowReduceDesc&, const RowReduceDesc&) = default;
 };
 
 // Sums of the columns of x, each piece of so many rows by itself, in the order of a program whose
 // lanes have a column each: runs of 16 elements, one after the other, and then the runs. Columns
 // lie side by side, d is dense. Operands are x, x once more, and d.
-struct ColumnsDesc {
+struct ColumnReduceDesc {
   static constexpr std::string_view kName = "sums of columns";
   static constexpr int64_t kRun = 16;
   DType dtype = DType::None;
   int64_t rows = 0, columns = 0;
   int64_t step = 0;   // from a row to the next
   int64_t piece = 0;  // rows; the last piece may have fewer
-  friend bool operator==(const ColumnsDesc&, const ColumnsDesc&) = default;
+  friend bool operator==(const ColumnReduceDesc&, const ColumnReduceDesc&) = default;
 };
 
 // The order of each of so many dense rows: equal elements stay in order, -0 equals 0, NaN comes
@@ -144,10 +144,10 @@ struct SearchDesc {
 // The i64 places of what is true of a dense array of bools of these lengths, in order: as many rows
 // as there are, each with a position along every axis. The first bit of a byte need not be the one
 // that is set. Operands are x and d.
-struct PlacesDesc {
+struct NonzeroDesc {
   static constexpr std::string_view kName = "positions of what is true";
   InlineVector<int64_t, 8> lengths;
-  friend bool operator==(const PlacesDesc&, const PlacesDesc&) = default;
+  friend bool operator==(const NonzeroDesc&, const NonzeroDesc&) = default;
 };
 
 // Running sums, or products, along the middle of three dense axes. The order depends on the length
@@ -221,7 +221,7 @@ struct BlocksDesc {
 
 // Any of them. kName says what a refusal calls such work, as in "the library has no attention".
 using OpDesc =
-    std::variant<GemmDesc, ConvDesc, AttentionDesc, RowsDesc, ColumnsDesc, OrderDesc, SearchDesc,
-                 PlacesDesc, ScanDesc, IndexDesc, CopyDesc, BytesDesc, BlocksDesc>;
+    std::variant<GemmDesc, ConvDesc, AttentionDesc, RowReduceDesc, ColumnReduceDesc, OrderDesc,
+                 SearchDesc, NonzeroDesc, ScanDesc, IndexDesc, CopyDesc, BytesDesc, BlocksDesc>;
 
 }  // namespace hologram::hal

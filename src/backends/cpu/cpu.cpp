@@ -61,7 +61,7 @@ class CpuStream : public hal::Stream {
                                                    .deadline = launch.deadline,
                                                    .budget = launch.budget,
                                                    .progress = launch.progress,
-                                                   .past_caches = bytes > more_than_caches_,
+                                                   .non_temporal = bytes > more_than_caches_,
                                                    .check = program.checks()},
                                                   *threads_);
       if (outcome == interp::Outcome::Cancelled)

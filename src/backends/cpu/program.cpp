@@ -68,7 +68,7 @@ std::string CpuProgram::note() const {
   if (when_ == Jit::Off) return "interpreted: the compiler is switched off";
   const auto code = [&](const jit::Compiled& compiled) {
     return fmt::format("{}{}, {} bytes", jit::name_of(isa_),
-                       compiled.lanes() == jit::Lanes::OneByOne ? ", lane by lane" : "",
+                       compiled.lanes() == jit::Lanes::Scalarized ? ", lane by lane" : "",
                        compiled.bytes());
   };
   const std::lock_guard lock(mutex_);

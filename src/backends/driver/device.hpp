@@ -28,7 +28,7 @@ class Device final : public hal::Device {
   std::unique_ptr<hal::Stream> stream() override;
   hal::Expected<std::unique_ptr<hal::Buffer>> borrow(void* memory, uint64_t bytes,
                                                      std::function<void(void*)> release) override;
-  bool keeps_time() const override { return true; }
+  bool has_timestamps() const override { return true; }
   bool copies_to(const hal::Device& other) const override;
   bool asynchronous() const override { return true; }
   bool lists() const override { return gpu_.driver()->graph_create != nullptr; }

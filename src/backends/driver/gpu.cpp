@@ -19,7 +19,7 @@ void Gpu::look_again() {
   if (lost_.empty() || driver_->context_push(context_) != kSuccess) return;
   if (driver_->context_synchronize() == kSuccess) {
     lost_.clear();
-    troubled_.store(!abandoned_.empty(), std::memory_order_release);
+    troubled_.store(!quarantined_.empty(), std::memory_order_release);
   }
   Context mine = nullptr;
   driver_->context_pop(&mine);
@@ -134,11 +134,11 @@ void Gpu::link(Gpu& other) noexcept {
 }
 
 void Gpu::look_into_trouble() {
-  std::vector<std::unique_ptr<Lane>> ended;  // goes when the lock is open
+  std::vector<std::unique_ptr<StreamResources>> ended;  // goes when the lock is open
   const std::lock_guard lock(mutex_);
   if (!lost_.empty()) throw core::error(Text::DeviceIsLost, name_, lost_);
   if (driver_->context_push(context_) != kSuccess)
-    throw core::error(Text::DeviceBusy, name_, abandoned_.back().program);
+    throw core::error(Text::DeviceBusy, name_, quarantined_.back().program);
   const struct Left {
     const Driver& driver;
     ~Left() {
@@ -146,15 +146,15 @@ void Gpu::look_into_trouble() {
       driver->context_pop(&mine);
     }
   } left{driver_};
-  while (!abandoned_.empty()) {
-    const Abandoned& last = abandoned_.back();
+  while (!quarantined_.empty()) {
+    const Quarantined& last = quarantined_.back();
     if (driver_->event_query(last.event) == kNotReady)
       throw core::error(Text::DeviceBusy, name_, last.program);
     set_stop(*last.lane, false, last.lane->stream);
     driver_->event_destroy(last.event);
-    abandoned_.pop_back();
+    quarantined_.pop_back();
   }
-  ended.swap(stuck_);
+  ended.swap(quarantined_streams_);
   troubled_.store(false, std::memory_order_release);
 }
 
@@ -168,7 +168,7 @@ bool Gpu::releases() {
   }
 }
 
-Status Gpu::set_stop(const Lane& lane, bool value, NativeStream stream) {
+Status Gpu::set_stop(const StreamResources& lane, bool value, NativeStream stream) {
   if (driver_->host_address != nullptr) {
     std::atomic_ref(lane.signal[0]).store(value ? 1 : 0);
     return kSuccess;
@@ -176,16 +176,16 @@ Status Gpu::set_stop(const Lane& lane, bool value, NativeStream stream) {
   return driver_->copy_in(lane.stop, lane.signal + (value ? 1 : 0), sizeof(uint32_t), stream);
 }
 
-void Gpu::abandon(const Lane& lane, Event event, std::string program) {
+void Gpu::quarantine(const StreamResources& lane, Event event, std::string program) {
   const std::lock_guard lock(mutex_);
-  abandoned_.push_back({&lane, event, std::move(program)});
+  quarantined_.push_back({&lane, event, std::move(program)});
   troubled_.store(true, std::memory_order_release);
 }
 
-std::unique_ptr<Lane> Gpu::lane(std::optional<NativeStream> native) {
+std::unique_ptr<StreamResources> Gpu::lane(std::optional<NativeStream> native) {
   require_usable();
   const Current current(*this);
-  auto lane = std::make_unique<Lane>(*this);
+  auto lane = std::make_unique<StreamResources>(*this);
   void* words = nullptr;
   const std::string work = "making a stream";
   lane->native = native.has_value();
@@ -202,7 +202,7 @@ std::unique_ptr<Lane> Gpu::lane(std::optional<NativeStream> native) {
   return lane;
 }
 
-Lane::~Lane() {
+StreamResources::~StreamResources() {
   gpu.if_usable([this](const DriverFunctions& driver) {
     if (stream != nullptr && !native) driver.stream_destroy(stream);
     if (signals != nullptr) driver.stream_destroy(signals);
@@ -217,14 +217,14 @@ Lane::~Lane() {
   });
 }
 
-void Gpu::give_back(std::unique_ptr<Lane> lane, bool idle) {
+void Gpu::give_back(std::unique_ptr<StreamResources> lane, bool idle) {
   if (idle) {
     // Others may have put work on an application's own stream since.
     if (!lane->native) forget(lane->stream);
     return forget(lane->signals);
   }
   const std::lock_guard lock(mutex_);
-  stuck_.push_back(std::move(lane));
+  quarantined_streams_.push_back(std::move(lane));
 }
 
 }  // namespace hologram::backends::driver

@@ -20,13 +20,13 @@ namespace hologram::backends::driver {
 class Gpu;
 
 // What a stream needs of the driver, made and given back with it.
-struct Lane {
+struct StreamResources {
   static constexpr size_t kChunk = size_t{4} << 20;  // of a copy that is staged
 
-  explicit Lane(Gpu& gpu) : gpu(gpu) {}
-  ~Lane();
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
+  explicit StreamResources(Gpu& gpu) : gpu(gpu) {}
+  ~StreamResources();
+  StreamResources(const StreamResources&) = delete;
+  StreamResources& operator=(const StreamResources&) = delete;
 
   Gpu& gpu;
   NativeStream stream = nullptr, signals = nullptr;
@@ -114,15 +114,15 @@ class Gpu {
   void link(Gpu& other) noexcept;
 
   // Around a stream of the application's, where there is one.
-  std::unique_ptr<Lane> lane(std::optional<NativeStream> native = {});
+  std::unique_ptr<StreamResources> lane(std::optional<NativeStream> native = {});
   // A lane that may still be at work is kept until work that was given up has ended.
-  void give_back(std::unique_ptr<Lane> lane, bool idle);
+  void give_back(std::unique_ptr<StreamResources> lane, bool idle);
   // Writes the lane's stop word, beside or in order with what runs on its stream; the host's own
   // at once.
-  Status set_stop(const Lane& lane, bool value, NativeStream stream);
+  Status set_stop(const StreamResources& lane, bool value, NativeStream stream);
   // Work before `event` on the lane does not end: nobody may touch memory of the device until it
   // has. The lane lives on.
-  void abandon(const Lane& lane, Event event, std::string program);
+  void quarantine(const StreamResources& lane, Event event, std::string program);
   // Of an application's context: one that answers is not the one that was lost.
   void look_again();
 
@@ -147,8 +147,8 @@ class Gpu {
   uint64_t free_memory();
   void look_into_trouble();
 
-  struct Abandoned {
-    const Lane* lane;
+  struct Quarantined {
+    const StreamResources* lane;
     Event event;
     std::string program;
   };
@@ -163,8 +163,8 @@ class Gpu {
   Context context_ = nullptr;  // set once
   std::atomic<bool> troubled_{false};
   std::string lost_;  // how; empty: it is not
-  std::vector<Abandoned> abandoned_;
-  std::vector<std::unique_ptr<Lane>> stuck_;
+  std::vector<Quarantined> quarantined_;
+  std::vector<std::unique_ptr<StreamResources>> quarantined_streams_;
   std::set<Context> linked_;  // that was tried with
 };
 

@@ -17,17 +17,17 @@ constexpr int kFewBytes = 32;  // of a thread that wait in memory: what is seldo
 
 // Threads that shall find room on a multiprocessor: the fewer registers each has, the more do. The
 // first of these is taken that leaves them enough.
-constexpr uint32_t kCrowds[] = {1536, 1024, 0};
+constexpr uint32_t kMinThreadsPerSm[] = {1536, 1024, 0};
 
 dialects::Printed print(const program::Program& program, Language language, dialects::Stop stop,
-                        uint32_t crowd) {
+                        uint32_t min_threads_per_sm) {
   return dialects::print(program, language,
                          {.f64 = true,
                           .f16 = true,
                           .stop = stop,
                           .lanes_a_thread = dialects::kLanesOfAccess,
                           .lanes_a_group_thread = dialects::lanes_a_group_thread(program),
-                          .crowd = crowd,
+                          .min_threads_per_sm = min_threads_per_sm,
                           .unroll = true});
 }
 
@@ -44,8 +44,8 @@ Kernel DeviceProgram::compile(dialects::Stop stop) const {
   Kernel kernel;
   std::string tried;
   const Platform& platform = gpu_.driver().platform();
-  for (const uint32_t crowd : kCrowds) {
-    const dialects::Printed printed = print(program_, platform.language, stop, crowd);
+  for (const uint32_t min_threads_per_sm : kMinThreadsPerSm) {
+    const dialects::Printed printed = print(program_, platform.language, stop, min_threads_per_sm);
     if (printed.text == tried) continue;
     if (kernel.module != nullptr)
       gpu_.if_usable([&](const DriverFunctions& driver) { driver.module_unload(kernel.module); });

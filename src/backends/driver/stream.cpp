@@ -60,13 +60,13 @@ void Stream::launch(const hal::Launch& launch) {
   kernel.pack(values_.data(), launch.grid, launch.bindings, launch.scalars, lane_->stop,
               address_of);
   if (gpu_.kernels_wait() && !shared_) {
-    const bool early = underway_.add(kernel, values_.data(), launch.bindings);
+    const bool early = in_flight_.add(kernel, values_.data(), launch.bindings);
     if (kernel.early) values_[*kernel.early] = early ? 1 : 0;
   }
   const Gpu::Current current(gpu_);
   auto* const from = launch.timed != 0 ? timer() : nullptr;
   const Status status = begin(kernel, kernel.blocks(launch.grid));
-  if (status != kSuccess) underway_.add_unknown();
+  if (status != kSuccess) in_flight_.add_unknown();
   if (status != kSuccess && from != nullptr) lane_->timers.push_back(from);
   if (status == kOutOfResources)
     throw core::error(Text::ProgramRefused, *program.name(), gpu_.name(), driver_.text(status));
@@ -110,7 +110,7 @@ hal::Expected<std::unique_ptr<hal::CommandList>> Stream::list(
 
 void Stream::replay(hal::CommandList& list, std::span<const hal::Binding> table) {
   auto& graph = static_cast<List&>(list);
-  underway_.add_unknown();
+  in_flight_.add_unknown();
   gpu_.count_work();
   gpu_.require_usable();
   const Gpu::Current current(gpu_);
@@ -126,7 +126,7 @@ void Stream::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> bi
   gpu_.require_usable();
   const auto& operation = static_cast<const libraries::GpuPlan&>(plan);
   operation.require_inside(bindings);
-  underway_.add_unknown();
+  in_flight_.add_unknown();
   const Gpu::Current current(gpu_);
   std::array<Address, kMostOperands> operands{};
   std::transform(bindings.begin(), bindings.end(), operands.begin(), address_of);
@@ -141,7 +141,7 @@ void Stream::copy(hal::Binding to, hal::Binding from) {
   if (from.size == 0) return;
   gpu_.count_work();
   gpu_.require_usable();
-  underway_.add_unknown();
+  in_flight_.add_unknown();
   const Gpu::Current current(gpu_);
   changed_ = true;
   if (to.buffer->host() != nullptr) download(to, from);
@@ -165,7 +165,7 @@ void Stream::fill(hal::Binding where, uint32_t pattern) {
   if (where.size < sizeof pattern) return;
   gpu_.count_work();
   gpu_.require_usable();
-  underway_.add_unknown();
+  in_flight_.add_unknown();
   const Gpu::Current current(gpu_);
   changed_ = true;
   check(driver_->fill(address_of(where), pattern, where.size / sizeof pattern, lane_->stream));
@@ -190,7 +190,8 @@ void Stream::prepare_staging() {
     if (lane_->staged[i] == nullptr)
       check(driver_->event_create(&lane_->staged[i], kBlockingSync | kNoTiming));
     void* memory = lane_->staging[i];
-    if (memory == nullptr) check(driver_->allocate_host(&memory, Lane::kChunk, kPortable));
+    if (memory == nullptr)
+      check(driver_->allocate_host(&memory, StreamResources::kChunk, kPortable));
     lane_->staging[i] = static_cast<std::byte*>(memory);
   }
 }
@@ -203,9 +204,9 @@ void Stream::upload(hal::Binding to, hal::Binding from) {
     return static_cast<void>(wait(submit(), {}));
   }
   prepare_staging();
-  for (uint64_t at = 0, turn = 0; at < from.size; at += Lane::kChunk, turn++) {
+  for (uint64_t at = 0, turn = 0; at < from.size; at += StreamResources::kChunk, turn++) {
     const size_t i = turn % 2;
-    const uint64_t bytes = std::min<uint64_t>(Lane::kChunk, from.size - at);
+    const uint64_t bytes = std::min<uint64_t>(StreamResources::kChunk, from.size - at);
     if (staged_ || turn >= 2) await(lane_->staged[i], {});
     std::memcpy(lane_->staging[i], source + at, bytes);
     check(driver_->copy_in(target + at, lane_->staging[i], bytes, lane_->stream));
@@ -222,21 +223,21 @@ void Stream::download(hal::Binding to, hal::Binding from) {
   if (is_pinned(driver_, target))
     return check(driver_->copy_out(target, source, from.size, lane_->stream));
   prepare_staging();
-  const uint64_t chunks = (from.size - 1) / Lane::kChunk + 1;
+  const uint64_t chunks = (from.size - 1) / StreamResources::kChunk + 1;
   const auto bytes = [&](uint64_t chunk) {
-    return std::min<uint64_t>(Lane::kChunk, from.size - chunk * Lane::kChunk);
+    return std::min<uint64_t>(StreamResources::kChunk, from.size - chunk * StreamResources::kChunk);
   };
   for (uint64_t chunk = 0; chunk <= chunks; chunk++) {
     if (chunk < chunks) {
       const size_t i = chunk % 2;
-      check(driver_->copy_out(lane_->staging[i], source + chunk * Lane::kChunk, bytes(chunk),
-                              lane_->stream));
+      check(driver_->copy_out(lane_->staging[i], source + chunk * StreamResources::kChunk,
+                              bytes(chunk), lane_->stream));
       check(driver_->event_record(lane_->staged[i], lane_->stream));
     }
     if (chunk == 0) continue;
     const uint64_t last = chunk - 1;
     await(lane_->staged[last % 2], {});
-    std::memcpy(target + last * Lane::kChunk, lane_->staging[last % 2], bytes(last));
+    std::memcpy(target + last * StreamResources::kChunk, lane_->staging[last % 2], bytes(last));
   }
 }
 
@@ -382,7 +383,7 @@ void Stream::stop(bool cancelled) {
   for (; !marks_.empty(); marks_.pop_front()) lane_->events.push_back(marks_.front().event);
   changed_ = false;
   if (status == kNotReady) {
-    gpu_.abandon(*lane_, end, name);
+    gpu_.quarantine(*lane_, end, name);
     throw Error(outcome);
   }
   lane_->events.push_back(end);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/driver/list.hpp"
-#include "backends/driver/underway.hpp"
+#include "backends/driver/command_list.hpp"
+#include "backends/driver/in_flight.hpp"
 #include "hologram/hal/stream.hpp"
 
 namespace hologram::backends::driver {
@@ -71,11 +71,11 @@ class Stream final : public hal::Stream {
 
   Gpu& gpu_;
   const Driver& driver_;
-  std::unique_ptr<Lane> lane_;
+  std::unique_ptr<StreamResources> lane_;
   const bool shared_;              // the application launches what it likes in between
   std::vector<uint64_t> values_;   // of the arguments of a launch
   std::vector<void*> parameters_;  // where each of them is
-  Underway underway_;
+  InFlight in_flight_;
   std::deque<Mark> marks_;
   std::deque<Timed> timed_;
   uint64_t value_ = 0;

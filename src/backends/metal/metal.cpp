@@ -1,8 +1,8 @@
 #include "backends/metal/metal.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
+#include "backends/common/listed.hpp"
 #include "backends/metal/program.hpp"
 #include "hal/exactness.hpp"
 #include "hologram/error.hpp"
@@ -29,14 +29,7 @@ class MetalDevice final : public hal::Device {
   }
 
   std::optional<hal::Refusal> refuses(const program::Program& program) const override {
-    const program::Needs& needs = program.needs();
-    for (size_t t = 1; t < kDTypeCount; t++) {
-      const auto type = static_cast<DType>(t);
-      if ((needs.compute.has(type) && !info_.compute.has(type)) ||
-          (needs.storage.has(type) && !info_.storage.has(type)))
-        return hal::Refusal{fmt::format("it has no {}", name_of(type))};
-    }
-    return {};
+    return common::refuses_dtypes(info_, program);
   }
   std::unique_ptr<hal::Buffer> allocate(uint64_t bytes) override {
     return std::make_unique<MetalBuffer>(session_, bytes);
@@ -56,7 +49,7 @@ class MetalDevice final : public hal::Device {
   }
   std::unique_ptr<hal::Stream> stream() override { return std::make_unique<MetalStream>(session_); }
   bool asynchronous() const override { return true; }
-  bool keeps_time() const override { return true; }
+  bool has_timestamps() const override { return true; }
 
  private:
   std::shared_ptr<Session> session_;
@@ -69,31 +62,22 @@ class MetalBackend final : public hal::Backend {
 
   hal::Expected<std::vector<DeviceInfo>> discover() override {
     const Driver& driver = Driver::instance();
-    if (driver.devices().empty()) return hal::Refusal{driver.reason()};
-    std::vector<DeviceInfo> infos;
-    for (const Found& found : driver.devices()) {
-      infos.push_back(found.info);
-      infos.back().free_memory = driver.free_memory(found);
-    }
-    return infos;
+    return common::discover_listed(driver.devices(), driver.reason(), [&](const Found& found) {
+      DeviceInfo info = found.info;
+      info.free_memory = driver.free_memory(found);
+      return info;
+    });
   }
 
   hal::Expected<std::shared_ptr<hal::Device>> open(int index,
                                                    const BackendConfig& config) override {
     const Driver& driver = Driver::instance();
-    if (driver.devices().empty()) return hal::Refusal{driver.reason()};
-    if (static_cast<size_t>(index) >= driver.devices().size())
-      return hal::Refusal{fmt::format("it has no device {}", index)};
-    if (config.check)
-      return hal::Refusal{"it cannot look for races, as HOLOGRAM_CHECK=1 asks for; the CPU can"};
-    const Found& found = driver.devices()[static_cast<size_t>(index)];
-    try {
-      auto device = std::make_shared<MetalDevice>(found);
-      device->try_out();
-      return device;
-    } catch (const Error& error) {
-      return hal::Refusal{fmt::format("{} does not work: {}", found.info.name, error.what())};
-    }
+    return common::open_listed(driver.devices(), driver.reason(), index, config,
+                               [](const Found& found) {
+                                 auto device = std::make_shared<MetalDevice>(found);
+                                 device->try_out();
+                                 return device;
+                               });
   }
 };
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "backends/opencl/driver.hpp"
-#include "backends/opencl/order.hpp"
+#include "backends/opencl/queue_order.hpp"
 #include "core/disk_cache.hpp"
 #include "core/function_ref.hpp"
 #include "dialects/dialect.hpp"

@@ -56,13 +56,13 @@ class RocmBackend final : public driver::Backend {
   RocmBackend() : Backend(kPlatform) {}
 
   // HIP is large, and installed on machines without an AMD GPU, too.
-  std::string passed_over() override {
+  std::string skip_reason() override {
     const std::string step = is_named() ? "" : missing_step();
     return step.empty() ? "" : fmt::format("{} ({})", kPlatform.no_device, step);
   }
 
   std::vector<LibraryInfo> libraries() override {
-    std::string reason = passed_over();
+    std::string reason = skip_reason();
     if (reason.empty()) reason = absence();
     if (reason.empty()) return {the_hipblaslt().info()};
     return {

@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "backends/webgpu/session.hpp"
-#include "hal/doubts.hpp"
+#include "hal/deferred_checks.hpp"
 
 namespace hologram::backends::webgpu {
 
@@ -52,7 +52,7 @@ class WgProgram final : public hal::Executable {
 };
 
 #ifdef __EMSCRIPTEN__
-class WgStream final : public hal::Stream, public hal::Doubts {
+class WgStream final : public hal::Stream, public hal::DeferredChecks {
 #else
 class WgStream final : public hal::Stream {
 #endif

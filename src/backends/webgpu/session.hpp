@@ -136,7 +136,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // A copy of this memory on its way to the page, under a number.
   uint32_t bring(GpuBuffer* from, uint64_t offset, uint64_t bytes);
   // The word must turn out to be 0, or settle throws the error.
-  void doubt(GpuBuffer* word, uint64_t offset, std::function<Error()> error);
+  void defer_check(GpuBuffer* word, uint64_t offset, std::function<Error()> error);
   void settle();
 #endif
 

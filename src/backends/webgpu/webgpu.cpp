@@ -1,7 +1,6 @@
 #include "backends/webgpu/webgpu.hpp"
 
-#include <fmt/format.h>
-
+#include "backends/common/listed.hpp"
 #include "backends/webgpu/program.hpp"
 #include "core/host_memory.hpp"
 #include "hologram/error.hpp"
@@ -23,28 +22,21 @@ class WgDevice final : public hal::Device {
   const DeviceInfo& info() const override { return info_; }
 
   std::optional<hal::Refusal> refuses(const program::Program& program) const override {
-    const program::Needs& needs = program.needs();
-    for (size_t t = 1; t < kDTypeCount; t++) {
-      const auto type = static_cast<DType>(t);
-      if ((needs.compute.has(type) && !info_.compute.has(type)) ||
-          (needs.storage.has(type) && !info_.storage.has(type)))
-        return hal::Refusal{fmt::format("it has no {}", name_of(type))};
-    }
-    return {};
+    return common::refuses_dtypes(info_, program);
   }
   std::unique_ptr<hal::Buffer> allocate(uint64_t bytes) override {
     return std::make_unique<WgBuffer>(session_, bytes);
   }
-  bool divides_buffers() const override { return false; }
+  bool suballocates() const override { return false; }
   std::unique_ptr<hal::Buffer> adopt(std::byte*, uint64_t) override { return nullptr; }
   std::shared_ptr<hal::Executable> compile(const program::Program& program,
                                            const hal::CompileOptions& options) override {
     return std::make_shared<WgProgram>(session_, program, options);
   }
-  bool compiles_later() const override { return session_->starts(); }
+  bool compiles_async() const override { return session_->starts(); }
   std::unique_ptr<hal::Stream> stream() override { return std::make_unique<WgStream>(session_); }
   bool asynchronous() const override { return true; }
-  bool keeps_time() const override { return !kInPage && session_->has(kTimestamps); }
+  bool has_timestamps() const override { return !kInPage && session_->has(kTimestamps); }
 
  private:
   std::shared_ptr<Session> session_;
@@ -57,26 +49,16 @@ class WgBackend final : public hal::Backend {
 
   hal::Expected<std::vector<DeviceInfo>> discover() override {
     const Driver& driver = Driver::instance();
-    if (driver.adapters().empty()) return hal::Refusal{driver.reason()};
-    std::vector<DeviceInfo> infos;
-    for (const Found& found : driver.adapters()) infos.push_back(as_of_now(found.info));
-    return infos;
+    return common::discover_listed(driver.adapters(), driver.reason(),
+                                   [](const Found& found) { return as_of_now(found.info); });
   }
 
   hal::Expected<std::shared_ptr<hal::Device>> open(int index,
                                                    const BackendConfig& config) override {
     const Driver& driver = Driver::instance();
-    if (driver.adapters().empty()) return hal::Refusal{driver.reason()};
-    if (static_cast<size_t>(index) >= driver.adapters().size())
-      return hal::Refusal{fmt::format("it has no device {}", index)};
-    if (config.check)
-      return hal::Refusal{"it cannot look for races, as HOLOGRAM_CHECK=1 asks for; the CPU can"};
-    const Found& found = driver.adapters()[static_cast<size_t>(index)];
-    try {
-      return std::make_shared<WgDevice>(found);
-    } catch (const Error& error) {
-      return hal::Refusal{fmt::format("{} does not work: {}", found.info.name, error.what())};
-    }
+    return common::open_listed(
+        driver.adapters(), driver.reason(), index, config,
+        [](const Found& found) { return std::make_shared<WgDevice>(found); });
   }
 };
 

@@ -117,7 +117,7 @@ BlasLt::BlasLt(const Vendor& vendor, const core::DynamicLibrary& library,
   info_.name = vendor.name;
   if (library.loaded()) {
     info_.path = library.path();
-    const std::string what = trouble(library);
+    const std::string what = problem_of(library);
     if (!what.empty()) info_.reason = fmt::format("not usable ({})", what);
   } else if (!stranger.empty()) {
     info_.reason = fmt::format(
@@ -130,7 +130,7 @@ BlasLt::BlasLt(const Vendor& vendor, const core::DynamicLibrary& library,
 }
 
 // Fills the table.
-std::string BlasLt::trouble(const core::DynamicLibrary& library) {
+std::string BlasLt::problem_of(const core::DynamicLibrary& library) {
   std::string missing;
 #define HOLOGRAM_FIND(member, name, parameters)                                 \
   {                                                                             \
@@ -202,13 +202,13 @@ Status GemmPlan::make(Operation& operation) const {
   const int compute =
       uses_tf32(of_->desc, of_->manner) ? vendor.compute_tf32 : vendor.*types.compute;
   Status status = library->operation_create(&operation, compute, types.scale);
-  const auto turned = [&](int attribute, bool transpose) {
+  const auto transposed = [&](int attribute, bool transpose) {
     const int32_t value = transpose ? vendor.transposed : vendor.plain;
     if (status == kSuccess)
       status = library->operation_set(operation, attribute, &value, sizeof value);
   };
-  turned(vendor.transpose_a, of_->desc.transpose_b);
-  turned(vendor.transpose_b, of_->desc.transpose_a);
+  transposed(vendor.transpose_a, of_->desc.transpose_b);
+  transposed(vendor.transpose_b, of_->desc.transpose_a);
   return status;
 }
 
@@ -220,8 +220,8 @@ Status GemmPlan::describe() {
   const auto then = [&](auto&& call) {
     if (status == kSuccess) status = call();
   };
-  const std::array<Stored, 3> matrices = stored(of_->desc);
-  const auto lay_out = [&](Layout& layout, const Stored& s, int type) {
+  const std::array<MatrixView, 3> matrices = matrix_views(of_->desc);
+  const auto lay_out = [&](Layout& layout, const MatrixView& s, int type) {
     then([&] {
       return library->layout_create(&layout, type, static_cast<uint64_t>(s.columns),
                                     static_cast<uint64_t>(s.rows), s.row);
@@ -311,7 +311,7 @@ void GemmPlan::require_inside(std::span<const hal::Binding> operands) const {
     if (bytes > static_cast<__int128>(where.size))
       throw core::error(core::Text::InternalError, fmt::format("{} is beyond its memory", name));
   };
-  const std::array<Stored, 3> matrices = stored(of_->desc);
+  const std::array<MatrixView, 3> matrices = matrix_views(of_->desc);
   for (size_t i = 0; i < matrices.size(); i++)
     require(matrices[i].name, extent(matrices[i]), operands[i]);
   if (operands.size() > matrices.size())

@@ -20,7 +20,7 @@
 #include "hologram/hal/operations.hpp"
 #include "libraries/blaslt/vendor.hpp"
 #include "libraries/gpu_plan.hpp"
-#include "libraries/stored.hpp"
+#include "libraries/matrix_view.hpp"
 
 namespace hologram::libraries::blaslt {
 
@@ -45,7 +45,7 @@ class BlasLt {
  private:
   // `stranger`: the file of one that cannot be used with the driver that is.
   BlasLt(const Vendor& vendor, const core::DynamicLibrary& library, const std::string& stranger);
-  std::string trouble(const core::DynamicLibrary& library);
+  std::string problem_of(const core::DynamicLibrary& library);
 
   const Vendor& vendor_;
   Functions functions_;
@@ -175,7 +175,7 @@ class Products {
       : open_(std::move(open)), settle_(std::move(settle)) {}
 
   // The device's context is current. What is refused for want of the library, or because a call of
-  // it failed, is `missed`.
+  // it failed, is a fallback.
   hal::Expected<std::shared_ptr<GemmPlan>> plan(const hal::GemmDesc& desc, const Manner& manner);
   // A stream, a cudaStream_t or hipStream_t, goes, on which nothing is any more.
   void forget(void* stream);

@@ -114,20 +114,20 @@ hal::Expected<std::shared_ptr<GemmPlan>> Products::make(const Key& key) {
   const GemmDesc& g = key.desc;
   const BlasLt& library = open_();
   const Vendor& vendor = library.vendor();
-  const auto missed = [&](const std::string& reason) {
+  const auto fallback = [&](const std::string& reason) {
     return Refusal{fmt::format("{}: {}", vendor.name, reason), true};
   };
-  if (!library.info().reason.empty()) return missed(library.info().reason);
+  if (!library.info().reason.empty()) return fallback(library.info().reason);
   if (std::max({g.m, g.n, g.k}) > std::numeric_limits<int32_t>::max())
-    return missed("a side is more than 2147483647");
-  if (g.batch > kMostBatch) return missed(fmt::format("a batch of more than {}", kMostBatch));
+    return fallback("a side is more than 2147483647");
+  if (g.batch > kMostBatch) return fallback(fmt::format("a batch of more than {}", kMostBatch));
   if (g.a == DType::I8 && g.k > kMostTermsOfI8)
-    return missed(fmt::format("sums of more than {} products of i8", kMostTermsOfI8));
+    return fallback(fmt::format("sums of more than {} products of i8", kMostTermsOfI8));
   if (std::min({g.alignment_a, g.alignment_b, g.alignment_d}) < vendor.alignment)
-    return missed(fmt::format("an operand's address may be no multiple of {}", vendor.alignment));
+    return fallback(fmt::format("an operand's address may be no multiple of {}", vendor.alignment));
   if (handles_ == nullptr) {
     auto handles = std::make_shared<Handles>(library, settle_);
-    if (const std::string what = handles->learn_version(); !what.empty()) return missed(what);
+    if (const std::string what = handles->learn_version(); !what.empty()) return fallback(what);
     handles_ = std::move(handles);
   }
   std::shared_ptr<GemmPlan> plan;
@@ -144,9 +144,9 @@ hal::Expected<std::shared_ptr<GemmPlan>> Products::make(const Key& key) {
     status = plan_by(exact);
   }
   if (status != kSuccess && status != vendor.not_supported)
-    return missed("it does not plan the product: " + library.text(status));
+    return fallback("it does not plan the product: " + library.text(status));
   hal::Expected<std::shared_ptr<GemmPlan>> answer = plan;
-  if (status == vendor.not_supported) answer = missed("it has no algorithm for the product");
+  if (status == vendor.not_supported) answer = fallback("it has no algorithm for the product");
   if (known_.size() >= kMostPlans) known_.clear();
   return known_.emplace(key, std::move(answer)).first->second;
 }

@@ -165,7 +165,7 @@ void AttentionPlan::forward() {
   graph_.matmul(graph_.binary(kDiv, e, sum, type()), v, result);
 }
 
-AttentionPlan::Tensor AttentionPlan::turned(const Tensor& x) {
+AttentionPlan::Tensor AttentionPlan::transpose(const Tensor& x) {
   const Axes square = {desc_.batch, desc_.heads, desc_.queries, desc_.keys};
   return graph_.reshape(x, transposed(square), transposed(dense_strides(square)), type());
 }
@@ -200,7 +200,7 @@ void AttentionPlan::backward() {
   const Tensor scale = graph_.value(static_cast<float>(desc_.scale));
   const Scores s = scores(q, k_transposed, scale);
   const Tensor shares = graph_.unary(kExp, masked(graph_.binary(kSub, s.all, logs)));
-  shared_product(turned(shares), change, v_change);
+  shared_product(transpose(shares), change, v_change);
   const Tensor of_shares = graph_.between({desc_.batch, desc_.heads, desc_.queries, desc_.keys});
   graph_.matmul(change, v_transposed, of_shares);
   Tensor of_scores = graph_.binary(kMul, graph_.binary(kSub, of_shares, deltas), shares);
@@ -209,7 +209,7 @@ void AttentionPlan::backward() {
     of_scores = graph_.binary(kDiv, graph_.binary(kTanhBackward, in, *s.capped), *s.cap);
   }
   of_scores = graph_.binary(kMul, of_scores, scale);
-  shared_product(turned(of_scores), q, k_change);
+  shared_product(transpose(of_scores), q, k_change);
   const Tensor k = graph_.reshape(k_transposed, keys(), k_strides, type());
   if (deterministic_) return graph_.matmul(of_scores, k, q_change);
   const Tensor sums = graph_.memory(queries(), kF32);
@@ -306,16 +306,16 @@ Attentions::Planned Attentions::make(const AttentionDesc& desc, bool determinist
     session_ = std::get<std::unique_ptr<Session>>(std::move(opened));
   }
   if (session_->library.version() < kFirstVersion)
-    return missed(fmt::format("it is version {}, and attention needs {}",
-                              session_->library.info().version, fmt::join(kFirstVersion, ".")));
+    return fallback(fmt::format("it is version {}, and attention needs {}",
+                                session_->library.info().version, fmt::join(kFirstVersion, ".")));
   const std::shared_ptr<AttentionPlan> plan(new AttentionPlan(*session_, desc, deterministic));
   const Status status = [&] {
     const std::lock_guard lock(session_->mutex);
     return plan->prepare();
   }();
   if (status == kSuccess) return plan;
-  if (is_not_supported(status)) return missed("it has no engine for the attention");
-  return missed("it does not plan the attention: " + session_->library.text(status));
+  if (is_not_supported(status)) return fallback("it has no engine for the attention");
+  return fallback("it does not plan the attention: " + session_->library.text(status));
 }
 
 }  // namespace hologram::libraries::cudnn

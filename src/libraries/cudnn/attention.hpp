@@ -37,7 +37,7 @@ class AttentionPlan final : public GpuPlan {
   Scores scores(const Tensor& q, const Tensor& k_transposed, const Tensor& scale);
   Tensor masked(Tensor scores);
   Tensor operand(const Axes& lengths, const Axes& strides);
-  Tensor turned(const Tensor& x);
+  Tensor transpose(const Tensor& x);
   void shared_product(const Tensor& x, const Tensor& y, const Tensor& result);
 
   Axes queries() const;
@@ -62,7 +62,7 @@ class Attentions {
   explicit Attentions(int driver_major) : driver_major_(driver_major) {}
 
   // The device's context is current. What is refused for want of the library, or because a call of
-  // it failed, is `missed`. deterministic: the same bits each time.
+  // it failed, is a fallback. deterministic: the same bits each time.
   hal::Expected<std::shared_ptr<AttentionPlan>> plan(const hal::AttentionDesc& desc,
                                                      bool deterministic);
 

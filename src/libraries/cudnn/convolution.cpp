@@ -86,12 +86,12 @@ std::optional<Refusal> too_large(const ConvDesc& d) {
     double count = 1;
     for (const int64_t n : t.lengths) count *= static_cast<double>(n);
     if (count > kMost)
-      return missed(fmt::format("{} has more than {:.0f} elements", t.name, kMost));
+      return fallback(fmt::format("{} has more than {:.0f} elements", t.name, kMost));
   }
   for (const ConvAxis* a : {&d.rows, &d.columns})
     if (static_cast<double>(std::max({a->stride, a->dilation, a->before, zeros_behind(*a)})) >
         kMost)
-      return missed("a stride, dilation or padding is too large");
+      return fallback("a stride, dilation or padding is too large");
   return {};
 }
 
@@ -235,12 +235,12 @@ Convolutions::Planned Convolutions::make(const ConvDesc& desc, const Manner& man
     return plan->prepare();
   }();
   if (status != kSuccess && !is_not_supported(status))
-    return missed("it does not plan the convolution: " + session_->library.text(status));
+    return fallback("it does not plan the convolution: " + session_->library.text(status));
   Planned answer = plan;
-  // Of f64 it has few: that hologram computes them itself is nothing missed.
+  // Of f64 it has few: that hologram computes them itself is no fallback.
   if (status != kSuccess) {
-    Refusal none = missed("it has no engine for the convolution");
-    none.missed = desc.x != DType::F64;
+    Refusal none = fallback("it has no engine for the convolution");
+    none.is_fallback = desc.x != DType::F64;
     answer = std::move(none);
   }
   if (known_.size() >= kMostPlans) known_.clear();

@@ -45,7 +45,7 @@ class Convolutions {
   explicit Convolutions(int driver_major) : driver_major_(driver_major) {}
 
   // The device's context is current. What is refused for want of the library, or because a call of
-  // it failed, is `missed`.
+  // it failed, is a fallback.
   hal::Expected<std::shared_ptr<ConvolutionPlan>> plan(const hal::ConvDesc& desc,
                                                        const Manner& manner);
 

@@ -37,11 +37,11 @@ Cudnn::Cudnn(int driver_major) {
   HOLOGRAM_CUDNN(HOLOGRAM_FIND)
 #undef HOLOGRAM_FIND
   const std::string what =
-      missing.empty() ? trouble(driver_major) : fmt::format("it lacks {}", missing);
+      missing.empty() ? problem_of(driver_major) : fmt::format("it lacks {}", missing);
   if (!what.empty()) info_.reason = fmt::format("not usable ({})", what);
 }
 
-std::string Cudnn::trouble(int driver_major) {
+std::string Cudnn::problem_of(int driver_major) {
   std::array<int, 3>& version = version_;
   if (functions_.property(kMajor, &version[0]) != kSuccess ||
       functions_.property(kMinor, &version[1]) != kSuccess ||

@@ -27,7 +27,7 @@ class Cudnn {
 
  private:
   explicit Cudnn(int driver_major);
-  std::string trouble(int driver_major);
+  std::string problem_of(int driver_major);
 
   Functions functions_;
   LibraryInfo info_;

@@ -28,7 +28,7 @@ Status take(const Session& session, Object config, uint64_t most_workspace,
 
 }  // namespace
 
-hal::Refusal missed(std::string reason) { return {"cuDNN: " + std::move(reason), true}; }
+hal::Refusal fallback(std::string reason) { return {"cuDNN: " + std::move(reason), true}; }
 
 bool is_not_supported(Status status) {
   return status >= kNotSupported && status < kNotSupported + 1000;
@@ -46,10 +46,10 @@ std::optional<int> data_type(DType type) {
 
 hal::Expected<std::unique_ptr<Session>> open_session(int driver_major) {
   const Cudnn& library = Cudnn::instance(driver_major);
-  if (!library.info().reason.empty()) return missed(library.info().reason);
+  if (!library.info().reason.empty()) return fallback(library.info().reason);
   auto session = std::make_unique<Session>(library);
   if (const Status status = library->create(&session->handle); status != kSuccess)
-    return missed("it does not start: " + library.text(status));
+    return fallback("it does not start: " + library.text(status));
   return session;
 }
 

@@ -22,7 +22,7 @@ struct Session {
 };
 
 // Why it does not do something that it ought to: counted as a fallback.
-hal::Refusal missed(std::string reason);
+hal::Refusal fallback(std::string reason);
 bool is_not_supported(Status status);
 std::optional<int> data_type(DType type);
 

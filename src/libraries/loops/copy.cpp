@@ -9,7 +9,7 @@ namespace {
 
 // Squares of so many elements: a line of memory of the most common ones, either way.
 constexpr int64_t kSquare = 16;
-constexpr int64_t kAcross = 4;  // elements of 4 bytes that are turned at a time
+constexpr int64_t kAcross = 4;  // elements of 4 bytes that are transposed at a time
 
 // Elements that are copied as they are, whatever their type.
 template <class T>
@@ -56,11 +56,12 @@ void turn_four(const uint32_t* x, int64_t of_x, uint32_t* d, int64_t of_d) {
              high01 = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7),
              low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5),
              high23 = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
-  const Four turned[] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
-                         __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-                         __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
-                         __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
-  for (int64_t i = 0; i < kAcross; i++) std::memcpy(d + i * of_d, &turned[i], sizeof turned[i]);
+  const Four transposed[] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                             __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                             __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                             __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (int64_t i = 0; i < kAcross; i++)
+    std::memcpy(d + i * of_d, &transposed[i], sizeof transposed[i]);
 }
 
 template <class E, class T = typename E::Stored>
@@ -234,7 +235,7 @@ bool has_short_rows(const hal::CopyDesc& d) {
 
 std::optional<hal::Refusal> refuses(const hal::CopyDesc& desc) {
   if (turns(desc) || has_short_rows(desc)) return {};
-  return hal::Refusal{"its rows are neither turned nor short"};
+  return hal::Refusal{"its rows are neither transposed nor short"};
 }
 
 std::shared_ptr<HostPlan> plan(const hal::CopyDesc& desc) {

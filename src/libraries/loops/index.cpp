@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "libraries/half_rows.hpp"
+#include "libraries/half_convert.hpp"
 #include "libraries/loops/keys.hpp"
 #include "libraries/loops/loops.hpp"
 
@@ -121,8 +121,8 @@ bool add_to_row(const uint16_t* values, int64_t count, uint16_t* row, int64_t le
   for_each(0, length,
            [&](int64_t i) { most = std::max(most, static_cast<int16_t>(row[i] & 0x7fffu)); });
   if (static_cast<uint16_t>(most) > Keyed<E>::kInfinity) return false;
-  const auto widen = half_rows().widen(E::kType);
-  const auto narrow = half_rows().narrow(E::kType);
+  const auto widen = half_convert().widen(E::kType);
+  const auto narrow = half_convert().narrow(E::kType);
   const auto sums = std::make_unique_for_overwrite<float[]>(static_cast<size_t>(length));
   widen(row, length, sums.get());
   constexpr int64_t kAtATime = 256;

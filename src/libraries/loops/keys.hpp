@@ -1,4 +1,4 @@
-// Keys to sort by, in the order of those that programs have (graph/sort_keys.cpp).
+// Keys to sort by, in the order of those that programs have (algorithms/sort_keys.cpp).
 #pragma once
 
 #include <limits>

@@ -11,10 +11,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "libraries/best.hpp"
 #include "libraries/loops/scan_kernels.hpp"
 #include "libraries/loops/scan_walks.hpp"
-#include "libraries/squares.hpp"
+#include "libraries/simd_dispatch.hpp"
+#include "libraries/transpose_blocks.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::loops::HWY_NAMESPACE {
@@ -129,7 +129,7 @@ const StripKernels<T>* strips() {
 
 using libraries::HWY_NAMESPACE::load_blocks;
 using libraries::HWY_NAMESPACE::store_blocks;
-using libraries::HWY_NAMESPACE::turn_squares;
+using libraries::HWY_NAMESPACE::transpose_blocks;
 
 // Four elements each of rows that lie apart, a row a lane: squares of a block of each vector have
 // their rows and columns exchanged.
@@ -138,25 +138,25 @@ HWY_INLINE void load_four(D tag, const T* from, int64_t apart, hn::Vec<D> (&v)[k
   constexpr int64_t kSide = 16 / sizeof(T);
 #pragma GCC unroll 2
   for (int64_t h = 0; h < kFour; h += kSide)
-    turn_squares(
+    transpose_blocks(
         tag,
         [&](int64_t i) HWY_ATTR { return load_blocks(tag, from + i * apart + h, kSide * apart); },
-        [&](int64_t i, hn::Vec<D> turned) HWY_ATTR { v[h + i] = turned; });
+        [&](int64_t i, hn::Vec<D> transposed) HWY_ATTR { v[h + i] = transposed; });
 }
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void store_four(D tag, const hn::Vec<D> (&v)[kFour], T* to, int64_t apart) {
   constexpr int64_t kSide = 16 / sizeof(T);
 #pragma GCC unroll 2
   for (int64_t h = 0; h < kFour; h += kSide)
-    turn_squares(
+    transpose_blocks(
         tag, [&](int64_t i) HWY_ATTR { return v[h + i]; },
-        [&](int64_t i, hn::Vec<D> turned)
-            HWY_ATTR { store_blocks(tag, turned, to + i * apart + h, kSide * apart); });
+        [&](int64_t i, hn::Vec<D> transposed)
+            HWY_ATTR { store_blocks(tag, transposed, to + i * apart + h, kSide * apart); });
 }
 
 // What comes next, in the order in which it lies, which is not that in which it is needed.
 template <int64_t kBytes>
-HWY_INLINE void announce(const void* next) {
+HWY_INLINE void prefetch(const void* next) {
 #pragma GCC unroll 4
   for (int64_t i = 0; i < kBytes; i += 64) hwy::Prefetch(static_cast<const char*>(next) + i);
 }
@@ -175,7 +175,7 @@ LaneBits sum_pieces(const T* x, int64_t count, typename PieceKernels<T>::Turned&
   hn::Vec<D> v[kFour];
   Running<D, kKind> running;
   for (int64_t j = 0; j < count; j += kFour) {
-    announce<kFourBytes<T>>(x + (kPiece + j) * kLanes<T>);
+    prefetch<kFourBytes<T>>(x + (kPiece + j) * kLanes<T>);
     const auto bring = [&](hn::Vec<D>(&to)[kFour])
                            HOLOGRAM_INSIDE { load_four(tag, x + j, kPiece, to); };
     bring(v);
@@ -203,7 +203,7 @@ LaneBits add_to_pieces(const typename PieceKernels<T>::Turned& sums, int64_t cou
   Before<D, kKind, kLevels> before;
   before.begin(starts, 0);
   for (int64_t j = 0; j < count; j += kFour) {
-    announce<kFourBytes<T>>(y + (kPiece + j) * kLanes<T>);
+    prefetch<kFourBytes<T>>(y + (kPiece + j) * kLanes<T>);
 #pragma GCC unroll 4
     for (auto& now : v) {
       now = hn::Load(tag, from);
@@ -329,26 +329,31 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::loops {
 
-HOLOGRAM_BEST(const PieceKernels<float>*, pieces_of_sums(float), sums_of_f32)
-HOLOGRAM_BEST(const PieceKernels<double>*, pieces_of_sums(double), sums_of_f64)
-HOLOGRAM_BEST(const PieceKernels<float>*, pieces_of_products(float), products_of_f32)
-HOLOGRAM_BEST(const PieceKernels<float>*, plain_pieces_of_products(float), plain_products_of_f32)
-HOLOGRAM_BEST(const PieceKernels<double>*, pieces_of_products(double), products_of_f64)
-HOLOGRAM_BEST(const PieceKernels<double>*, plain_pieces_of_products(double), plain_products_of_f64)
-HOLOGRAM_BEST(const BesideKernel<float>*, sums_beside(float), sums_beside_f32)
-HOLOGRAM_BEST(const BesideKernel<double>*, sums_beside(double), sums_beside_f64)
-HOLOGRAM_BEST(const BesideKernel<int64_t>*, sums_beside(int64_t), sums_beside_i64)
-HOLOGRAM_BEST(const BesideKernel<float>*, products_beside(float), products_beside_f32)
-HOLOGRAM_BEST(const BesideKernel<float>*, plain_products_beside(float), plain_products_beside_f32)
-HOLOGRAM_BEST(const BesideKernel<double>*, products_beside(double), products_beside_f64)
-HOLOGRAM_BEST(const BesideKernel<double>*, plain_products_beside(double), plain_products_beside_f64)
-HOLOGRAM_BEST(const StripKernels<float>*, strips_of_sums(float), sum_strips_f32)
-HOLOGRAM_BEST(const StripKernels<double>*, strips_of_sums(double), sum_strips_f64)
-HOLOGRAM_BEST(const StripKernels<float>*, strips_of_products(float), product_strips_f32)
-HOLOGRAM_BEST(const StripKernels<float>*, plain_strips_of_products(float), plain_product_strips_f32)
-HOLOGRAM_BEST(const StripKernels<double>*, strips_of_products(double), product_strips_f64)
-HOLOGRAM_BEST(const StripKernels<double>*, plain_strips_of_products(double),
-              plain_product_strips_f64)
+HOLOGRAM_SIMD_DISPATCH(const PieceKernels<float>*, pieces_of_sums(float), sums_of_f32)
+HOLOGRAM_SIMD_DISPATCH(const PieceKernels<double>*, pieces_of_sums(double), sums_of_f64)
+HOLOGRAM_SIMD_DISPATCH(const PieceKernels<float>*, pieces_of_products(float), products_of_f32)
+HOLOGRAM_SIMD_DISPATCH(const PieceKernels<float>*, plain_pieces_of_products(float),
+                       plain_products_of_f32)
+HOLOGRAM_SIMD_DISPATCH(const PieceKernels<double>*, pieces_of_products(double), products_of_f64)
+HOLOGRAM_SIMD_DISPATCH(const PieceKernels<double>*, plain_pieces_of_products(double),
+                       plain_products_of_f64)
+HOLOGRAM_SIMD_DISPATCH(const BesideKernel<float>*, sums_beside(float), sums_beside_f32)
+HOLOGRAM_SIMD_DISPATCH(const BesideKernel<double>*, sums_beside(double), sums_beside_f64)
+HOLOGRAM_SIMD_DISPATCH(const BesideKernel<int64_t>*, sums_beside(int64_t), sums_beside_i64)
+HOLOGRAM_SIMD_DISPATCH(const BesideKernel<float>*, products_beside(float), products_beside_f32)
+HOLOGRAM_SIMD_DISPATCH(const BesideKernel<float>*, plain_products_beside(float),
+                       plain_products_beside_f32)
+HOLOGRAM_SIMD_DISPATCH(const BesideKernel<double>*, products_beside(double), products_beside_f64)
+HOLOGRAM_SIMD_DISPATCH(const BesideKernel<double>*, plain_products_beside(double),
+                       plain_products_beside_f64)
+HOLOGRAM_SIMD_DISPATCH(const StripKernels<float>*, strips_of_sums(float), sum_strips_f32)
+HOLOGRAM_SIMD_DISPATCH(const StripKernels<double>*, strips_of_sums(double), sum_strips_f64)
+HOLOGRAM_SIMD_DISPATCH(const StripKernels<float>*, strips_of_products(float), product_strips_f32)
+HOLOGRAM_SIMD_DISPATCH(const StripKernels<float>*, plain_strips_of_products(float),
+                       plain_product_strips_f32)
+HOLOGRAM_SIMD_DISPATCH(const StripKernels<double>*, strips_of_products(double), product_strips_f64)
+HOLOGRAM_SIMD_DISPATCH(const StripKernels<double>*, plain_strips_of_products(double),
+                       plain_product_strips_f64)
 
 }  // namespace hologram::libraries::loops
 #endif

@@ -9,9 +9,9 @@
 #include <array>
 #include <cstring>
 
-#include "libraries/best.hpp"
 #include "libraries/narrow/tiles.hpp"
-#include "libraries/squares.hpp"
+#include "libraries/simd_dispatch.hpp"
+#include "libraries/transpose_blocks.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::narrow::HWY_NAMESPACE {
@@ -31,7 +31,7 @@ HWY_INLINE W words(const std::byte* from) {
   if constexpr (kForm == Form::Halves) {
     const hn::Rebind<uint16_t, Words> half;
     return hn::PromoteTo(kWords, hn::LoadU(half, reinterpret_cast<const uint16_t*>(from)));
-  } else if constexpr (kForm == Form::WidenedI8) {
+  } else if constexpr (kForm == Form::UpcastI8) {
     const hn::RebindToSigned<Words> whole;
     const hn::Rebind<int8_t, Words> byte;
     const auto wide = hn::PromoteTo(whole, hn::LoadU(byte, reinterpret_cast<const int8_t*>(from)));
@@ -67,7 +67,7 @@ void across(const std::byte* from, int64_t step, int64_t side, int64_t terms, ui
         all = hn::Or(all, hn::ShiftLeft<2 * kBits>(words<kForm>(first + 2 * step)));
         all = hn::Or(all, hn::ShiftLeft<3 * kBits>(words<kForm>(first + 3 * step)));
       }
-      if constexpr (kForm == Form::TurnedBytes) all = hn::Xor(all, hn::Set(kWords, kTopBits));
+      if constexpr (kForm == Form::FlippedBytes) all = hn::Xor(all, hn::Set(kWords, kTopBits));
       hn::StoreU(all, kWords, to + line * kLines + i);
     }
 }
@@ -75,7 +75,7 @@ void across(const std::byte* from, int64_t step, int64_t side, int64_t terms, ui
 // A whole line of terms that lie side by side.
 template <Form kForm>
 HWY_INLINE void line(const std::byte* from, std::byte* to) {
-  if constexpr (kForm == Form::TurnedBytes) {
+  if constexpr (kForm == Form::FlippedBytes) {
     const hn::CappedTag<uint8_t, kLineBytes> bytes;
     for (int64_t i = 0; i < kLineBytes; i += hn::MaxLanes(bytes)) {
       const auto all = hn::LoadU(bytes, reinterpret_cast<const uint8_t*>(from + i));
@@ -84,7 +84,7 @@ HWY_INLINE void line(const std::byte* from, std::byte* to) {
   } else if constexpr (kForm == Form::Halves || kForm == Form::Bytes) {
     std::memcpy(to, from, kLineBytes);
   } else {
-    using T = std::conditional_t<kForm == Form::WidenedI8, int8_t, uint8_t>;
+    using T = std::conditional_t<kForm == Form::UpcastI8, int8_t, uint8_t>;
     const hn::CappedTag<int16_t, kLineBytes / 2> halves;
     const hn::Rebind<T, decltype(halves)> bytes;
     for (int64_t i = 0; i < kLineBytes / 2; i += hn::MaxLanes(halves)) {
@@ -113,22 +113,22 @@ HWY_INLINE void transpose(const uint32_t* from, uint32_t* to) {
   for (int64_t first = 0; first < kLines; first += kLanes)
     for (int64_t word = 0; word < kLines; word += kBlock) {
       const uint32_t* const lines = from + first * kLines + word;
-      uint32_t* const turned = to + word * kLines + first;
-      libraries::HWY_NAMESPACE::turn_squares(
+      uint32_t* const transposed = to + word * kLines + first;
+      libraries::HWY_NAMESPACE::transpose_blocks(
           kWords,
           [&](int64_t line) HWY_ATTR {
             return libraries::HWY_NAMESPACE::load_blocks(kWords, lines + line * kLines,
                                                          kBlock * kLines);
           },
-          [&](int64_t i, W v) HWY_ATTR { hn::StoreU(v, kWords, turned + i * kLines); });
+          [&](int64_t i, W v) HWY_ATTR { hn::StoreU(v, kWords, transposed + i * kLines); });
     }
 #endif
 }
 
 // Memory's rows are those of the panel. Some tiles of a row are read one behind the other, as
-// memory likes it. `turned`: it is the words of tiles that lie across.
+// memory likes it. `transposed`: it is the words of tiles that lie across.
 template <Form kForm>
-void rows_of_panel(const Strip& strip, bool turned, std::byte* to) {
+void rows_of_panel(const Strip& strip, bool transposed, std::byte* to) {
   constexpr int64_t kTerms = terms_of_tile(kForm), kSteps = 4;
   constexpr int64_t kBytes = element_bytes(kForm);
   alignas(64) std::byte turning[kSteps * kStepBytes];
@@ -136,7 +136,7 @@ void rows_of_panel(const Strip& strip, bool turned, std::byte* to) {
        first += kSteps * kTerms, to += kSteps * kStepBytes) {
     const int64_t terms = std::min(strip.terms - first, kSteps * kTerms);
     const int64_t steps = (terms + kTerms - 1) / kTerms;
-    std::byte* const lines = turned ? turning : to;
+    std::byte* const lines = transposed ? turning : to;
     if (strip.side < kSide) std::memset(lines, 0, static_cast<size_t>(steps * kStepBytes));
     for (int64_t row = 0; row < std::min(strip.side, kSide); row++)
       for (int64_t step = 0; step < steps; step++) {
@@ -144,7 +144,7 @@ void rows_of_panel(const Strip& strip, bool turned, std::byte* to) {
             strip.from + row * strip.step + (first + step * kTerms) * kBytes;
         line<kForm>(from, terms - step * kTerms, lines + step * kStepBytes + row * kLineBytes);
       }
-    for (int64_t tile = 0; tile < 2 * steps && turned; tile++)
+    for (int64_t tile = 0; tile < 2 * steps && transposed; tile++)
       transpose(reinterpret_cast<const uint32_t*>(turning + tile * kTileBytes),
                 reinterpret_cast<uint32_t*>(to + tile * kTileBytes));
   }
@@ -152,7 +152,7 @@ void rows_of_panel(const Strip& strip, bool turned, std::byte* to) {
 
 // Each of memory's rows is a term, of all panels.
 template <Form kForm>
-void terms_of_panels(const Strip& strip, bool turned, std::byte* to, int64_t apart) {
+void terms_of_panels(const Strip& strip, bool transposed, std::byte* to, int64_t apart) {
   constexpr int64_t kTerms = terms_of_tile(kForm);
   constexpr int64_t kBytes = element_bytes(kForm);
   alignas(64) uint32_t tile[kLines * kLines];
@@ -165,29 +165,29 @@ void terms_of_panels(const Strip& strip, bool turned, std::byte* to, int64_t apa
       }
       auto* const lines = reinterpret_cast<uint32_t*>(place);
       across<kForm>(strip.from + term * strip.step + first * kBytes, strip.step, strip.side - first,
-                    strip.terms - term, turned ? tile : lines);
-      if (turned) transpose(tile, lines);
+                    strip.terms - term, transposed ? tile : lines);
+      if (transposed) transpose(tile, lines);
     }
 }
 
 template <Form kForm>
-void copy(const Strip& strip, bool turned, std::byte* to, int64_t apart) {
-  if (!strip.along_terms) return terms_of_panels<kForm>(strip, turned, to, apart);
+void copy(const Strip& strip, bool transposed, std::byte* to, int64_t apart) {
+  if (!strip.along_terms) return terms_of_panels<kForm>(strip, transposed, to, apart);
   for (int64_t side = 0; side < strip.side; side += kSide, to += apart) {
     Strip panel = strip;
     panel.from += side * strip.step;
     panel.side -= side;
-    rows_of_panel<kForm>(panel, turned, to);
+    rows_of_panel<kForm>(panel, transposed, to);
   }
 }
 
-void copy(Form form, const Strip& strip, bool turned, std::byte* to, int64_t apart) {
+void copy(Form form, const Strip& strip, bool transposed, std::byte* to, int64_t apart) {
   switch (form) {
-    case Form::Halves: return copy<Form::Halves>(strip, turned, to, apart);
-    case Form::Bytes: return copy<Form::Bytes>(strip, turned, to, apart);
-    case Form::TurnedBytes: return copy<Form::TurnedBytes>(strip, turned, to, apart);
-    case Form::WidenedI8: return copy<Form::WidenedI8>(strip, turned, to, apart);
-    case Form::WidenedU8: return copy<Form::WidenedU8>(strip, turned, to, apart);
+    case Form::Halves: return copy<Form::Halves>(strip, transposed, to, apart);
+    case Form::Bytes: return copy<Form::Bytes>(strip, transposed, to, apart);
+    case Form::FlippedBytes: return copy<Form::FlippedBytes>(strip, transposed, to, apart);
+    case Form::UpcastI8: return copy<Form::UpcastI8>(strip, transposed, to, apart);
+    case Form::UpcastU8: return copy<Form::UpcastU8>(strip, transposed, to, apart);
   }
 }
 
@@ -228,7 +228,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::narrow {
 
-HOLOGRAM_BEST(const Copies*, best_copies(), copies_of_target)
+HOLOGRAM_SIMD_DISPATCH(const Copies*, best_copies(), copies_of_target)
 
 const Copies& copies() { return *best_copies(); }
 

@@ -8,8 +8,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "libraries/best.hpp"
 #include "libraries/narrow/tiles.hpp"
+#include "libraries/simd_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::narrow::HWY_NAMESPACE {
@@ -97,7 +97,7 @@ bool there() { return true; }
 
 constexpr Form form_of(DType type) {
   if (type == DType::I16) return Form::Halves;
-  return type == DType::I8 ? Form::WidenedI8 : Form::WidenedU8;
+  return type == DType::I8 ? Form::UpcastI8 : Form::UpcastU8;
 }
 constexpr Kernel of(DType a, DType b) {
   return {
@@ -133,7 +133,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::narrow {
 
-HOLOGRAM_BEST(std::span<const Kernel>, pair_kernels(), kernels_of_pairs)
+HOLOGRAM_SIMD_DISPATCH(std::span<const Kernel>, pair_kernels(), kernels_of_pairs)
 
 }  // namespace hologram::libraries::narrow
 #endif

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/messages.hpp"
-#include "libraries/half_rows.hpp"
+#include "libraries/half_convert.hpp"
 #include "libraries/library.hpp"
-#include "libraries/stored.hpp"
+#include "libraries/matrix_view.hpp"
 
 namespace hologram::libraries::narrow {
 namespace {
@@ -58,13 +58,13 @@ void store_low(const uint32_t* sums, int64_t count, std::byte* d) {
 
 template <auto kRound>
 void store_rounded(const uint32_t* sums, int64_t count, std::byte* d) {
-  static const auto round = half_rows().*kRound;
+  static const auto round = half_convert().*kRound;
   round(reinterpret_cast<const float*>(sums), count, reinterpret_cast<uint16_t*>(d));
 }
 
 Store* store_of(DType type) {
-  if (type == DType::BF16) return &store_rounded<&HalfRows::f32_to_bf16>;
-  if (type == DType::F16) return &store_rounded<&HalfRows::f32_to_f16>;
+  if (type == DType::BF16) return &store_rounded<&HalfConvert::f32_to_bf16>;
+  if (type == DType::F16) return &store_rounded<&HalfConvert::f32_to_f16>;
   constexpr Store* kByBytes[] = {&store_low<uint8_t>, &store_low<uint16_t>, &store_low<uint32_t>};
   return kByBytes[size_of(type) / 2];
 }
@@ -98,7 +98,7 @@ class Plan : public HostPlan {
   void run(std::span<const hal::Binding> operands, hal::Binding workspace,
            core::Threads& threads) const override {
     const GemmDesc& g = desc_;
-    const std::array<Stored, 3> matrices = stored(g);
+    const std::array<MatrixView, 3> matrices = matrix_views(g);
     std::array<std::byte*, 3> data{};
     for (size_t i = 0; i < 3; i++) data[i] = data_of(matrices[i], operands[i]);
     if (g.m == 0 || g.n == 0 || g.batch == 0) return;

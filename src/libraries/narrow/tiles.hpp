@@ -20,13 +20,13 @@ inline constexpr int64_t kLines = 16, kLineBytes = 64, kTileBytes = kLines * kLi
 inline constexpr int64_t kSide = 2 * kLines;           // of a square
 inline constexpr int64_t kStepBytes = 2 * kTileBytes;  // of a panel: two tiles of the same terms
 
-// How elements become those of a tile. `Turned`: their top bits are turned over, so that i8 are
-// u8 that are 128 larger, and u8 i8 that are 128 less.
-enum class Form : uint8_t { Halves, Bytes, TurnedBytes, WidenedI8, WidenedU8 };
+// How elements become those of a tile. `Flipped`: their top bits are flipped, so that i8
+// are u8 that are 128 larger, and u8 i8 that are 128 less.
+enum class Form : uint8_t { Halves, Bytes, FlippedBytes, UpcastI8, UpcastU8 };
 
 constexpr int64_t element_bytes(Form form) { return form == Form::Halves ? 2 : 1; }
 constexpr int64_t terms_of_tile(Form form) {
-  return form == Form::Bytes || form == Form::TurnedBytes ? 64 : 32;
+  return form == Form::Bytes || form == Form::FlippedBytes ? 64 : 32;
 }
 
 // Rows of a, or columns of b, as they lie in memory.

@@ -169,8 +169,8 @@ HOLOGRAM_AVX512_BF16 void vectors_of_bf16(const Square& s) {
   }
 }
 
-// The instruction multiplies u8 by i8. Where both are the same, a is turned: the products are those
-// of 128 more, of u8 128 less, which the sum of b puts right.
+// The instruction multiplies u8 by i8. Where both are the same, a is flipped: the products are
+// those of 128 more, of u8 128 less, which the sum of b puts right.
 template <class A, class B>
 HOLOGRAM_AVX512_VNNI void vectors_of_bytes(const Square& s) {
   constexpr int kRows = 8;
@@ -225,7 +225,7 @@ HOLOGRAM_AVX512_VNNI void vectors_of_bytes(const Square& s) {
 }
 
 constexpr Kernel of_vnni(DType a, DType b, void (*multiply)(const Square&)) {
-  const Form form_a = a == b ? Form::TurnedBytes : Form::Bytes;
+  const Form form_a = a == b ? Form::FlippedBytes : Form::Bytes;
   return {"AVX-512 VNNI",         a,        b,       form_a, Form::Bytes, Pays::WithoutLibrary,
           &core::has_avx512_vnni, multiply, nullptr, nullptr};
 }

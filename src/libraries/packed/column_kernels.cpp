@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "libraries/accumulation.hpp"
-#include "libraries/best.hpp"
 #include "libraries/packed/columns.hpp"
+#include "libraries/simd_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::packed::HWY_NAMESPACE {
@@ -79,7 +79,7 @@ void run(const T* a, int64_t a_term, const T* b, int64_t ldb, int64_t terms, int
 template <class T>
 void columns_of(const T* x, int64_t step, int64_t rows, int64_t columns, T* d) {
   constexpr Tag<T> tag;
-  constexpr int64_t kRun = hal::ColumnsDesc::kRun;
+  constexpr int64_t kRun = hal::ColumnReduceDesc::kRun;
   const int64_t whole = columns - columns % kLanes<T>;
   // Places from every fourth row on, by one, two and three rows: there are not as many registers as
   // rows, and compilers take one for each.
@@ -131,7 +131,7 @@ void columns_of(const T* x, int64_t step, int64_t rows, int64_t columns, T* d) {
 template <class T>
 void narrow_columns(const T* x, int64_t step, int64_t rows, hn::Mask<Tag<T>> some, T* d) {
   constexpr Tag<T> tag;
-  constexpr int64_t kRun = hal::ColumnsDesc::kRun;
+  constexpr int64_t kRun = hal::ColumnReduceDesc::kRun;
   auto total = hn::Zero(tag);
   int64_t first = 0;
   const auto row = [&](int64_t r) HWY_ATTR { return hn::MaskedLoad(some, tag, x + r * step); };
@@ -195,10 +195,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::packed {
 
-HOLOGRAM_BEST(const ColumnKernel<float>*, column_kernel(float), of_f32)
-HOLOGRAM_BEST(const ColumnKernel<double>*, column_kernel(double), of_f64)
-HOLOGRAM_BEST(ColumnSums<float>*, column_sums(float), alone_of_f32)
-HOLOGRAM_BEST(ColumnSums<double>*, column_sums(double), alone_of_f64)
+HOLOGRAM_SIMD_DISPATCH(const ColumnKernel<float>*, column_kernel(float), of_f32)
+HOLOGRAM_SIMD_DISPATCH(const ColumnKernel<double>*, column_kernel(double), of_f64)
+HOLOGRAM_SIMD_DISPATCH(ColumnSums<float>*, column_sums(float), alone_of_f32)
+HOLOGRAM_SIMD_DISPATCH(ColumnSums<double>*, column_sums(double), alone_of_f64)
 
 }  // namespace hologram::libraries::packed
 #endif

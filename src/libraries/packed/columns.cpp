@@ -17,7 +17,8 @@ constexpr int64_t kBytesOfACache = 3 << 18;
 template <class T>
 class SumsOfColumns : public HostPlan {
  public:
-  explicit SumsOfColumns(const hal::ColumnsDesc& desc) : sums_(column_sums(T{})), desc_(desc) {}
+  explicit SumsOfColumns(const hal::ColumnReduceDesc& desc)
+      : sums_(column_sums(T{})), desc_(desc) {}
 
   const std::string& name() const override {
     static const std::string name =
@@ -27,7 +28,7 @@ class SumsOfColumns : public HostPlan {
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {
-    const hal::ColumnsDesc& g = desc_;
+    const hal::ColumnReduceDesc& g = desc_;
     const T* const x = data_at<const T>(operands.front());
     T* const d = data_at<T>(operands.back());
     const int64_t pieces = (g.rows + g.piece - 1) / g.piece;
@@ -36,7 +37,7 @@ class SumsOfColumns : public HostPlan {
     const int64_t across = (g.columns + width - 1) / width;
     const int64_t bytes = g.piece * width * static_cast<int64_t>(sizeof(T));
     const bool large = g.rows * g.columns * static_cast<int64_t>(sizeof(T)) >= kBytesOfACache;
-    const auto direction = large ? core::turn_about() : core::Direction::Forward;
+    const auto direction = large ? core::alternate_direction() : core::Direction::Forward;
     const auto some = [&](uint64_t begin, uint64_t end) {
       core::cut(begin, end, 1, direction, [&](uint64_t part, uint64_t) {
         const int64_t piece = static_cast<int64_t>(part) / across,
@@ -52,12 +53,12 @@ class SumsOfColumns : public HostPlan {
 
  private:
   ColumnSums<T>* const sums_;
-  const hal::ColumnsDesc desc_;
+  const hal::ColumnReduceDesc desc_;
 };
 
 }  // namespace
 
-std::optional<hal::Refusal> refuses(const hal::ColumnsDesc& desc) {
+std::optional<hal::Refusal> refuses(const hal::ColumnReduceDesc& desc) {
   if (column_sums(float{}) == nullptr) return hal::Refusal{"this processor has no AVX2"};
   if (desc.dtype != DType::F32 && desc.dtype != DType::F64)
     return hal::Refusal{fmt::format("no columns of {}", name_of(desc.dtype))};
@@ -65,7 +66,7 @@ std::optional<hal::Refusal> refuses(const hal::ColumnsDesc& desc) {
   return {};
 }
 
-std::shared_ptr<HostPlan> plan(const hal::ColumnsDesc& desc) {
+std::shared_ptr<HostPlan> plan(const hal::ColumnReduceDesc& desc) {
   if (desc.dtype == DType::F32) return std::make_shared<SumsOfColumns<float>>(desc);
   return std::make_shared<SumsOfColumns<double>>(desc);
 }

@@ -1,5 +1,5 @@
 // A vector times a matrix, on the processor: sums of columns, with the bits of packed.hpp; and sums
-// of columns alone, with those of hal::ColumnsDesc.
+// of columns alone, with those of hal::ColumnReduceDesc.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ ColumnSums<float>* column_sums(float);
 ColumnSums<double>* column_sums(double);
 
 // Why sums of columns are not for these kernels.
-std::optional<hal::Refusal> refuses(const hal::ColumnsDesc& desc);
-std::shared_ptr<HostPlan> plan(const hal::ColumnsDesc& desc);  // one that is not refused
+std::optional<hal::Refusal> refuses(const hal::ColumnReduceDesc& desc);
+std::shared_ptr<HostPlan> plan(const hal::ColumnReduceDesc& desc);  // one that is not refused
 
 }  // namespace hologram::libraries::packed

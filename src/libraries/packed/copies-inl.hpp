@@ -14,7 +14,7 @@
 #include <type_traits>
 
 #include "libraries/packed/packed.hpp"
-#include "libraries/squares.hpp"
+#include "libraries/transpose_blocks.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::packed::HWY_NAMESPACE {
@@ -30,11 +30,11 @@ constexpr int64_t kLanes = hn::MaxLanes(Tag<T>());
 
 using libraries::HWY_NAMESPACE::load_blocks;
 
-// Squares turned, a row of each vector, into memory.
+// Squares transposed, a row of each vector, into memory.
 template <class T, class In>
-HWY_INLINE void turn_squares(const In& in, T* to, int64_t to_row) {
+HWY_INLINE void transpose_blocks(const In& in, T* to, int64_t to_row) {
   constexpr Tag<T> tag;
-  libraries::HWY_NAMESPACE::turn_squares(
+  libraries::HWY_NAMESPACE::transpose_blocks(
       tag, in, [&](int64_t r, auto v) HWY_ATTR { hn::StoreU(v, tag, to + r * to_row); });
 }
 
@@ -43,9 +43,9 @@ HWY_INLINE void turn_squares(const In& in, T* to, int64_t to_row) {
 template <class T>
 HWY_INLINE void turn(const T* from, int64_t row, T* to, int64_t to_row) {
   constexpr int64_t kSquare = 16 / sizeof(T);
-  turn_squares([&](int64_t r)
-                   HWY_ATTR { return load_blocks(Tag<T>(), from + r * row, kSquare * row); },
-               to, to_row);
+  transpose_blocks([&](int64_t r)
+                       HWY_ATTR { return load_blocks(Tag<T>(), from + r * row, kSquare * row); },
+                   to, to_row);
 }
 
 #if HWY_TARGET == HWY_AVX3
@@ -76,8 +76,8 @@ HWY_INLINE void turn_lines(const T* from, int64_t row, T* to, int64_t to_row) {
   }
 #pragma GCC unroll 4
   for (int64_t b = 0; b < 4; b++)
-    turn_squares([&](int64_t r) HWY_ATTR { return blocks[r][b]; }, to + b * kSquare * to_row,
-                 to_row);
+    transpose_blocks([&](int64_t r) HWY_ATTR { return blocks[r][b]; }, to + b * kSquare * to_row,
+                     to_row);
 }
 
 #endif
@@ -144,7 +144,7 @@ void copy(const T* from, int64_t from_row, bool transposed, int64_t rows, int64_
 
 // Elements of b as numbers of the other matrices' type.
 template <class T, class B>
-HWY_INLINE hn::Vec<Tag<T>> widened(const B* from) {
+HWY_INLINE hn::Vec<Tag<T>> upcast(const B* from) {
   constexpr Tag<T> tag;
   if constexpr (std::is_same_v<B, T>) {
     return hn::LoadU(tag, from);
@@ -168,11 +168,11 @@ void widen(const B* from, int64_t from_row, int64_t rows, int64_t columns, T* to
   const int64_t whole = columns - columns % kLanes<T>;
   for (int64_t i = 0; i < rows; i++, from += from_row, to += to_row) {
     for (int64_t j = 0; j < columns; j += kLine) __builtin_prefetch(from + kAhead * from_row + j);
-    for (int64_t j = 0; j < whole; j += kLanes<T>) hn::StoreU(widened<T>(from + j), tag, to + j);
+    for (int64_t j = 0; j < whole; j += kLanes<T>) hn::StoreU(upcast<T>(from + j), tag, to + j);
     if (whole == columns) continue;
     B rest[kLanes<T>] = {};
     std::copy_n(from + whole, columns - whole, rest);
-    hn::StoreU(widened<T>(rest), tag, to + whole);
+    hn::StoreU(upcast<T>(rest), tag, to + whole);
   }
 }
 

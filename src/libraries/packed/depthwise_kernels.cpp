@@ -9,8 +9,8 @@
 #include <array>
 #include <utility>
 
-#include "libraries/best.hpp"
 #include "libraries/packed/depthwise.hpp"
+#include "libraries/simd_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::packed::HWY_NAMESPACE {
@@ -241,7 +241,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::packed {
 
-HOLOGRAM_BEST(const DepthwiseKernel*, depthwise_kernel(), best)
+HOLOGRAM_SIMD_DISPATCH(const DepthwiseKernel*, depthwise_kernel(), best)
 
 }  // namespace hologram::libraries::packed
 #endif

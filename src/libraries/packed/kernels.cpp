@@ -11,9 +11,9 @@
 #include <type_traits>
 
 #include "core/processor.hpp"
-#include "libraries/best.hpp"
 #include "libraries/packed/copies-inl.hpp"
 #include "libraries/packed/packed.hpp"
+#include "libraries/simd_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::packed::HWY_NAMESPACE {
@@ -90,22 +90,22 @@ void rectangle(const RowsOfA<T>& a, const T* b, int64_t term, T* copy, int64_t t
       if constexpr (kVectors > 1) sums[r][1] = hn::MulAdd(x, y1, sums[r][1]);
     }
   };
-  const auto announce = [&](const T* of) HWY_ATTR {
+  const auto prefetch = [&](const T* of) HWY_ATTR {
 #pragma GCC unroll 2
     for (int64_t v = 0; v < kVectors; v++) hwy::Prefetch(of + v * kLanes<T>);
   };
-  // Many rows of d are announced one after the other, every few terms: a core has few places for
+  // Many rows of d are prefetched one after the other, every few terms: a core has few places for
   // lines that are on their way from afar, and b's need some.
   constexpr bool kInTurn = kRows > 8;
   constexpr int64_t kTerms = 4;
   const T* const last = d + (kHeight - 1) * ldd;
   const T* next = d;
 #pragma GCC unroll 14
-  for (int64_t r = kInTurn ? terms / kTerms : 0; r < kHeight; r++, next += ldd) announce(next);
+  for (int64_t r = kInTurn ? terms / kTerms : 0; r < kHeight; r++, next += ldd) prefetch(next);
   int64_t p = 0;
   for (; p + kTerms <= terms; p += kTerms) {
     if constexpr (kInTurn) {
-      announce(next);
+      prefetch(next);
       next = next == last ? last : next + ldd;
     }
 #pragma GCC unroll 4
@@ -160,7 +160,7 @@ void add_terms(const T* a, int64_t a_row, int64_t a_term, const B* b, int64_t ld
         asm("" : "+r"(fourth));
       }
       if (kAnnounces) __builtin_prefetch(y + (kTerms + t) * ldb, 0, core::kToSecondCache);
-      const auto term = widened<T>(fourth + (t % 4 == 3 ? three : t % 4 * ldb));
+      const auto term = upcast<T>(fourth + (t % 4 == 3 ? three : t % 4 * ldb));
 #pragma GCC unroll 4
       for (int64_t r = 0; r < kHeight; r++) sum[r] = hn::MulAdd(x[r][t], term, sum[r]);
     }
@@ -225,7 +225,7 @@ void some_rows(const T* a, int64_t a_row, int64_t a_term, const B* b, int64_t ld
 // What has AVX2 and no more reads one row of d's terms sooner by itself. What has AVX-512 does so
 // for all heights: on a Zen 5, a row and a matrix of 40 MB take 0.8 of the time, on an Emerald
 // Rapids 0.87. A Zen 4 does so as long as its caches hold the matrix; else a row takes 0.85 of the
-// time with announcements, two and three 0.5 to 0.8.
+// time with prefetches, two and three 0.5 to 0.8.
 template <class T, class B>
 void multiply_rows(const T* a, int64_t a_row, int64_t a_term, const B* b, int64_t ldb,
                    int64_t terms, int64_t rows, int64_t columns, bool far, T* d, int64_t ldd) {
@@ -326,8 +326,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::packed {
 
-HOLOGRAM_BEST(const Kernels<float>*, kernels(float), f32)
-HOLOGRAM_BEST(const Kernels<double>*, kernels(double), f64)
+HOLOGRAM_SIMD_DISPATCH(const Kernels<float>*, kernels(float), f32)
+HOLOGRAM_SIMD_DISPATCH(const Kernels<double>*, kernels(double), f64)
 
 }  // namespace hologram::libraries::packed
 #endif

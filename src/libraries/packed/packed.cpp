@@ -12,7 +12,7 @@
 #include "core/messages.hpp"
 #include "libraries/library.hpp"
 #include "libraries/packed/columns.hpp"
-#include "libraries/packed/thin.hpp"
+#include "libraries/packed/skinny.hpp"
 
 namespace hologram::libraries::packed {
 namespace {
@@ -57,7 +57,7 @@ const std::string& name_of_product() {
 
 template <class T>
 std::array<T*, 3> matrices_of(const GemmDesc& desc, std::span<const hal::Binding> operands) {
-  const std::array<Stored, 3> matrices = stored(desc);
+  const std::array<MatrixView, 3> matrices = matrix_views(desc);
   std::array<T*, 3> data{};
   for (size_t i = 0; i < 3; i++) data[i] = reinterpret_cast<T*>(data_of(matrices[i], operands[i]));
   return data;
@@ -173,7 +173,7 @@ class Share {
 // of b of a group in a near cache, its own: what another core has written comes slowly. He copies
 // them while he multiplies the first rows by them, and so waits for memory and computes at a time.
 // Rows of a are copied by who multiplies them. A matrix b that has few rows to be multiplied by is
-// read where it lies. Elements S that are narrower are widened as they are copied.
+// read where it lies. Elements S that are narrower are upcast as they are copied.
 template <class T, class S = T>
 class Plan : public HostPlan {
  public:
@@ -227,7 +227,7 @@ class Plan : public HostPlan {
 
  private:
   static constexpr bool kNarrow = !std::is_same_v<S, T>;
-  // Of a block of rows that are widened before they are turned: they do not lie a power of two
+  // Of a block of rows that are upcast before they are transposed: they do not lie a power of two
   // apart, or few of them would find room in the nearest cache.
   static constexpr int64_t kRowOfBlock = kSlice + kMostApart;
 
@@ -457,7 +457,7 @@ std::shared_ptr<HostPlan> plan(const GemmDesc& desc, int threads) {
   if (desc.b == DType::BF16) return of_narrow(BFloat{});
   const auto of = [threads](const GemmDesc& d, auto type) -> std::shared_ptr<HostPlan> {
     using T = decltype(type);
-    if (auto thin = thin_plan(d, name_of_product<T>())) return thin;
+    if (auto skinny = skinny_plan(d, name_of_product<T>())) return skinny;
     if (!d.transpose_b && d.m <= kFewRows) return std::make_shared<FewRows<T>>(d);
     return std::make_shared<Plan<T>>(d, threads);
   };

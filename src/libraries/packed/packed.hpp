@@ -11,7 +11,7 @@
 
 #include "libraries/accumulation.hpp"
 #include "libraries/host_plan.hpp"
-#include "libraries/stored.hpp"
+#include "libraries/matrix_view.hpp"
 
 namespace hologram::libraries::packed {
 

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "core/processor.hpp"
-#include "libraries/best.hpp"
 #include "libraries/packed/row_sums-inl.hpp"
 #include "libraries/packed/rows.hpp"
+#include "libraries/simd_dispatch.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace hologram::libraries::packed::HWY_NAMESPACE {
@@ -205,8 +205,8 @@ void near_by_many(const float* a, int64_t step, const float* x, int64_t step_x, 
 #if HWY_TARGET == HWY_AVX3
 
 // With one vector. An access of two lines takes twice as long, so rows are read from the beginning
-// of a line on. Lanes whose elements begin further on make the same sums, turned by as many, and
-// the tree is the same for all of them.
+// of a line on. Lanes whose elements begin further on make the same sums, transposed by as many,
+// and the tree is the same for all of them.
 
 constexpr int64_t kMostWays = kWidth;
 using Mask = hn::Mask<Tag>;
@@ -440,7 +440,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace hologram::libraries::packed {
 
-HOLOGRAM_BEST(std::span<const RowKernels>, all_row_kernels(), all)
+HOLOGRAM_SIMD_DISPATCH(std::span<const RowKernels>, all_row_kernels(), all)
 
 }  // namespace hologram::libraries::packed
 #endif

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "core/messages.hpp"
-#include "libraries/stored.hpp"
+#include "libraries/matrix_view.hpp"
 
 namespace hologram::libraries::packed {
 namespace {
@@ -24,7 +24,7 @@ struct Chosen {
   int64_t beside;  // rows that it reads side by side
 };
 
-Chosen kernel_of(const hal::RowsDesc& desc) {
+Chosen kernel_of(const hal::RowReduceDesc& desc) {
   const RowKernels& all = *row_kernels();
   const RowKernels::Lanes& lanes = desc.lanes == kFewLanes ? all.few : all.many;
   const RowKernels::Reach& reach = !desc.products     ? lanes.sums
@@ -36,7 +36,7 @@ Chosen kernel_of(const hal::RowsDesc& desc) {
 
 class SumsOfRows : public HostPlan {
  public:
-  explicit SumsOfRows(const hal::RowsDesc& desc) : kernel_(kernel_of(desc)), desc_(desc) {}
+  explicit SumsOfRows(const hal::RowReduceDesc& desc) : kernel_(kernel_of(desc)), desc_(desc) {}
 
   const std::string& name() const override {
     static const std::string name = "hologram f32 rows";
@@ -45,11 +45,11 @@ class SumsOfRows : public HostPlan {
 
   void run(std::span<const hal::Binding> operands, hal::Binding /*workspace*/,
            core::Threads& threads) const override {
-    const hal::RowsDesc& g = desc_;
+    const hal::RowReduceDesc& g = desc_;
     const auto* a = data_at<float>(operands[0]);
     const auto* x = data_at<float>(operands[1]);
     auto* const result = data_at<float>(operands[2]);
-    std::array<float, hal::RowsDesc::kMostPieces> pieces;
+    std::array<float, hal::RowReduceDesc::kMostPieces> pieces;
     float* const y = g.pieces ? pieces.data() : result;
     const int64_t bytes = g.length * static_cast<int64_t>(sizeof(float));
     const auto rows = static_cast<uint64_t>(g.batch * g.rows);
@@ -63,7 +63,7 @@ class SumsOfRows : public HostPlan {
     };
     const int64_t all = static_cast<int64_t>(rows) * bytes * (g.products && g.step_x != 0 ? 2 : 1);
     const bool large = all >= kBytesOfACache;
-    const auto direction = large ? core::turn_about() : core::Direction::Forward;
+    const auto direction = large ? core::alternate_direction() : core::Direction::Forward;
     // Rows that are read side by side stay together, where threads have enough of them.
     constexpr uint64_t kMany = 4;
     const auto beside = static_cast<uint64_t>(kernel_.beside);
@@ -91,7 +91,7 @@ class SumsOfRows : public HostPlan {
 
  private:
   const Chosen kernel_;
-  const hal::RowsDesc desc_;
+  const hal::RowReduceDesc desc_;
 };
 
 }  // namespace
@@ -106,7 +106,7 @@ const RowKernels* row_kernels() {
   return chosen;
 }
 
-std::optional<hal::Refusal> refuses(const hal::RowsDesc& desc) {
+std::optional<hal::Refusal> refuses(const hal::RowReduceDesc& desc) {
   if (row_kernels() == nullptr) return hal::Refusal{"this processor has no AVX2"};
   if (desc.dtype != DType::F32)
     return hal::Refusal{fmt::format("no rows of {}", name_of(desc.dtype))};
@@ -117,7 +117,7 @@ std::optional<hal::Refusal> refuses(const hal::RowsDesc& desc) {
   return {};
 }
 
-std::shared_ptr<HostPlan> plan(const hal::RowsDesc& desc) {
+std::shared_ptr<HostPlan> plan(const hal::RowReduceDesc& desc) {
   return std::make_shared<SumsOfRows>(desc);
 }
 

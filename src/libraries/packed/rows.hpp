@@ -1,6 +1,6 @@
 // Sums of rows, or of their products with a vector or with other rows, on the processor: bit for
 // bit what the program of a kernel makes of them whose groups of lanes share a row
-// (graph/codegen.cpp).
+// (fusion/codegen.cpp).
 #pragma once
 
 #include <span>
@@ -36,7 +36,7 @@ std::span<const RowKernels> all_row_kernels();
 const RowKernels* row_kernels();
 
 // Why sums of rows are not for these kernels.
-std::optional<hal::Refusal> refuses(const hal::RowsDesc& desc);
-std::shared_ptr<HostPlan> plan(const hal::RowsDesc& desc);  // one that is not refused
+std::optional<hal::Refusal> refuses(const hal::RowReduceDesc& desc);
+std::shared_ptr<HostPlan> plan(const hal::RowReduceDesc& desc);  // one that is not refused
 
 }  // namespace hologram::libraries::packed

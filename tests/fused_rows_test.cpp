@@ -117,6 +117,27 @@ TEST(FusedRows, Columns) {
         }
 }
 
+// Sums of long columns of different functions of one tensor read it once.
+TEST(FusedRows, SumsOfFunctionsOfOneTensor) {
+  const Executor fused = processor(), apart = processor(false);
+  constexpr int64_t kRows = 3000, kMore = 4;
+  const auto sums = [](const Tensor& x) {
+    const Tensor g = x.slice(0, {0, kRows});
+    std::vector<Tensor> all;
+    for (int64_t k = 0; k < kMore; k++) all.push_back(ops::sum(x.slice(0, {k, k + kRows}) * g, 0));
+    return ops::stack(all, 0);
+  };
+  for (const DType dtype : {DType::F32, DType::F64, DType::I32}) {
+    SCOPED_TRACE(name_of(dtype));
+    const Shape shape = {kRows + kMore, 40};
+    const Tensor made = sums(numbers(shape, dtype, fused));
+    EXPECT_EQ(steps(made), 1u + kMore);  // pieces of all sums at once, then each sum's
+    const Array got = made.array(), right = sums(numbers(shape, dtype, apart)).array();
+    ASSERT_EQ(got.bytes(), right.bytes());
+    EXPECT_EQ(std::memcmp(got.data(), right.data(), got.bytes()), 0);
+  }
+}
+
 // Columns too long for a lane, and those whose reductions somebody else wants, too.
 TEST(FusedRows, WhatIsApart) {
   const Executor fused = processor(), apart = processor(false);

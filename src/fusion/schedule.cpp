@@ -200,6 +200,21 @@ class Scheduler {
     return true;
   }
 
+  // Whether the kernel reads or makes the node, or something that its elements are made of.
+  bool reads_in(Node* node, size_t draft) const {
+    std::vector<Node*> above = {node};
+    for (size_t i = 0; i < above.size() && i < kFarthest; i++) {
+      Node* const at = above[i];
+      if (drafts_[draft].reads.count(at) > 0) return true;
+      if (at->slot == UINT32_MAX) continue;
+      if (uses_[at->slot].is_in(draft)) return true;
+      if (at->kind != Kind::Elementwise) continue;
+      for (const Input& input : at->inputs)
+        if (!input.node->shape.empty()) above.push_back(input.node.get());
+    }
+    return false;
+  }
+
   // Pieces of rows that another kernel reads in the same pieces are made beside those, and so is
   // what one guard asks for; unless that kernel or one before it needs them.
   bool joins_siblings(Node* node) {
@@ -214,10 +229,9 @@ class Scheduler {
       if (draft.opaque != nullptr || draft.roots.empty()) continue;
       const Node& other = *draft.roots.front().node;
       if (draft.roots.front().target != &other || !are_siblings(*node, other)) continue;
-      Node* const input = node->inputs[0].node.get();
-      const bool shares = node->is_guarded() || draft.reads.count(input) > 0 ||
-                          (input->slot != UINT32_MAX && uses_[input->slot].is_in(i));
-      if (!shares || draft.reads.size() + draft.roots.size() + 1 > options_.max_bindings) continue;
+      if (!(node->is_guarded() || reads_in(node->inputs[0].node.get(), i)) ||
+          draft.reads.size() + draft.roots.size() + 1 > options_.max_bindings)
+        continue;
       const Draft::Root& first = draft.roots.front();
       draft.roots.push_back({node, first.way, node, first.to});
       add_member(i, node, {draft.roots.back().way});

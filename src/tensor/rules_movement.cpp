@@ -187,14 +187,26 @@ Tensor conv2d_input(const Tensor& weight, const Tensor& g, const ConvAxis (&axes
   return conv2d(images, turned(weight, groups), options);
 }
 
-// For each element of the kernel what it meets in the images, [n, oh, ow, c].
-std::vector<Tensor> met(const Tensor& input, const ConvAxis (&axes)[2]) {
-  Tensor images = input;
+// Images with the zeros around them that windows meet, and without what none does.
+Tensor with_borders(Tensor images, const ConvAxis (&axes)[2]) {
+  std::vector<Padding> zeros(images.shape().size());
+  bool pads = false;
   for (int k = 0; k < 2; k++) {
     const ConvAxis& a = axes[k];
-    const int64_t wanted = reach_of(a) + (a.kernel - 1) * a.dilation;
-    images = spaced(images, k + 1, 1, a.before, wanted - a.input - a.before);
+    const int64_t after = reach_of(a) + (a.kernel - 1) * a.dilation - a.input - a.before;
+    zeros[static_cast<size_t>(k) + 1] = {std::max<int64_t>(a.before, 0),
+                                         std::max<int64_t>(after, 0)};
+    pads = pads || a.before > 0 || after > 0;
+    if (a.before < 0 || after < 0)
+      images = images.slice(k + 1, {std::max<int64_t>(-a.before, 0),
+                                    images.size(k + 1) - std::max<int64_t>(-after, 0)});
   }
+  return pads ? pad(images, zeros) : images;
+}
+
+// For each element of the kernel what it meets in the images, [n, oh, ow, c].
+std::vector<Tensor> met(const Tensor& input, const ConvAxis (&axes)[2]) {
+  const Tensor images = with_borders(input, axes);
   const auto windows = [&](int k, int64_t at) {
     const int64_t first = at * axes[k].dilation;
     return Slice{first, first + reach_of(axes[k]), axes[k].stride};
@@ -250,12 +262,7 @@ Tensor conv2d_weight(const Tensor& input, const Tensor& g, const ConvAxis (&axes
   if (c == 1 && o == 1 && is_float(g.dtype()) && g.size() > 0)
     return conv2d_weight_by_channel(input, g, axes);
   // A convolution of images by cotangents: the batch is what is summed over, and so the channels.
-  Tensor images = input;
-  for (int k = 0; k < 2; k++) {
-    const ConvAxis& a = axes[k];
-    const int64_t wanted = reach_of(a) + (a.kernel - 1) * a.dilation;
-    images = spaced(images, k + 1, 1, a.before, wanted - a.input - a.before);
-  }
+  const Tensor images = with_borders(input, axes);
   // [c, h, w, groups * n] and [h, w, n, groups * o] give [c, kh, kw, groups * o].
   const Tensor by_channel = images.reshape({n, images.size(1), images.size(2), groups, c})
                                 .permute({4, 1, 2, 3, 0})

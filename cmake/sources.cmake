@@ -164,6 +164,7 @@ set(HOLOGRAM_SOURCES
     src/libraries/narrow/x86.cpp
     src/libraries/nvrtc/nvrtc.cpp
     src/libraries/of_vendors.cpp
+    src/libraries/rocblas/rocblas.cpp
     src/libraries/onednn/convolution.cpp
     src/libraries/onednn/onednn.cpp
     src/libraries/onednn/packing.cpp

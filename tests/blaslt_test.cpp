@@ -213,7 +213,7 @@ TEST_P(BlasLt, IsTrueF32UnlessTf32IsAskedFor) {
   } else {
     const auto answer = device(how)->library()->plan(desc);
     EXPECT_EQ(std::get<hal::Refusal>(answer).reason,
-              "hipBLASLt: enable_tensor_cores is off, of which it cannot be told");
+              "hipBLASLt, rocBLAS: enable_tensor_cores is off, of which they cannot be told");
   }
   EXPECT_LT(difference(config()), 1e-6);
   EXPECT_EQ(library_.tensor_cores(), 1);

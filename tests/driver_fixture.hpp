@@ -51,6 +51,7 @@ class DriverTest : public testing::Test {
     setenv(emulation.driver_setting, emulation.library, 1);
     setenv(emulation.compiler_setting, emulation.library, 1);
     setenv("HOLOGRAM_HIPBLASLT_LIBRARY", "none", 1);
+    setenv("HOLOGRAM_ROCBLAS_LIBRARY", "none", 1);
     folder_ = fs::temp_directory_path() / ("hologram-driver-test-" + std::to_string(getpid()));
     fs::remove_all(folder_);
     setenv("XDG_CACHE_HOME", folder_.c_str(), 1);

@@ -7,6 +7,7 @@
 #include "backends/rocm/api.hpp"
 #include "libraries/blaslt/vendor.hpp"
 #include "libraries/hiprtc/api.hpp"
+#include "libraries/rocblas/api.hpp"
 
 #if __has_include(<hip/hip_runtime_api.h>) && __has_include(<hip/hiprtc.h>)
 #define __HIP_PLATFORM_AMD__
@@ -17,6 +18,10 @@
 #if __has_include(<hipblaslt/hipblaslt.h>) && __has_include(<hipblas-common/hipblas-common.h>)
 #include <hipblaslt/hipblaslt.h>
 #define HOLOGRAM_HAS_HIPBLASLT_HEADER
+#endif
+#if __has_include(<rocblas/rocblas.h>)
+#include <rocblas/rocblas.h>
+#define HOLOGRAM_HAS_ROCBLAS_HEADER
 #endif
 #endif
 
@@ -141,11 +146,39 @@ static_assert(kHipblasLt.transpose_a == HIPBLASLT_MATMUL_DESC_TRANSA &&
               kHipblasLt.batch_stride == HIPBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
 static_assert(blaslt::kMaxWorkspace == HIPBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
 #endif
+
+#ifdef HOLOGRAM_HAS_ROCBLAS_HEADER
+namespace rocblas = libraries::rocblas;
+#define SAME(member, name, parameters) \
+  static_assert(                       \
+      SameCall<decltype(rocblas::Functions::member), decltype(&::rocblas_##name)>::value, #name);
+HOLOGRAM_ROCBLAS(SAME)
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+HOLOGRAM_ROCBLAS_ATOMICS(SAME)
+#undef SAME
+static_assert(rocblas::kSuccess == rocblas_status_success &&
+              rocblas::kNotImplemented == rocblas_status_not_implemented &&
+              rocblas::kMemoryError == rocblas_status_memory_error &&
+              rocblas::kPerfDegraded == rocblas_status_perf_degraded);
+static_assert(rocblas_status_arch_mismatch == 15 && rocblas_status_excluded_from_build == 14);
+static_assert(rocblas::kPlain == rocblas_operation_none &&
+              rocblas::kTransposed == rocblas_operation_transpose);
+static_assert(rocblas::kF16 == rocblas_datatype_f16_r && rocblas::kF32 == rocblas_datatype_f32_r &&
+              rocblas::kF64 == rocblas_datatype_f64_r && rocblas::kBF16 == rocblas_datatype_bf16_r);
+static_assert(rocblas::kNoAtomics == rocblas_atomics_not_allowed &&
+              rocblas::kStandard == rocblas_gemm_algo_standard);
+#endif
 #endif
 
 TEST(HipHeaders, OfHipblasLtToo) {
 #ifndef HOLOGRAM_HAS_HIPBLASLT_HEADER
   GTEST_SKIP() << "hipBLASLt's header is not there; scripts/offline-hip fetches it";
+#endif
+}
+
+TEST(HipHeaders, OfRocBlasToo) {
+#ifndef HOLOGRAM_HAS_ROCBLAS_HEADER
+  GTEST_SKIP() << "rocBLAS's header is not there; scripts/offline-hip fetches it";
 #endif
 }
 

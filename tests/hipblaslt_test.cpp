@@ -52,7 +52,11 @@ TEST_F(HipblasLt, NothingWhoseOrderOfSumsIsNotKnownIsDeterministic) {
   BackendConfig how = config();
   EXPECT_NE(device(how)->library(), nullptr);
   how.deterministic = true;
-  EXPECT_EQ(device(how)->library(), nullptr);
+  const auto answer = device(how)->library()->plan(some_product());
+  const auto& refused = std::get<hal::Refusal>(answer);
+  EXPECT_EQ(refused.reason.find("hipBLASLt: deterministic, of which it cannot be told"), 0u)
+      << refused.reason;
+  EXPECT_FALSE(refused.is_fallback);
   how = config();
   how.reproducible = true;
   EXPECT_EQ(device(how)->library(), nullptr);
@@ -84,9 +88,10 @@ TEST_F(HipblasLt, HalvesAreNotForGpusThatLoseTheirDenormals) {
   setenv("FAKE_HIP_ARCHITECTURE", "gfx90a:sramecc+:xnack-", 1);
   for (const DType dtype : {DType::F16, DType::BF16, DType::F32}) {
     EXPECT_EQ(refusal(some_product(dtype)).reason,
-              dtype == DType::F32 ? "nothing"
-                                  : "hipBLASLt: matrix units of gfx90a take denormals of " +
-                                        std::string(name_of(dtype)) + " for 0");
+              dtype == DType::F32
+                  ? "nothing"
+                  : "hipBLASLt, rocBLAS: matrix units of gfx90a take denormals of " +
+                        std::string(name_of(dtype)) + " for 0");
   }
 }
 

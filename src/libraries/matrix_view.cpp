@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/messages.hpp"
+
 namespace hologram::libraries {
 
 std::optional<hal::Refusal> malformed(const hal::GemmDesc& desc) {
@@ -30,6 +32,17 @@ hal::GemmDesc fold(hal::GemmDesc desc) {
     desc.batch = 1;
   }
   return desc;
+}
+
+void require_inside(const char* name, __int128 bytes, const hal::Binding& where) {
+  if (bytes > static_cast<__int128>(where.size))
+    throw core::error(core::Text::InternalError, fmt::format("{} is beyond its memory", name));
+}
+
+void require_matrices_inside(const hal::GemmDesc& desc, std::span<const hal::Binding> operands) {
+  const std::array<MatrixView, 3> matrices = matrix_views(desc);
+  for (size_t i = 0; i < matrices.size(); i++)
+    require_inside(matrices[i].name, extent(matrices[i]), operands[i]);
 }
 
 }  // namespace hologram::libraries

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "hologram/hal/buffer.hpp"
 #include "hologram/hal/expected.hpp"
@@ -38,6 +39,10 @@ std::optional<hal::Refusal> malformed(const hal::GemmDesc& desc);
 
 // Matrices a that follow each other and share b are one matrix.
 hal::GemmDesc fold(hal::GemmDesc desc);
+
+// InternalError if one of these, a, b and d, is beyond its memory.
+void require_matrices_inside(const hal::GemmDesc& desc, std::span<const hal::Binding> operands);
+void require_inside(const char* name, __int128 bytes, const hal::Binding& where);
 
 // Where the operand is in the host's memory; InternalError if that is too small for it.
 std::byte* data_of(const MatrixView& operand, const hal::Binding& binding);

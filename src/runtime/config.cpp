@@ -99,14 +99,15 @@ void read_file(BackendConfig& config, const std::string& path) {
 }
 
 // Variables of the process that are no settings of an executor.
-constexpr std::string_view kOthers[] = {"HOLOGRAM_CONFIG",         "HOLOGRAM_DUMP",
-                                        "HOLOGRAM_ONEDNN_LIBRARY", "HOLOGRAM_OPENBLAS_LIBRARY",
-                                        "HOLOGRAM_LAPACK_LIBRARY", "HOLOGRAM_CUDA_LIBRARY",
-                                        "HOLOGRAM_NVRTC_LIBRARY",  "HOLOGRAM_CUBLASLT_LIBRARY",
-                                        "HOLOGRAM_CUDNN_LIBRARY",  "HOLOGRAM_HIP_LIBRARY",
-                                        "HOLOGRAM_HIPRTC_LIBRARY", "HOLOGRAM_HIPBLASLT_LIBRARY",
-                                        "HOLOGRAM_METAL_LIBRARY",  "HOLOGRAM_OBJC_LIBRARY",
-                                        "HOLOGRAM_WEBGPU_LIBRARY", "HOLOGRAM_MODELS"};
+constexpr std::string_view kOthers[] = {"HOLOGRAM_CONFIG",          "HOLOGRAM_DUMP",
+                                        "HOLOGRAM_ONEDNN_LIBRARY",  "HOLOGRAM_OPENBLAS_LIBRARY",
+                                        "HOLOGRAM_LAPACK_LIBRARY",  "HOLOGRAM_CUDA_LIBRARY",
+                                        "HOLOGRAM_NVRTC_LIBRARY",   "HOLOGRAM_CUBLASLT_LIBRARY",
+                                        "HOLOGRAM_CUDNN_LIBRARY",   "HOLOGRAM_HIP_LIBRARY",
+                                        "HOLOGRAM_HIPRTC_LIBRARY",  "HOLOGRAM_HIPBLASLT_LIBRARY",
+                                        "HOLOGRAM_ROCBLAS_LIBRARY", "HOLOGRAM_METAL_LIBRARY",
+                                        "HOLOGRAM_OBJC_LIBRARY",    "HOLOGRAM_WEBGPU_LIBRARY",
+                                        "HOLOGRAM_MODELS"};
 
 // A variable of our name that nobody reads is most likely misspelt. HOLOGRAM_TEST_ are the tests'.
 void warn_of_unknown_variables() {

@@ -105,9 +105,15 @@ const libraries::blaslt::BlasLt& the_hipblaslt() {
       reinterpret_cast<const void*>(HipDriver::instance().own().init));
 }
 
+const libraries::rocblas::RocBlas& the_rocblas() {
+  return libraries::rocblas::RocBlas::instance(
+      reinterpret_cast<const void*>(HipDriver::instance().own().init));
+}
+
 HipGpu::HipGpu(const HipDriver& driver, int index, driver::DeviceNumber device)
     : Gpu(driver, Hiprtc::instance(driver.version()), index, device, nullptr),
-      products_(the_hipblaslt, [this] { return settle(); }) {
+      products_(the_hipblaslt, [this] { return settle(); }),
+      rocblas_(the_rocblas) {
   driver.own().attribute(&wave_, kHipWave, device);
   architecture_ = architecture_of(driver.own(), device);
   if (architecture_.empty() && unusable_.empty())

@@ -7,6 +7,7 @@
 #include "backends/driver/gpu.hpp"
 #include "backends/rocm/api.hpp"
 #include "libraries/blaslt/blaslt.hpp"
+#include "libraries/rocblas/rocblas.hpp"
 
 namespace hologram::backends::rocm {
 
@@ -40,24 +41,33 @@ class HipDriver final : public driver::Driver {
   HipFunctions own_;
 };
 
-// AMD's library of products, for the HIP that is in use.
+// AMD's libraries of products, for the HIP that is in use.
 const libraries::blaslt::BlasLt& the_hipblaslt();
+const libraries::rocblas::RocBlas& the_rocblas();
 
 class HipGpu final : public driver::Gpu {
  public:
   HipGpu(const HipDriver& driver, int index, driver::DeviceNumber device);
 
   libraries::blaslt::Products& products() { return products_; }
+  // Of rocBLAS, which knows no features of an architecture.
+  hal::Expected<std::shared_ptr<libraries::GpuPlan>> plan_by_rocblas(const hal::GemmDesc& desc) {
+    return rocblas_.plan(desc, architecture_.substr(0, architecture_.find(':')));
+  }
 
  private:
   // Waits for the device's own stream, on which libraries make what they keep ready.
   bool settle() const;
   void describe(DeviceInfo& info) const override;
-  void forget(driver::NativeStream stream) override { products_.forget(stream); }
+  void forget(driver::NativeStream stream) override {
+    products_.forget(stream);
+    rocblas_.forget(stream);
+  }
   uint64_t free_memory_at(const std::string& pci) const override;
 
   int wave_ = 0;  // lanes
   libraries::blaslt::Products products_;
+  libraries::rocblas::Products rocblas_;
 };
 
 }  // namespace hologram::backends::rocm

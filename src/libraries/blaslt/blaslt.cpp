@@ -11,7 +11,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/messages.hpp"
 #include "libraries/of_vendors.hpp"
 
 namespace hologram::libraries::blaslt {
@@ -307,16 +306,11 @@ Status GemmPlan::check(Operation operation, Proposal& found) const {
 }
 
 void GemmPlan::require_inside(std::span<const hal::Binding> operands) const {
-  const auto require = [](const char* name, __int128 bytes, const hal::Binding& where) {
-    if (bytes > static_cast<__int128>(where.size))
-      throw core::error(core::Text::InternalError, fmt::format("{} is beyond its memory", name));
-  };
-  const std::array<MatrixView, 3> matrices = matrix_views(of_->desc);
-  for (size_t i = 0; i < matrices.size(); i++)
-    require(matrices[i].name, extent(matrices[i]), operands[i]);
-  if (operands.size() > matrices.size())
-    require("the bias", __int128{of_->desc.n} * static_cast<int64_t>(size_of(of_->desc.d)),
-            operands[3]);
+  require_matrices_inside(of_->desc, operands);
+  if (operands.size() > 3)
+    libraries::require_inside("the bias",
+                              __int128{of_->desc.n} * static_cast<int64_t>(size_of(of_->desc.d)),
+                              operands[3]);
 }
 
 const char* GemmPlan::variable() const { return of_->library.vendor().variable; }

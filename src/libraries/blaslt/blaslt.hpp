@@ -21,6 +21,7 @@
 #include "libraries/blaslt/vendor.hpp"
 #include "libraries/gpu_plan.hpp"
 #include "libraries/matrix_view.hpp"
+#include "libraries/stream_handles.hpp"
 
 namespace hologram::libraries::blaslt {
 
@@ -63,7 +64,7 @@ class Handles {
   // That for calls on the stream, or for plans: null. The device's context is current.
   Status of(NativeStream stream, Handle& handle);
   // Nothing is on the stream any more: another one may have its handle.
-  void forget(NativeStream stream);
+  void forget(NativeStream stream) { handles_.forget(stream); }
   // Of the library, once there is a handle; what is wrong with it otherwise.
   std::string learn_version();
   const std::string& version() const { return version_; }
@@ -71,9 +72,7 @@ class Handles {
  private:
   const BlasLt& library_;
   const Settle settle_;
-  std::mutex mutex_;
-  std::map<NativeStream, Handle> handles_;
-  std::vector<Handle> spare_;
+  StreamHandles<Handle, NativeStream> handles_;
   std::string version_;
 };
 

@@ -29,33 +29,16 @@ std::string name_of_version(int number) {
 // device's own stream, for which others do not wait.
 Status Handles::of(NativeStream stream, Handle& handle) {
   if (!library_.vendor().keeps_notes) stream = nullptr;
-  const std::lock_guard lock(mutex_);
-  if (const auto found = handles_.find(stream); found != handles_.end()) {
-    handle = found->second;
+  const auto make = [&](Handle& made) {
+    const Status status = library_->create(&made);
+    if (status != kSuccess) return status;
+    if (settle_ && !settle_()) {
+      library_->destroy(made);
+      return kNotInitialized;
+    }
     return kSuccess;
-  }
-  if (!spare_.empty()) {
-    handle = handles_[stream] = spare_.back();
-    spare_.pop_back();
-    return kSuccess;
-  }
-  Handle made = nullptr;
-  const Status status = library_->create(&made);
-  if (status != kSuccess) return status;
-  if (settle_ && !settle_()) {
-    library_->destroy(made);
-    return kNotInitialized;
-  }
-  handle = handles_[stream] = made;
-  return kSuccess;
-}
-
-void Handles::forget(NativeStream stream) {
-  const std::lock_guard lock(mutex_);
-  const auto found = handles_.find(stream);
-  if (stream == nullptr || found == handles_.end()) return;
-  spare_.push_back(found->second);
-  handles_.erase(found);
+  };
+  return handles_.of(stream, handle, make, [](Handle&) { return kSuccess; });
 }
 
 std::string Handles::learn_version() {

@@ -168,6 +168,7 @@ void find_blocks(const Kernel& kernel, Layout& l) {
 void find_linear(const Kernel& kernel, Layout& l) {
   // Who walks a column divides once only, and idles less where a workgroup has lanes left.
   constexpr int64_t kLongForColumns = 1024;
+  constexpr int64_t kNear = 4;  // elements from one lane's to the next, as of windows that step
   const int64_t longest = l.traversal == Traversal::Elements ? long_axis(false) : kLongForColumns;
   if (l.outer.size() < 2 || l.outer.back() >= longest) return;
   const auto is_along = [&](uint32_t view) { return l.views[view].outer.back() == 1; };
@@ -176,7 +177,8 @@ void find_linear(const Kernel& kernel, Layout& l) {
                            [&](const Output& output) { return is_along(output.view); });
   else
     l.linear = std::any_of(kernel.terms.begin(), kernel.terms.end(), [&](const Term& t) {
-      return t.kind == TermKind::Load && !t.per_row && is_along(t.view);
+      const int64_t step = l.views[t.view].outer.back();
+      return t.kind == TermKind::Load && !t.per_row && step >= 1 && step <= kNear;
     });
 }
 

@@ -4,6 +4,8 @@
 #include <tuple>
 
 #include "core/messages.hpp"
+#include "engine/context.hpp"
+#include "fusion/layout.hpp"
 #include "graph/statistics.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/composite.hpp"
@@ -43,7 +45,8 @@ Tensor inside(const ConvAxis& a, DType dtype, const Executor& executor) {
 
 class Windows {
  public:
-  Windows(const char* operation, const Tensor& images, const Pool2d& options) {
+  Windows(const char* operation, const Tensor& images, const Pool2d& options)
+      : planes(lies_in_planes(images)) {
     const Extent stride = options.stride.value_or(options.kernel);
     tensor::check_numbers(operation, stride, 1, options.padding);
     std::tie(rows, columns) =
@@ -53,19 +56,21 @@ class Windows {
         throw core::error(Text::PoolPadding, operation, std::max(a->before, after(*a)), a->kernel);
   }
 
-  // [batch, row, column, channel, row and column of the window]
+  // In the order of results, and then the row and the column of the window.
   Tensor of(const Tensor& images, const Operand& around) const {
     Tensor x = tensor::without_alias(images);
     if (rows.before + columns.before + after(rows) + after(columns) > 0)
       x = pad(x, {{}, {rows.before, after(rows)}, {columns.before, after(columns)}, {}}, around);
     graph::View view = tensor::Access::view(x);
     const graph::Strides s = view.strides;
-    view.shape = {x.size(0), rows.output, columns.output, x.size(3), rows.kernel, columns.kernel};
-    view.strides = {s[0], s[1] * rows.stride, s[2] * columns.stride, s[3], s[1], s[2]};
+    view.shape = in_order<Shape>({x.size(0), rows.output, columns.output, x.size(3)});
+    view.strides =
+        in_order<graph::Strides>({s[0], s[1] * rows.stride, s[2] * columns.stride, s[3]});
+    add_kernel(view, rows.kernel, columns.kernel, s);
     return tensor::Access::make(tensor::Access::node(x), view);
   }
 
-  // The largest of each window: [batch, row, column, channel].
+  // The largest of each window, in the order of results.
   Tensor largest(const Tensor& images) const {
     const std::vector<Run> of_rows = runs(rows), of_columns = runs(columns);
     constexpr size_t kMostParts = 9;
@@ -78,18 +83,21 @@ class Windows {
     const graph::Strides& s = view.strides;
     const Shape shape = this->shape(x);
     const graph::View dense = graph::dense_view(shape);
+    const size_t row_axis = planes ? 2 : 1, column_axis = row_axis + 1;
     std::vector<tensor::Part> all;
     all.reserve(parts);
     for (const Run& r : of_rows)
       for (const Run& c : of_columns) {
         graph::View windows = view;
         windows.offset += r.first * s[1] + c.first * s[2];
-        windows.shape = {shape[0], r.count, c.count, shape[3], r.elements, c.elements};
-        windows.strides = {s[0], s[1] * rows.stride, s[2] * columns.stride, s[3], s[1], s[2]};
+        windows.shape = in_order<Shape>({x.size(0), r.count, c.count, x.size(3)});
+        windows.strides =
+            in_order<graph::Strides>({s[0], s[1] * rows.stride, s[2] * columns.stride, s[3]});
+        add_kernel(windows, r.elements, c.elements, s);
         graph::View to = dense;
-        to.shape[1] = r.count;
-        to.shape[2] = c.count;
-        to.offset = r.at * dense.strides[1] + c.at * dense.strides[2];
+        to.shape[row_axis] = r.count;
+        to.shape[column_axis] = c.count;
+        to.offset = r.at * dense.strides[row_axis] + c.at * dense.strides[column_axis];
         all.push_back({max(tensor::Access::make(tensor::Access::node(x), windows), {-2, -1}), to});
       }
     return tensor::assemble(x.dtype(), shape, all, tensor::context_of(x));
@@ -97,20 +105,49 @@ class Windows {
 
   // Those of a node, whose numbers are those that numbers() gave.
   explicit Windows(std::span<const int64_t> n)
-      : rows{n[0], n[1], n[2], n[3], n[4], n[5]}, columns{n[6], n[7], n[8], n[9], n[10], n[11]} {}
+      : rows{n[0], n[1], n[2], n[3], n[4], n[5]},
+        columns{n[6], n[7], n[8], n[9], n[10], n[11]},
+        planes(n[12] != 0) {}
   std::vector<int64_t> numbers() const {
     std::vector<int64_t> all;
     for (const ConvAxis& a : {rows, columns})
       all.insert(all.end(), {a.input, a.kernel, a.output, a.stride, a.dilation, a.before});
+    all.push_back(planes ? 1 : 0);
     return all;
   }
   Shape shape(const Tensor& images) const {  // of a number for each window and channel
-    return {images.size(0), rows.output, columns.output, images.size(3)};
+    return in_order<Shape>({images.size(0), rows.output, columns.output, images.size(3)});
+  }
+  // What is in the order of results with channels last.
+  Tensor with_channels_last(const Tensor& result) const {
+    return planes ? result.permute({0, 2, 3, 1}) : result;
   }
 
   ConvAxis rows, columns;
+  // Results lie as the images do, [batch, channel, row, column] or [batch, row, column, channel]:
+  // who walks both in one order touches neighbours in both.
+  bool planes = false;
 
  private:
+  // Lanes that go one after the other walk channels the faster way, whose windows do not overlap.
+  static bool lies_in_planes(const Tensor& images) {
+    if (graph::hints_of(tensor::context_of(images).device()).sequential_lanes) return false;
+    const graph::Strides& s = tensor::Access::view(images).strides;
+    return images.rank() == 4 && images.size(3) > 1 && s[3] > s[2] && s[3] > s[1];
+  }
+  template <class List>
+  List in_order(List list) const {
+    if (planes) std::rotate(list.begin() + 1, list.begin() + 3, list.begin() + 4);
+    return list;
+  }
+  static void add_kernel(graph::View& view, int64_t rows, int64_t columns,
+                         const graph::Strides& of_images) {
+    view.shape.push_back(rows);
+    view.shape.push_back(columns);
+    view.strides.push_back(of_images[1]);
+    view.strides.push_back(of_images[2]);
+  }
+
   // Windows along an axis that follow each other and have as many elements inside of the image.
   struct Run {
     int64_t at, count;  // of windows
@@ -163,7 +200,8 @@ Tensor max_pool2d(const Tensor& input, const Pool2d& options) {
     return tensor::with_gradient(
         x,
         [&] {
-          return tensor::meant(kMaxPool2d, x.dtype(), windows.shape(x), {x}, windows.numbers());
+          return windows.with_channels_last(
+              tensor::meant(kMaxPool2d, x.dtype(), windows.shape(x), {x}, windows.numbers()));
         },
         [&](const Tensor& y) {
           return tensor::rules::of_max_pool2d(x, y, windows.rows, windows.columns);
@@ -187,13 +225,14 @@ Tensor means(const Tensor& x, const Windows& windows, const Tensor& count) {
   const int axes[] = {4, 5};
   const auto without = [](const Tensor& t) { return t.squeeze(-1).squeeze(-1); };
   const Tensor total = without(tensor::reduce(elements, Combine::Add, axes, true));
-  Tensor result = total / count;
+  const Tensor counts = windows.planes ? count.squeeze(-1) : count;
+  Tensor result = total / counts;
   if (tensor::can_overflow(dtype)) {
     const Tensor guard = !isfinite(total);
     const Tensor shrunk = tensor::reduce_where(
         guard.unsqueeze(-1).unsqueeze(-1),
         tensor::apply_internal(statistics::kShrunk, wide, {elements}), Combine::Add, axes);
-    result = where(guard, without(shrunk) / count * statistics::kGrows, result);
+    result = where(guard, without(shrunk) / counts * statistics::kGrows, result);
   }
   return result.to(dtype);
 }
@@ -212,8 +251,9 @@ Tensor avg_pool2d(const Tensor& input, const Pool2d& options) {
     return tensor::with_gradient(
         x,
         [&] {
-          return tensor::meant(kAvgPool2d, tensor::float_dtype(x.dtype()), windows.shape(x),
-                               {x, count}, windows.numbers());
+          return windows.with_channels_last(
+              tensor::meant(kAvgPool2d, tensor::float_dtype(x.dtype()), windows.shape(x),
+                            {x, count}, windows.numbers()));
         },
         [&](const Tensor&) {
           return tensor::rules::of_avg_pool2d(x.shape(), count, windows.rows, windows.columns);

@@ -338,6 +338,7 @@ set(HOLOGRAM_SOURCES
     src/tensor/record_elementwise.cpp
     src/tensor/reduce.cpp
     src/tensor/reductions.cpp
+    src/tensor/rules_images.cpp
     src/tensor/rules_movement.cpp
     src/tensor/rules_reductions.cpp
     src/tensor/statistics.cpp

@@ -256,7 +256,7 @@ Tensor avg_pool2d(const Tensor& input, const Pool2d& options) {
                             {x, count}, windows.numbers()));
         },
         [&](const Tensor&) {
-          return tensor::rules::of_avg_pool2d(x.shape(), count, windows.rows, windows.columns);
+          return tensor::rules::of_avg_pool2d(count, windows.rows, windows.columns);
         });
   });
 }

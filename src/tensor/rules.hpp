@@ -52,7 +52,6 @@ Tensors of_conv2d(const Tensor& x, const Tensor& w, const hal::ConvAxis& rows,
 // Of images, Nhwc, in windows. Of equal elements the first counts.
 Rule of_max_pool2d(const Tensor& x, const Tensor& y, const hal::ConvAxis& rows,
                    const hal::ConvAxis& columns);
-Rule of_avg_pool2d(const Shape& shape, const Tensor& counts, const hal::ConvAxis& rows,
-                   const hal::ConvAxis& columns);
+Rule of_avg_pool2d(const Tensor& counts, const hal::ConvAxis& rows, const hal::ConvAxis& columns);
 
 }  // namespace hologram::tensor::rules

@@ -41,6 +41,15 @@ AttentionKey key_of(const AttentionShape& shape, int64_t m, int64_t capacity, co
   return key;
 }
 
+// Of a sequence, to a part that a group attends to: a few for each head, whatever the capacity, and
+// scores that a group's memory holds.
+constexpr int64_t kMostParts = 16, kLeastPages = 4, kMostPages = 32;
+constexpr int64_t kMostRowsInParts = 2048;
+uint32_t part_pages(int64_t capacity) {
+  const int64_t pages = capacity / kPage;
+  return number_of(std::clamp((pages - 1) / kMostParts + 1, kLeastPages, kMostPages));
+}
+
 uint64_t groups_of(int64_t lanes) {
   return (static_cast<uint64_t>(lanes) + kTurnLanes - 1) / kTurnLanes;
 }
@@ -137,15 +146,32 @@ class AttentionOp : public graph::OpaqueOp {
     const std::vector<uint64_t> attending = {scalar(capacity_), scalar(shape_.window),
                                              std::bit_cast<uint32_t>(shape_.scale),
                                              std::bit_cast<uint32_t>(shape_.softcap)};
-    const Storage scores = context.allocate(bytes(m_ * shape_.heads * capacity_));
     const auto run_program = [&](AttentionStep step, const Grid& grid,
                                  std::initializer_list<hal::Binding> bindings,
                                  const std::vector<uint64_t>& scalars) {
       context.launch(made(context, step, key), grid, {bindings.begin(), bindings.size()}, scalars);
     };
     const auto heads = static_cast<uint64_t>(shape_.heads), tokens = static_cast<uint64_t>(m_);
+    const bool together = !graph::hints_of(context.device()).sequential_lanes;
+    const int64_t rows = m_ * shape_.heads;
+    const auto parts = static_cast<int64_t>((capacity_ / kPage - 1) / part_pages(capacity_) + 1);
+    // A group a head leaves most of a large GPU idle where tokens are few.
+    if (together && !context.config().reproducible && parts > 1 && rows <= kMostRowsInParts) {
+      AttentionKey of_parts = key;
+      of_parts.part_pages = part_pages(capacity_);
+      const Storage sums = context.allocate(bytes(rows * parts * shape_.value_length));
+      const Storage ends = context.allocate(bytes(rows * parts * 2));
+      const std::initializer_list<hal::Binding> bindings = {
+          at(Turned), at(KeyCache), at(ValueCache), at(Places), sums.where, ends.where};
+      context.launch(made(context, AttentionStep::AttendPart, of_parts),
+                     {heads, static_cast<uint64_t>(parts), tokens},
+                     {bindings.begin(), bindings.size()}, attending);
+      return run_program(AttentionStep::Combine, {groups_of(rows * shape_.value_length), 1, 1},
+                         {sums.where, ends.where, result.where}, {scalar(parts), scalar(rows)});
+    }
+    const Storage scores = context.allocate(bytes(rows * capacity_));
     // The same sums for all devices where that is asked for: those of lanes that work together.
-    if (!graph::hints_of(context.device()).sequential_lanes || context.config().reproducible)
+    if (together || context.config().reproducible)
       return run_program(
           AttentionStep::Attend, {heads, tokens, 1},
           {at(Turned), at(KeyCache), at(ValueCache), at(Places), scores.where, result.where},

@@ -16,6 +16,7 @@ using program::Var;
 
 static_assert(kTurnLanes == kPage, "a workgroup scores a page");
 constexpr uint32_t kUnrolled = 8;
+constexpr double kLeast = -3.0e38;  // below every score
 
 class Maker {
  public:
@@ -126,7 +127,7 @@ class Maker {
     const Value rows = m_ * int64_t{key_.heads};
     const Span s = span(min(row, rows - 1) / int64_t{key_.heads});
     b_.if_(row < rows, [&] {
-      const Var best = b_.var(b_.constant(DType::F32, -3.0e38));
+      const Var best = b_.var(b_.constant(DType::F32, kLeast));
       b_.for_(s.begin, s.end, 1,
               [&](Value j) { b_.set(best, max(b_.get(best), b_.load(scores, j * rows + row))); });
       const Var sum = b_.var(b_.constant(DType::F32, 0.0));
@@ -180,7 +181,7 @@ class Maker {
     const Value row = token * int64_t{key_.heads} + head;
     const Value begin = s.begin, end = s.end, of_scores = row * capacity_;
 
-    const Var best = b_.var(b_.constant(DType::F32, -3.0e38));
+    const Var best = b_.var(b_.constant(DType::F32, kLeast));
     b_.for_(begin + lane, end, key_.lanes, [&](Value j) {
       const Value base = key_base(page_of(token, j / kPage), head) + j % kPage;
       const Value score = scaled(dot(turned, row, key_cache, base), s);
@@ -196,10 +197,83 @@ class Maker {
     });
     const Value total = b_.group_reduce(Combine::Add, b_.get(sum));
     b_.barrier();
-    weigh_in_parts(scores, of_scores, value_cache, token, head, s, total,
+    weigh_in_parts([&](Value j) { return b_.load(scores, of_scores + j); }, value_cache, token,
+                   head, s,
                    [&](Value element, Value number) {
-                     b_.store(y, row * int64_t{key_.value_length} + element, number);
+                     b_.store(y, row * int64_t{key_.value_length} + element, number / total);
                    });
+    return finish_trusted(b_);
+  }
+
+  // A workgroup takes a head of a token and a part of the positions: sums of values, and beside
+  // them the largest score and the sum of shares, by which parts are put together.
+  Program attend_part() {
+    const Buf turned = in("turned");
+    const Buf key_cache = b_.buffer("key_cache", key_.cache, Access::In);
+    const Buf value_cache = b_.buffer("value_cache", key_.cache, Access::In);
+    places_ = b_.buffer("places", DType::I32, Access::In);
+    const Buf sums = b_.buffer("sums", DType::F32, Access::Out);
+    const Buf ends = b_.buffer("ends", DType::F32, Access::Out);
+    const Value head = b_.group_id(0), part = b_.group_id(1), token = b_.group_id(2);
+    const Value lane = b_.lane_id(0);
+    m_ = b_.group_count(2);
+    Span s = span(token);
+    const int64_t length = int64_t{key_.part_pages} * kPage;
+    const Value row = token * int64_t{key_.heads} + head, from = part * length;
+    const Value of_part = row * b_.group_count(1) + part;
+    s.begin = max(s.begin, from);
+    s.end = min(s.end, from + length);
+
+    const Shared shares = b_.shared("shares", DType::F32, static_cast<uint32_t>(length));
+    const Var best = b_.var(b_.constant(DType::F32, kLeast));
+    b_.for_(s.begin + lane, s.end, key_.lanes, [&](Value j) {
+      const Value base = key_base(page_of(token, j / kPage), head) + j % kPage;
+      const Value score = scaled(dot(turned, row, key_cache, base), s);
+      b_.store(shares, j - from, score);
+      b_.set(best, max(b_.get(best), score));
+    });
+    const Value highest = b_.group_reduce(Combine::Max, b_.get(best));
+    const Var sum = b_.var(b_.constant(DType::F32, 0.0));
+    b_.for_(s.begin + lane, s.end, key_.lanes, [&](Value j) {
+      const Value share = b_.emit(program::Op::Exp, {b_.load(shares, j - from) - highest});
+      b_.store(shares, j - from, share);
+      b_.set(sum, b_.get(sum) + share);
+    });
+    const Value total = b_.group_reduce(Combine::Add, b_.get(sum));
+    b_.barrier();
+    weigh_in_parts([&](Value j) { return b_.load(shares, clamp_to(j - from, length)); },
+                   value_cache, token, head, s,
+                   [&](Value element, Value number) {
+                     b_.store(sums, of_part * int64_t{key_.value_length} + element, number);
+                   });
+    b_.if_(lane == 0, [&] {
+      b_.store(ends, of_part * 2, highest);
+      b_.store(ends, of_part * 2 + 1, total);
+    });
+    return finish_trusted(b_);
+  }
+  // A lane takes an element of the result.
+  Program combine() {
+    const Buf sums = in("sums"), ends = in("ends");
+    const Buf y = b_.buffer("y", DType::F32, Access::Out);
+    const Value count = b_.scalar("parts", key_.index), rows = b_.scalar("rows", key_.index);
+    const Value at = b_.global_id(0), length = b_.constant(key_.index, int64_t{key_.value_length});
+    b_.if_(at < rows * length, [&] {
+      const Value first = at / length * count, element = at % length;
+      const Var highest = b_.var(b_.constant(DType::F32, kLeast));
+      b_.for_(zero(), count, 1, [&](Value p) {
+        b_.set(highest, max(b_.get(highest), b_.load(ends, (first + p) * 2)));
+      });
+      const Var sum = b_.var(b_.constant(DType::F32, 0.0));
+      const Var total = b_.var(b_.constant(DType::F32, 0.0));
+      b_.for_(zero(), count, 1, [&](Value p) {
+        const Value share =
+            b_.emit(program::Op::Exp, {b_.load(ends, (first + p) * 2) - b_.get(highest)});
+        b_.set(total, mad(share, b_.load(ends, (first + p) * 2 + 1), b_.get(total)));
+        b_.set(sum, mad(share, b_.load(sums, (first + p) * length + element), b_.get(sum)));
+      });
+      b_.store(y, at, b_.get(sum) / b_.get(total));
+    });
     return finish_trusted(b_);
   }
 
@@ -246,6 +320,7 @@ class Maker {
     return key_.softcap ? b_.emit(program::Op::Tanh, {score / s.softcap}) * s.softcap : score;
   }
   Buf in(const char* name) { return b_.buffer(name, DType::F32, Access::In); }
+  Value clamp_to(Value index, int64_t length) { return min(max(index, 0), length - 1); }
   Value zero() { return b_.constant(key_.index, int64_t{0}); }
 
   // Two elements of the vector from `first` on, turned.
@@ -286,9 +361,9 @@ class Maker {
 
   // Sums of values: as many lanes as a value has elements take each of several parts of the
   // positions. The rounds of a page are known, so that their loads are under way at once.
-  template <class Put>
-  void weigh_in_parts(Buf shares, Value of_shares, Buf values, Value token, Value head,
-                      const Span& s, Value total, const Put& put) {
+  template <class Share, class Put>
+  void weigh_in_parts(const Share& share_of, Buf values, Value token, Value head, const Span& s,
+                      const Put& put) {
     const int64_t length = key_.value_length, parts = key_.lanes / length;
     const Value lane = b_.lane_id(0), element = lane % length, part = lane / length;
     const Var sum = b_.var(b_.constant(DType::F32, 0.0));
@@ -297,7 +372,7 @@ class Maker {
         const Value first = page * kPage, row = value_base(page_of(token, page), head);
         b_.for_(zero(), b_.constant(key_.index, kPage), static_cast<uint64_t>(parts), [&](Value k) {
           const Value inside = min(k + part, kPage - 1), j = first + inside;
-          const Value share = b_.load(shares, of_shares + j);
+          const Value share = share_of(j);
           const Value value = b_.load(values, (row + inside) * length + element);
           const Value seen = (k + part < kPage) & (j >= s.begin) & (j < s.end);
           b_.set(sum, select(seen, mad(share, value, b_.get(sum)), b_.get(sum)));
@@ -305,7 +380,7 @@ class Maker {
       });
     });
     if (parts == 1) {
-      b_.if_(lane < length, [&] { put(element, b_.get(sum) / total); });
+      b_.if_(lane < length, [&] { put(element, b_.get(sum)); });
       return;
     }
     const Shared kept = b_.shared("kept", DType::F32, key_.lanes);
@@ -314,7 +389,7 @@ class Maker {
     b_.if_(lane < length, [&] {
       Value all = b_.load(kept, lane);
       for (int64_t p = 1; p < parts; p++) all = all + b_.load(kept, lane + p * length);
-      put(lane, all / total);
+      put(lane, all);
     });
   }
 
@@ -333,6 +408,7 @@ struct StepRow {
 constexpr StepRow kSteps[] = {
     {"attention_turn", &Maker::turn, false},          {"attention_keys", &Maker::read_keys, false},
     {"attention_values", &Maker::read_values, false}, {"attention", &Maker::attend, true},
+    {"attention_part", &Maker::attend_part, true},    {"attention_combine", &Maker::combine, false},
     {"attention_score", &Maker::score, false},        {"attention_share", &Maker::share, false},
     {"attention_weigh", &Maker::weigh, false},
 };

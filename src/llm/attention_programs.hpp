@@ -14,11 +14,22 @@ struct AttentionKey {
   uint32_t heads, key_heads, key_length, value_length, rotated;
   uint32_t rope, softcap, window;  // whether there are such
   uint32_t lanes;                  // of a group that attends
+  uint32_t part_pages;             // of a sequence that a group attends to, in parts
   DType cache, index;
   DType read;  // what keys and values become that are read out of the cache
 };
 
-enum class AttentionStep : uint8_t { Turn, ReadKeys, ReadValues, Attend, Score, Share, Weigh };
+enum class AttentionStep : uint8_t {
+  Turn,
+  ReadKeys,
+  ReadValues,
+  Attend,
+  AttendPart,
+  Combine,
+  Score,
+  Share,
+  Weigh
+};
 std::string_view name_of(AttentionStep step);
 Program attention_program(AttentionStep step, const AttentionKey& key);
 

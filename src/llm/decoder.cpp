@@ -287,7 +287,7 @@ Tensor Decoder::start(std::span<const Row> rows, bool all, size_t least) {
   const std::optional<PromptPart> part = prompt_part(rows);
   std::vector<Row> filled(rows.begin(), rows.end());
   if (part && fills_parts_)
-    filled.resize(static_cast<size_t>(std::min(rounded_up(count), chunk())),
+    filled.resize(static_cast<size_t>(std::max(count, std::min(rounded_up(count), chunk()))),
                   Row{.sequence = rows[0].sequence, .position = -1});
   const Tensor y = layers(embed(filled), places(filled, table_), caches_, part);
   return head(all ? y : y.slice(0, {count - 1, count})).eval();

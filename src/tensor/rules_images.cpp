@@ -134,7 +134,7 @@ Tensor with_borders(Tensor images, const ConvAxis (&axes)[2], const Operand& bor
     const ConvAxis& a = axes[k];
     const int64_t after = reach_of(a) + (a.kernel - 1) * a.dilation - a.input - a.before;
     around[static_cast<size_t>(k) + 1] = {std::max<int64_t>(a.before, 0),
-                                         std::max<int64_t>(after, 0)};
+                                          std::max<int64_t>(after, 0)};
     pads = pads || a.before > 0 || after > 0;
     if (a.before < 0 || after < 0)
       images = images.slice(k + 1, {std::max<int64_t>(-a.before, 0),
@@ -144,8 +144,7 @@ Tensor with_borders(Tensor images, const ConvAxis (&axes)[2], const Operand& bor
 }
 
 // For each element of the kernel what it meets in the images, [n, oh, ow, c].
-std::vector<Tensor> met(const Tensor& input, const ConvAxis (&axes)[2],
-                        const Operand& border = 0) {
+std::vector<Tensor> met(const Tensor& input, const ConvAxis (&axes)[2], const Operand& border = 0) {
   const Tensor images = with_borders(input, axes, border);
   const auto windows = [&](int k, int64_t at) {
     const int64_t first = at * axes[k].dilation;
@@ -280,9 +279,7 @@ Tensor given_back(const Phases& rows, const Phases& columns, int axis, const Sha
   Shape shape = none;
   shape[static_cast<size_t>(axis)] = rows.count * rows.stride;
   shape[static_cast<size_t>(axis) + 1] = columns.count * columns.stride;
-  return all.reshape(shape)
-      .slice(axis, {0, rows.input})
-      .slice(axis + 1, {0, columns.input});
+  return all.reshape(shape).slice(axis, {0, rows.input}).slice(axis + 1, {0, columns.input});
 }
 
 // Pooling's windows, and images with the axes of rows and columns in this place.
@@ -344,8 +341,8 @@ Rule of_max_pool2d(const Tensor& x, const Tensor& y, const ConvAxis& rows,
   return [=](const Tensor& g) {
     const Unpooling images(y, rows, columns);
     const int64_t count = rows.kernel * columns.kernel;
-    const Tensor found =
-        images.around(first_largest(stop_gradient(x), stop_gradient(y), rows, columns, images), count);
+    const Tensor found = images.around(
+        first_largest(stop_gradient(x), stop_gradient(y), rows, columns, images), count);
     const Tensor change = images.around(images.in_order(g), 0);
     return images.run(images.in_order(g), [&](int64_t i, int64_t j, const auto& windows) {
       return where(windows(found) == i * columns.kernel + j, windows(change), 0);
@@ -353,13 +350,13 @@ Rule of_max_pool2d(const Tensor& x, const Tensor& y, const ConvAxis& rows,
   };
 }
 
-Rule of_avg_pool2d(const Tensor& counts, const ConvAxis& rows,
-                   const ConvAxis& columns) {
+Rule of_avg_pool2d(const Tensor& counts, const ConvAxis& rows, const ConvAxis& columns) {
   return [=](const Tensor& g) {
     const Unpooling images(g, rows, columns);
     const Tensor share = images.in_order(g.to(accumulator(g.dtype())) / counts);
     const Tensor change = images.around(share, 0);
-    return images.run(share, [&](int64_t, int64_t, const auto& windows) { return windows(change); });
+    return images.run(share,
+                      [&](int64_t, int64_t, const auto& windows) { return windows(change); });
   };
 }
 

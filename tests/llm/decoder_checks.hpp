@@ -77,4 +77,33 @@ inline void expect_long_prompts(const Made& made, const Executor& executor,
                 expected[end - 1], tolerance, what + ", " + std::to_string(end));
 }
 
+// Contexts of more positions than a group attends to on GPUs, some parts of which are empty, beside
+// plain loops in f64: single tokens and two at a time, of a sequence whose pages lie in no order.
+inline void expect_long_contexts(const Made& made, const Executor& executor, int64_t steps) {
+  constexpr int kPrompt = 310;
+  std::vector<int32_t> tokens;
+  tokens.reserve(kPrompt + 24);
+  for (int i = 0; i < kPrompt + 24; i++) tokens.push_back(i * 37 % kVocabulary);
+  const auto source = source_of(made);
+  const auto expected = Reference(*source).logits(tokens);
+  llm::Decoder decoder(source, {.capacity = 640, .sequences = 2, .pages = 16, .dtype = DType::F32},
+                       executor);
+  decoder.set_pages(1, std::vector<int32_t>{4, 0, 2, 9, 7, 15});
+  const std::span<const int32_t> all(tokens);
+  expect_near(decoder.forward(rows_of(all.first(kPrompt), 0, 1), false), expected[kPrompt - 1],
+              2e-4, std::string(made.architecture) + ", the prompt");
+  int64_t at = kPrompt;
+  for (int64_t step = 0; step < steps; step++) {
+    const int64_t count = step % 3 == 2 ? 2 : 1;
+    const auto begin = static_cast<size_t>(at);
+    const auto found =
+        decoder.forward(rows_of(all.subspan(begin, static_cast<size_t>(count)), at, 1), true);
+    at += count;
+    const size_t length = expected[0].size();
+    expect_near({found.end() - static_cast<std::ptrdiff_t>(length), found.end()},
+                expected[static_cast<size_t>(at) - 1], 2e-4,
+                std::string(made.architecture) + ", position " + std::to_string(at));
+  }
+}
+
 }  // namespace hologram::tests

@@ -86,6 +86,13 @@ TEST_P(Decoders, GiveTheLogitsOfLongPrompts) {
       tests::expect_long_prompts(made, executor(), activations);
 }
 
+TEST_P(Decoders, GiveTheLogitsOfLongContexts) {
+  // All, or one of them a few steps: without a window and with one.
+  if (is_slow()) return tests::expect_long_contexts(tests::kModels[3], executor(), 2);
+  for (const size_t which : {3, 5})
+    tests::expect_long_contexts(tests::kModels[which], executor(), 12);
+}
+
 // Positions that lie in pages in no order.
 TEST_P(Decoders, FindPositionsInTheirPages) {
   if (is_slow()) GTEST_SKIP() << "it takes minutes here";

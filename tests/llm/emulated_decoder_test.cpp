@@ -56,5 +56,11 @@ TEST_F(EmulatedDecoder, GivesTheLogitsOfLongPrompts) {
     tests::expect_long_prompts(tests::kModels[7], executor(), activations);
 }
 
+// A group attends to a part of the positions here.
+TEST_F(EmulatedDecoder, GivesTheLogitsOfLongContexts) {
+  for (const size_t which : {3, 5})  // without a window and with one
+    tests::expect_long_contexts(tests::kModels[which], executor(), 3);
+}
+
 }  // namespace
 }  // namespace hologram

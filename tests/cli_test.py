@@ -200,7 +200,7 @@ class Works(Case):
 
     def test_devices_tells_libraries(self):
         found = json.loads(self.hologram("devices", "--json").out)["libraries"]
-        self.assertEqual([library["name"] for library in found], ["cuBLASLt", "cuDNN", "hipBLASLt", "oneDNN", "OpenBLAS"])
+        self.assertEqual([library["name"] for library in found], ["cuBLASLt", "cuDNN", "hipBLASLt", "rocBLAS", "oneDNN", "OpenBLAS"])
         for library in found:
             self.assertTrue(library.get("reason") or library["version"] and library["path"], library)
         missing = {"HOLOGRAM_ONEDNN_LIBRARY": "libnone.so.2", "HOLOGRAM_OPENBLAS_LIBRARY": "libnone.so.0"}

@@ -230,8 +230,8 @@ namespace {
 // What windows of an axis give back to its elements: those of one remainder by the stride meet the
 // same places of their windows.
 struct Phases {
-  explicit Phases(const ConvAxis& a) : stride(a.stride), input(a.input) {
-    count = (a.input + a.stride - 1) / a.stride;
+  explicit Phases(const ConvAxis& a)
+      : stride(a.stride), input(a.input), count((a.input + a.stride - 1) / a.stride) {
     for (int64_t at = 0; at < a.stride; at++) {
       const int64_t first = (at + a.before) % a.stride;
       int64_t window = (at + a.before - first) / a.stride;  // that the first element meets so
@@ -288,11 +288,7 @@ class Unpooling {
   // `like`: a result, [batch, row, column, channel]. Where it lies with channels first, so do those
   // that are computed here: neighbours in one are neighbours in all.
   Unpooling(const Tensor& like, const ConvAxis& rows, const ConvAxis& columns)
-      : rows_(rows), columns_(columns) {
-    const graph::Strides& s = Access::view(like).strides;
-    planes_ = like.size(3) > 1 && s[3] > s[2] && s[3] > s[1];
-    axis_ = planes_ ? 2 : 1;
-  }
+      : rows_(rows), columns_(columns), planes_(lies_in_planes(like)), axis_(planes_ ? 2 : 1) {}
   Tensor in_order(const Tensor& x) const { return planes_ ? x.permute({0, 3, 1, 2}) : x; }
   int axis() const { return axis_; }
 
@@ -313,9 +309,14 @@ class Unpooling {
   }
 
  private:
-  Phases rows_, columns_;
-  bool planes_ = false;
-  int axis_ = 1;
+  static bool lies_in_planes(const Tensor& like) {
+    const graph::Strides& s = Access::view(like).strides;
+    return like.size(3) > 1 && s[3] > s[2] && s[3] > s[1];
+  }
+
+  const Phases rows_, columns_;
+  const bool planes_;
+  const int axis_;
 };
 
 // Which element of each window is its largest, the first if several are; the number of a window's

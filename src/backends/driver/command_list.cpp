@@ -82,7 +82,7 @@ void List::take(const hal::Command& command) {
     if (slot == nullptr) continue;
     item.told = false;
     // Until it is known where, something that looks like memory.
-    slots_.resize(std::max<size_t>(slots_.size(), slot->number() + 1), lane_.stop);
+    slots_.resize(std::max<size_t>(slots_.size(), slot->number() + 1), resources_.stop);
   }
   const bool fills = command.plan == nullptr && command.bindings.size() == 1;
   item.kind = driver_->graph_add_kernel == nullptr ? Kind::Captured
@@ -112,7 +112,7 @@ void List::build() {
   check(driver_->graph_create(&graph_, 0));
   for (Item& item : items_) add(item);
   check(driver_->graph_instantiate(&ready_, graph_, 0));
-  check(driver_->graph_upload(ready_, lane_.stream));
+  check(driver_->graph_upload(ready_, resources_.stream));
 }
 
 void List::add(Item& item) {
@@ -145,7 +145,7 @@ void List::add(Item& item) {
 // On a stream that nothing else is on: what the application puts on its own meanwhile is not taken
 // down with it.
 Graph List::captured(Item& item) {
-  auto* const stream = lane_.signals;
+  auto* const stream = resources_.signals;
   check(driver_->capture_begin(stream, kCaptureRelaxed));
   Graph graph = nullptr;
   try {
@@ -187,7 +187,7 @@ Address List::address(const Item& item, size_t binding) const {
 
 KernelNode List::arguments(Item& item) const {
   const hal::Command& c = item.command;
-  item.kernel->pack(item.values.data(), c.grid, c.bindings, c.scalars, lane_.stop,
+  item.kernel->pack(item.values.data(), c.grid, c.bindings, c.scalars, resources_.stop,
                     [&](const hal::Binding& binding) {
                       return address(item, static_cast<size_t>(&binding - c.bindings.data()));
                     });
@@ -205,7 +205,7 @@ KernelNode List::arguments(Item& item) const {
 
 void List::launch(std::span<const hal::Binding> table) {
   tell(table);
-  check(driver_->graph_launch(ready_, lane_.stream));
+  check(driver_->graph_launch(ready_, resources_.stream));
 }
 
 void List::tell(std::span<const hal::Binding> table) {

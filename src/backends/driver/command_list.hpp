@@ -15,7 +15,8 @@ namespace hologram::backends::driver {
 // on a stream that is being captured. So is every kernel where the driver has no nodes for them.
 class List final : public hal::CommandList {
  public:
-  List(Gpu& gpu, const StreamResources& lane) : gpu_(gpu), lane_(lane), driver_(gpu.driver()) {}
+  List(Gpu& gpu, const StreamResources& resources)
+      : gpu_(gpu), resources_(resources), driver_(gpu.driver()) {}
   ~List() override;
   List(const List&) = delete;
   List& operator=(const List&) = delete;
@@ -55,7 +56,7 @@ class List final : public hal::CommandList {
   const char* name() const { return driver_.platform().name; }
 
   Gpu& gpu_;
-  const StreamResources& lane_;
+  const StreamResources& resources_;
   const Driver& driver_;
   Graph graph_ = nullptr;
   ReadyGraph ready_ = nullptr;

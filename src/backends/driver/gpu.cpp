@@ -150,7 +150,7 @@ void Gpu::look_into_trouble() {
     const Quarantined& last = quarantined_.back();
     if (driver_->event_query(last.event) == kNotReady)
       throw core::error(Text::DeviceBusy, name_, last.program);
-    set_stop(*last.lane, false, last.lane->stream);
+    set_stop(*last.resources, false, last.resources->stream);
     driver_->event_destroy(last.event);
     quarantined_.pop_back();
   }
@@ -168,38 +168,40 @@ bool Gpu::releases() {
   }
 }
 
-Status Gpu::set_stop(const StreamResources& lane, bool value, NativeStream stream) {
+Status Gpu::set_stop(const StreamResources& resources, bool value, NativeStream stream) {
   if (driver_->host_address != nullptr) {
-    std::atomic_ref(lane.signal[0]).store(value ? 1 : 0);
+    std::atomic_ref(resources.signal[0]).store(value ? 1 : 0);
     return kSuccess;
   }
-  return driver_->copy_in(lane.stop, lane.signal + (value ? 1 : 0), sizeof(uint32_t), stream);
+  return driver_->copy_in(resources.stop, resources.signal + (value ? 1 : 0), sizeof(uint32_t),
+                          stream);
 }
 
-void Gpu::quarantine(const StreamResources& lane, Event event, std::string program) {
+void Gpu::quarantine(const StreamResources& resources, Event event, std::string program) {
   const std::lock_guard lock(mutex_);
-  quarantined_.push_back({&lane, event, std::move(program)});
+  quarantined_.push_back({&resources, event, std::move(program)});
   troubled_.store(true, std::memory_order_release);
 }
 
-std::unique_ptr<StreamResources> Gpu::lane(std::optional<NativeStream> native) {
+std::unique_ptr<StreamResources> Gpu::make_resources(std::optional<NativeStream> native) {
   require_usable();
   const Current current(*this);
-  auto lane = std::make_unique<StreamResources>(*this);
+  auto resources = std::make_unique<StreamResources>(*this);
   void* words = nullptr;
   const std::string work = "making a stream";
-  lane->native = native.has_value();
-  if (native) lane->stream = *native;
-  else check(driver_->stream_create(&lane->stream, kNonBlocking), work);
-  check(driver_->stream_create(&lane->signals, kNonBlocking), work);
+  resources->native = native.has_value();
+  if (native) resources->stream = *native;
+  else check(driver_->stream_create(&resources->stream, kNonBlocking), work);
+  check(driver_->stream_create(&resources->signals, kNonBlocking), work);
   check(driver_->allocate_host(&words, 2 * sizeof(uint32_t), kPortable), work);
-  lane->signal = static_cast<uint32_t*>(words);
-  lane->signal[0] = 0;
-  lane->signal[1] = 1;
-  if (driver_->host_address != nullptr) check(driver_->host_address(&lane->stop, words, 0), work);
-  else check(driver_->allocate(&lane->stop, sizeof(uint32_t)), work);
-  check(set_stop(*lane, false, lane->stream), work);
-  return lane;
+  resources->signal = static_cast<uint32_t*>(words);
+  resources->signal[0] = 0;
+  resources->signal[1] = 1;
+  if (driver_->host_address != nullptr)
+    check(driver_->host_address(&resources->stop, words, 0), work);
+  else check(driver_->allocate(&resources->stop, sizeof(uint32_t)), work);
+  check(set_stop(*resources, false, resources->stream), work);
+  return resources;
 }
 
 StreamResources::~StreamResources() {
@@ -217,14 +219,14 @@ StreamResources::~StreamResources() {
   });
 }
 
-void Gpu::give_back(std::unique_ptr<StreamResources> lane, bool idle) {
+void Gpu::give_back(std::unique_ptr<StreamResources> resources, bool idle) {
   if (idle) {
     // Others may have put work on an application's own stream since.
-    if (!lane->native) forget(lane->stream);
-    return forget(lane->signals);
+    if (!resources->native) forget(resources->stream);
+    return forget(resources->signals);
   }
   const std::lock_guard lock(mutex_);
-  quarantined_streams_.push_back(std::move(lane));
+  quarantined_streams_.push_back(std::move(resources));
 }
 
 }  // namespace hologram::backends::driver

@@ -114,15 +114,15 @@ class Gpu {
   void link(Gpu& other) noexcept;
 
   // Around a stream of the application's, where there is one.
-  std::unique_ptr<StreamResources> lane(std::optional<NativeStream> native = {});
-  // A lane that may still be at work is kept until work that was given up has ended.
-  void give_back(std::unique_ptr<StreamResources> lane, bool idle);
-  // Writes the lane's stop word, beside or in order with what runs on its stream; the host's own
+  std::unique_ptr<StreamResources> make_resources(std::optional<NativeStream> native = {});
+  // Those that may still be in use are kept until work that was given up has ended.
+  void give_back(std::unique_ptr<StreamResources> resources, bool idle);
+  // Writes their stop word, beside or in order with what runs on the stream; the host's own
   // at once.
-  Status set_stop(const StreamResources& lane, bool value, NativeStream stream);
-  // Work before `event` on the lane does not end: nobody may touch memory of the device until it
-  // has. The lane lives on.
-  void quarantine(const StreamResources& lane, Event event, std::string program);
+  Status set_stop(const StreamResources& resources, bool value, NativeStream stream);
+  // Work before `event` on the stream does not end: nobody may touch memory of the device until it
+  // has. The resources live on.
+  void quarantine(const StreamResources& resources, Event event, std::string program);
   // Of an application's context: one that answers is not the one that was lost.
   void look_again();
 
@@ -148,7 +148,7 @@ class Gpu {
   void look_into_trouble();
 
   struct Quarantined {
-    const StreamResources* lane;
+    const StreamResources* resources;
     Event event;
     std::string program;
   };

@@ -30,13 +30,13 @@ Stream::~Stream() {
   } catch (const Error&) {
     // It failed, or there was no event to wait for.
     gpu_.if_usable([&](const DriverFunctions& driver) {
-      idle = driver.stream_synchronize(lane_->stream) == kSuccess;
+      idle = driver.stream_synchronize(resources_->stream) == kSuccess;
     });
   }
-  for (const Mark& mark : marks_) lane_->events.push_back(mark.event);
+  for (const Mark& mark : marks_) resources_->events.push_back(mark.event);
   for (const Timed& timed : timed_)
-    lane_->timers.insert(lane_->timers.end(), {timed.from, timed.to});
-  gpu_.give_back(std::move(lane_), idle);
+    resources_->timers.insert(resources_->timers.end(), {timed.from, timed.to});
+  gpu_.give_back(std::move(resources_), idle);
 }
 
 void Stream::launch(const hal::Launch& launch) {
@@ -57,7 +57,7 @@ void Stream::launch(const hal::Launch& launch) {
     parameters_.resize(count);
     for (size_t i = 0; i < count; i++) parameters_[i] = &values_[i];
   }
-  kernel.pack(values_.data(), launch.grid, launch.bindings, launch.scalars, lane_->stop,
+  kernel.pack(values_.data(), launch.grid, launch.bindings, launch.scalars, resources_->stop,
               address_of);
   if (gpu_.kernels_wait() && !shared_) {
     const bool early = in_flight_.add(kernel, values_.data(), launch.bindings);
@@ -67,7 +67,7 @@ void Stream::launch(const hal::Launch& launch) {
   auto* const from = launch.timed != 0 ? timer() : nullptr;
   const Status status = begin(kernel, kernel.blocks(launch.grid));
   if (status != kSuccess) in_flight_.add_unknown();
-  if (status != kSuccess && from != nullptr) lane_->timers.push_back(from);
+  if (status != kSuccess && from != nullptr) resources_->timers.push_back(from);
   if (status == kOutOfResources)
     throw core::error(Text::ProgramRefused, *program.name(), gpu_.name(), driver_.text(status));
   if (status != kSuccess) throw gpu_.error(status, "program '" + *program.name() + '\'');
@@ -86,10 +86,10 @@ void Stream::launch(const hal::Launch& launch) {
 // The driver brings a kernel that waits by itself to the device while the one before it still runs.
 Status Stream::begin(const Kernel& kernel, unsigned blocks) {
   if (!gpu_.kernels_wait())
-    return driver_->launch(kernel.function, blocks, 1, 1, kernel.threads, 1, 1, 0, lane_->stream,
-                           parameters_.data(), nullptr);
+    return driver_->launch(kernel.function, blocks, 1, 1, kernel.threads, 1, 1, 0,
+                           resources_->stream, parameters_.data(), nullptr);
   const LaunchAttribute early{.id = kWaitsItself, .value = 1};
-  const LaunchConfig config{blocks, 1, 1, kernel.threads, 1, 1, 0, lane_->stream, &early, 1};
+  const LaunchConfig config{blocks, 1, 1, kernel.threads, 1, 1, 0, resources_->stream, &early, 1};
   return driver_->launch_with(&config, kernel.function, parameters_.data(), nullptr);
 }
 
@@ -98,7 +98,7 @@ hal::Expected<std::unique_ptr<hal::CommandList>> Stream::list(
   gpu_.require_usable();
   const Gpu::Current current(gpu_);
   try {
-    auto made = std::make_unique<List>(gpu_, *lane_);
+    auto made = std::make_unique<List>(gpu_, *resources_);
     made->make(commands);
     return made;
   } catch (const Error& error) {
@@ -131,7 +131,7 @@ void Stream::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> bi
   std::array<Address, kMostOperands> operands{};
   std::transform(bindings.begin(), bindings.end(), operands.begin(), address_of);
   run_plan(gpu_, plan, std::span(operands).first(bindings.size()),
-           plan.workspace() == 0 ? 0 : address_of(workspace), lane_->stream);
+           plan.workspace() == 0 ? 0 : address_of(workspace), resources_->stream);
   last_ = operation.shared_name();
   launches_++;
   changed_ = true;
@@ -156,9 +156,10 @@ void Stream::between(const hal::Binding& to, const hal::Binding& from) {
     here.link(there);
     there.link(here);
   }
-  check(&there == &here ? driver_->copy(address_of(to), address_of(from), from.size, lane_->stream)
-                        : driver_->copy_peer(address_of(to), there.context(), address_of(from),
-                                             here.context(), from.size, lane_->stream));
+  check(&there == &here
+            ? driver_->copy(address_of(to), address_of(from), from.size, resources_->stream)
+            : driver_->copy_peer(address_of(to), there.context(), address_of(from), here.context(),
+                                 from.size, resources_->stream));
 }
 
 void Stream::fill(hal::Binding where, uint32_t pattern) {
@@ -168,7 +169,7 @@ void Stream::fill(hal::Binding where, uint32_t pattern) {
   in_flight_.add_unknown();
   const Gpu::Current current(gpu_);
   changed_ = true;
-  check(driver_->fill(address_of(where), pattern, where.size / sizeof pattern, lane_->stream));
+  check(driver_->fill(address_of(where), pattern, where.size / sizeof pattern, resources_->stream));
 }
 
 namespace {
@@ -187,12 +188,12 @@ bool is_pinned(const Driver& driver, const std::byte* memory) {
 
 void Stream::prepare_staging() {
   for (size_t i = 0; i < 2; i++) {
-    if (lane_->staged[i] == nullptr)
-      check(driver_->event_create(&lane_->staged[i], kBlockingSync | kNoTiming));
-    void* memory = lane_->staging[i];
+    if (resources_->staged[i] == nullptr)
+      check(driver_->event_create(&resources_->staged[i], kBlockingSync | kNoTiming));
+    void* memory = resources_->staging[i];
     if (memory == nullptr)
       check(driver_->allocate_host(&memory, StreamResources::kChunk, kPortable));
-    lane_->staging[i] = static_cast<std::byte*>(memory);
+    resources_->staging[i] = static_cast<std::byte*>(memory);
   }
 }
 
@@ -200,17 +201,17 @@ void Stream::upload(hal::Binding to, hal::Binding from) {
   const std::byte* source = from.buffer->host() + from.offset;
   const Address target = address_of(to);
   if (is_pinned(driver_, source)) {
-    check(driver_->copy_in(target, source, from.size, lane_->stream));
+    check(driver_->copy_in(target, source, from.size, resources_->stream));
     return static_cast<void>(wait(submit(), {}));
   }
   prepare_staging();
   for (uint64_t at = 0, turn = 0; at < from.size; at += StreamResources::kChunk, turn++) {
     const size_t i = turn % 2;
     const uint64_t bytes = std::min<uint64_t>(StreamResources::kChunk, from.size - at);
-    if (staged_ || turn >= 2) await(lane_->staged[i], {});
-    std::memcpy(lane_->staging[i], source + at, bytes);
-    check(driver_->copy_in(target + at, lane_->staging[i], bytes, lane_->stream));
-    check(driver_->event_record(lane_->staged[i], lane_->stream));
+    if (staged_ || turn >= 2) await(resources_->staged[i], {});
+    std::memcpy(resources_->staging[i], source + at, bytes);
+    check(driver_->copy_in(target + at, resources_->staging[i], bytes, resources_->stream));
+    check(driver_->event_record(resources_->staged[i], resources_->stream));
     // The other half waits for what was before this copy, if for anything.
     if (turn > 0) staged_ = true;
   }
@@ -221,7 +222,7 @@ void Stream::download(hal::Binding to, hal::Binding from) {
   std::byte* target = to.buffer->host() + to.offset;
   const Address source = address_of(from);
   if (is_pinned(driver_, target))
-    return check(driver_->copy_out(target, source, from.size, lane_->stream));
+    return check(driver_->copy_out(target, source, from.size, resources_->stream));
   prepare_staging();
   const uint64_t chunks = (from.size - 1) / StreamResources::kChunk + 1;
   const auto bytes = [&](uint64_t chunk) {
@@ -230,40 +231,41 @@ void Stream::download(hal::Binding to, hal::Binding from) {
   for (uint64_t chunk = 0; chunk <= chunks; chunk++) {
     if (chunk < chunks) {
       const size_t i = chunk % 2;
-      check(driver_->copy_out(lane_->staging[i], source + chunk * StreamResources::kChunk,
-                              bytes(chunk), lane_->stream));
-      check(driver_->event_record(lane_->staged[i], lane_->stream));
+      check(driver_->copy_out(resources_->staging[i], source + chunk * StreamResources::kChunk,
+                              bytes(chunk), resources_->stream));
+      check(driver_->event_record(resources_->staged[i], resources_->stream));
     }
     if (chunk == 0) continue;
     const uint64_t last = chunk - 1;
-    await(lane_->staged[last % 2], {});
-    std::memcpy(target + last * StreamResources::kChunk, lane_->staging[last % 2], bytes(last));
+    await(resources_->staged[last % 2], {});
+    std::memcpy(target + last * StreamResources::kChunk, resources_->staging[last % 2],
+                bytes(last));
   }
 }
 
 // An event behind everything that the stream was given. The context is current.
 Event Stream::mark() {
-  if (lane_->events.empty()) {
+  if (resources_->events.empty()) {
     Event made = nullptr;
     check(driver_->event_create(&made, kBlockingSync | kNoTiming));
-    lane_->events.push_back(made);
+    resources_->events.push_back(made);
   }
-  auto* const event = lane_->events.back();
-  check(driver_->event_record(event, lane_->stream));
-  lane_->events.pop_back();
+  auto* const event = resources_->events.back();
+  check(driver_->event_record(event, resources_->stream));
+  resources_->events.pop_back();
   return event;
 }
 
 // An event that knows when everything before it was done.
 Event Stream::timer() {
-  if (lane_->timers.empty()) {
+  if (resources_->timers.empty()) {
     Event made = nullptr;
     check(driver_->event_create(&made, kBlockingSync));
-    lane_->timers.push_back(made);
+    resources_->timers.push_back(made);
   }
-  auto* const event = lane_->timers.back();
-  check(driver_->event_record(event, lane_->stream));
-  lane_->timers.pop_back();
+  auto* const event = resources_->timers.back();
+  check(driver_->event_record(event, resources_->stream));
+  resources_->timers.pop_back();
   return event;
 }
 
@@ -272,7 +274,7 @@ void Stream::end_timing(uint64_t number, Event from) {
   try {
     timed_.push_back({number, from, timer()});
   } catch (const Error&) {
-    lane_->timers.push_back(from);
+    resources_->timers.push_back(from);
   }
 }
 
@@ -287,7 +289,7 @@ std::vector<hal::Timing> Stream::times(bool all) {
     float milliseconds = 0;
     check(driver_->event_elapsed(&milliseconds, timed.from, timed.to));
     known.push_back({timed.number, milliseconds * 1e-3});
-    lane_->timers.insert(lane_->timers.end(), {timed.from, timed.to});
+    resources_->timers.insert(resources_->timers.end(), {timed.from, timed.to});
   }
   return known;
 }
@@ -310,7 +312,7 @@ hal::State Stream::wait(hal::Point point, hal::Deadline deadline) {
   const Gpu::Current current(gpu_);
   if (await(marks_[reached - 1].event, deadline) == hal::State::Pending) return hal::State::Pending;
   for (; reached > 0; reached--) {
-    lane_->events.push_back(marks_.front().event);
+    resources_->events.push_back(marks_.front().event);
     marks_.pop_front();
   }
   if (!marks_.empty() || changed_) return hal::State::Done;
@@ -371,7 +373,7 @@ hal::State Stream::await(Event event, hal::Deadline deadline) {
 void Stream::stop(bool cancelled) {
   const std::string name = *(cancelled ? last_ : limited_);
   auto* const end = mark();
-  gpu_.set_stop(*lane_, true, lane_->signals);
+  gpu_.set_stop(*resources_, true, resources_->signals);
   const hal::Clock::time_point until = hal::Clock::now() + kGrace;
   Status status = kNotReady;
   while ((status = driver_->event_query(end)) == kNotReady && hal::Clock::now() < until)
@@ -380,15 +382,15 @@ void Stream::stop(bool cancelled) {
                             ? core::error(Text::ProgramCancelled, name)
                             : core::error(Text::ProgramTimeout, name, limit_.count(), gpu_.name());
   forget();
-  for (; !marks_.empty(); marks_.pop_front()) lane_->events.push_back(marks_.front().event);
+  for (; !marks_.empty(); marks_.pop_front()) resources_->events.push_back(marks_.front().event);
   changed_ = false;
   if (status == kNotReady) {
-    gpu_.quarantine(*lane_, end, name);
+    gpu_.quarantine(*resources_, end, name);
     throw Error(outcome);
   }
-  lane_->events.push_back(end);
+  resources_->events.push_back(end);
   if (status != kSuccess) throw gpu_.error(status, "program '" + name + '\'', true);
-  gpu_.set_stop(*lane_, false, lane_->stream);
+  gpu_.set_stop(*resources_, false, resources_->stream);
   throw Error(outcome);
 }
 

@@ -12,13 +12,16 @@
 
 namespace hologram::backends::driver {
 
-// Through the driver's stream of a lane. What the driver refuses is thrown at once, and nothing was
-// done then; work under way that fails loses the device.
+// Through the driver's stream of a resources. What the driver refuses is thrown at once, and
+// nothing was done then; work under way that fails loses the device.
 class Stream final : public hal::Stream {
  public:
   // On the application's stream, where there is one.
   Stream(Gpu& gpu, std::optional<NativeStream> native)
-      : gpu_(gpu), driver_(gpu.driver()), lane_(gpu.lane(native)), shared_(native.has_value()) {}
+      : gpu_(gpu),
+        driver_(gpu.driver()),
+        resources_(gpu.make_resources(native)),
+        shared_(native.has_value()) {}
   ~Stream() override;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -71,7 +74,7 @@ class Stream final : public hal::Stream {
 
   Gpu& gpu_;
   const Driver& driver_;
-  std::unique_ptr<StreamResources> lane_;
+  std::unique_ptr<StreamResources> resources_;
   const bool shared_;              // the application launches what it likes in between
   std::vector<uint64_t> values_;   // of the arguments of a launch
   std::vector<void*> parameters_;  // where each of them is

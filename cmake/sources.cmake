@@ -133,6 +133,12 @@ set(HOLOGRAM_SOURCES
     src/libraries/blaslt/blaslt.cpp
     src/libraries/blaslt/epilogue.cpp
     src/libraries/blaslt/products.cpp
+    src/libraries/blocks/avx2.cpp
+    src/libraries/blocks/blocks.cpp
+    src/libraries/blocks/plain.cpp
+    src/libraries/blocks/vnni.cpp
+    src/libraries/cblas/cblas.cpp
+    src/libraries/cblas/one_thread.cpp
     src/libraries/convolution.cpp
     src/libraries/cudnn/attention.cpp
     src/libraries/cudnn/convolution.cpp
@@ -140,39 +146,32 @@ set(HOLOGRAM_SOURCES
     src/libraries/cudnn/graph.cpp
     src/libraries/cudnn/session.cpp
     src/libraries/half_convert.cpp
+    src/libraries/hiprtc/hiprtc.cpp
     src/libraries/host_ops.cpp
     src/libraries/host_products.cpp
-    src/libraries/hiprtc/hiprtc.cpp
     src/libraries/images.cpp
+    src/libraries/lapack/decompositions.cpp
+    src/libraries/lapack/lapack.cpp
     src/libraries/library.cpp
     src/libraries/loops/copy.cpp
     src/libraries/loops/in_order.cpp
     src/libraries/loops/index.cpp
+    src/libraries/loops/nonzero.cpp
     src/libraries/loops/order.cpp
     src/libraries/loops/scan.cpp
     src/libraries/loops/scan_kernels.cpp
-    src/libraries/loops/nonzero.cpp
     src/libraries/loops/search.cpp
-    src/libraries/blocks/avx2.cpp
-    src/libraries/blocks/blocks.cpp
-    src/libraries/blocks/plain.cpp
-    src/libraries/blocks/vnni.cpp
-
+    src/libraries/matrix_view.cpp
     src/libraries/narrow/copies.cpp
     src/libraries/narrow/pairs.cpp
     src/libraries/narrow/product.cpp
     src/libraries/narrow/x86.cpp
     src/libraries/nvrtc/nvrtc.cpp
     src/libraries/of_vendors.cpp
-    src/libraries/rocblas/rocblas.cpp
     src/libraries/onednn/convolution.cpp
     src/libraries/onednn/onednn.cpp
     src/libraries/onednn/packing.cpp
     src/libraries/onednn/primitives.cpp
-    src/libraries/lapack/decompositions.cpp
-    src/libraries/lapack/lapack.cpp
-    src/libraries/cblas/one_thread.cpp
-    src/libraries/cblas/cblas.cpp
     src/libraries/packed/column_kernels.cpp
     src/libraries/packed/columns.cpp
     src/libraries/packed/depthwise.cpp
@@ -184,9 +183,9 @@ set(HOLOGRAM_SOURCES
     src/libraries/packed/skinny.cpp
     src/libraries/packed/skinny_kernels.cpp
     src/libraries/product.cpp
+    src/libraries/rocblas/rocblas.cpp
     src/libraries/runtime_compiler.cpp
     src/libraries/tiled_product.cpp
-    src/libraries/matrix_view.cpp
     src/libraries/upcast.cpp
 
     src/backends/common/listed.cpp

@@ -257,8 +257,8 @@ TEST(Libraries, EachHasAFileOrAReason) {
   std::vector<std::string> names;
   names.reserve(found.size());
   for (const LibraryInfo& library : found) names.push_back(library.name);
-  EXPECT_EQ(names,
-            std::vector<std::string>({"cuBLASLt", "cuDNN", "hipBLASLt", "rocBLAS", "oneDNN", "OpenBLAS"}));
+  EXPECT_EQ(names, std::vector<std::string>(
+                       {"cuBLASLt", "cuDNN", "hipBLASLt", "rocBLAS", "oneDNN", "OpenBLAS"}));
   for (const LibraryInfo& library : found) {
     EXPECT_NE(library.reason.empty(), library.version.empty()) << library.name;
     EXPECT_EQ(library.reason.empty(), library.path.find(".so") != std::string::npos);

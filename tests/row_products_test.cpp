@@ -236,6 +236,29 @@ TEST(RowProducts, OurOwnKernelsAreUsedWhereTheyAreAlone) {
 }
 
 // Rows that compiled programs add up: what is left of one is a few vectors.
+// A bias and what follows it are a kernel behind a large product, and part of a small one.
+TEST(RowProducts, OfLargeMatricesAreLeftToOurOwnKernels) {
+  if (libraries::packed::refuses(
+          hal::RowReduceDesc{.dtype = DType::F32, .lanes = libraries::packed::kManyLanes}))
+    GTEST_SKIP() << "this processor has none";
+  const auto layer = [](const Tensor& a, const Tensor& x, const Tensor& bias) {
+    return ops::relu(ops::matmul(x, a.transpose()) + bias);
+  };
+  for (const int64_t rows : {int64_t{64}, int64_t{1024}}) {
+    SCOPED_TRACE(rows);
+    const Shape of_a = {rows, 512}, of_x = {1, 512};
+    const std::vector<float> a = numbers(static_cast<size_t>(rows) * 512, 1), x = numbers(512, 2);
+    const auto make = [&](const Tensor& matrix, const Tensor& vector) {
+      return layer(matrix, vector, ops::ones({rows}, DType::F32, matrix.executor()));
+    };
+    expect_same_everywhere(a, of_a, x, of_x, make);
+    const Executor executor = cpu(1, Jit::On, true);
+    const Tensor made = make(Tensor::from_vector(a, of_a, executor).eval(),
+                             Tensor::from_vector(x, of_x, executor).eval());
+    EXPECT_EQ(explain({made}).find("by hologram f32 rows") != std::string::npos, rows > 64);
+  }
+}
+
 TEST(RowProducts, CompiledRowsOfEveryType) {
   tests::Share share;
   const Executor off = cpu(1, Jit::Off, false);

@@ -152,4 +152,37 @@ std::optional<LibraryKernel> library_kernel_of(const Kernel& kernel, const Layou
   return copy_of(kernel, layout);
 }
 
+bool library_adds_row(hal::LibraryOps* library, const Node& pieces, const Node& sum) {
+  if (library == nullptr || !library->adds_pieces(pieces.dtype) ||
+      pieces.chunk != kLongestGroupRow || pieces.combine != program::Combine::Add ||
+      pieces.shape.size() != 1 || sum.dtype != pieces.dtype)
+    return false;
+  const auto is_there = [&](const Input& input) {
+    return input.node->slot == UINT32_MAX && input.node->dtype == pieces.dtype &&
+           input.view().strides == dense_view(input.view().shape).strides;
+  };
+  const Input& row = pieces.inputs[0];
+  static const ElementwiseOp& mul = elementwise("mul");
+  const auto& factors = row.node->inputs;
+  return is_there(row) || (row.node->kind == Kind::Elementwise && row.node->op == &mul &&
+                           std::all_of(factors.begin(), factors.end(), is_there));
+}
+
+bool library_adds_rows(hal::LibraryOps* library, const Node& sum) {
+  constexpr int64_t kShortest = 256, kFewest = int64_t{1} << 18;
+  static const ElementwiseOp& mul = elementwise("mul");
+  if (library == nullptr || !library->adds_pieces(sum.dtype) ||
+      sum.combine != program::Combine::Add || sum.chunk != 0 || sum.is_guarded())
+    return false;
+  const Input& row = sum.inputs[0];
+  const Shape shape = row.view().shape;
+  if (row.node->op != &mul || element_count(shape) < kFewest || shape.back() < kShortest)
+    return false;
+  const auto& factors = row.node->inputs;
+  return std::any_of(factors.begin(), factors.end(), [&](const Input& factor) {
+    return factor.node->slot == UINT32_MAX && factor.node->dtype == sum.dtype &&
+           element_count(factor.node->shape) >= element_count(shape);
+  });
+}
+
 }  // namespace hologram::graph

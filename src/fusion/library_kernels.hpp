@@ -22,4 +22,12 @@ struct LibraryKernel {
 
 std::optional<LibraryKernel> library_kernel_of(const Kernel& kernel, const Layout& layout);
 
+// The sum of one row, or of the products of two, that are there: a library may have all of it. In a
+// program its pieces would be one after the other the work of one group. `library` may be null.
+bool library_adds_row(hal::LibraryOps* library, const Node& pieces, const Node& sum);
+
+// Many long rows of a matrix that is there, times a vector: the library reads memory faster than a
+// program does, and what follows is little.
+bool library_adds_rows(hal::LibraryOps* library, const Node& sum);
+
 }  // namespace hologram::graph

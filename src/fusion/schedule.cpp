@@ -14,6 +14,7 @@
 #include "core/messages.hpp"
 #include "fusion/columns.hpp"
 #include "fusion/joining.hpp"
+#include "fusion/library_kernels.hpp"
 #include "fusion/terms.hpp"
 #include "graph/elementwise.hpp"
 #include "graph/opaque_op.hpp"
@@ -147,24 +148,6 @@ class Scheduler {
            compute_type(pieces.dtype) == pieces.dtype && pieces.dtype != DType::Bool;
   }
 
-  // The sum of one row, or of the products of two, that are there: a library may have all of it.
-  // In a program its pieces would be one after the other the work of one group.
-  bool has_library(const Node& pieces, const Node& sum) const {
-    if (options_.library == nullptr || !options_.library->adds_pieces(pieces.dtype) ||
-        pieces.chunk != kLongestGroupRow || pieces.combine != program::Combine::Add ||
-        pieces.shape.size() != 1 || sum.dtype != pieces.dtype)
-      return false;
-    const auto is_there = [&](const Input& input) {
-      return input.node->slot == UINT32_MAX && input.node->dtype == pieces.dtype &&
-             input.view().strides == dense_view(input.view().shape).strides;
-    };
-    const Input& row = pieces.inputs[0];
-    static const ElementwiseOp& mul = elementwise("mul");
-    const auto& factors = row.node->inputs;
-    return is_there(row) || (row.node->kind == Kind::Elementwise && row.node->op == &mul &&
-                             std::all_of(factors.begin(), factors.end(), is_there));
-  }
-
   // Pieces that nobody but a kernel reads that puts them together: a group may have all of a row's.
   bool is_gathered(Node* node, const Uses& uses) {
     if (node->kind != Kind::Reduce || !node->makes_pieces() || !options_.fusion) return false;
@@ -179,8 +162,9 @@ class Scheduler {
         draft.reads.size() != 1 || sums == draft.members.end() ||
         (*sums)->inputs[0].node.get() != node || (*sums)->combine != node->combine)
       return false;
-    if (!(options_.gather ? fill_groups(*node)
-                          : draft.members.size() == 1 && has_library(*node, **sums)))
+    if (!(options_.gather
+              ? fill_groups(*node)
+              : draft.members.size() == 1 && library_adds_row(options_.library, *node, **sums)))
       return false;
     // Element by element, and the pieces as they lie.
     const Shape kept(draft.domain.begin(), draft.domain.end() - 1);
@@ -406,6 +390,8 @@ class Scheduler {
         different.push_back(std::move(whole));
     ways = std::move(different);
     if (node->kind == Kind::Reduce) {
+      if (draft.row_axes == 0 && library_adds_rows(options_.library, *node))
+        return refuse("a library adds up its rows");
       if (!takes_row(draft, *node, ways, reason)) return false;
       draft.chunk = node->chunk;
       draft.combines_partials = node->combines_partials;

@@ -50,7 +50,7 @@ class Terms {
   Terms(const char* name, std::initializer_list<uint32_t> workgroup, const Key& key);
 
  protected:
-  // Buffers and numbers, in the order in which arguments are given (work.cpp).
+  // Buffers and numbers, in the order in which arguments are given (attention.cpp).
   void declare();
   void declare_strides(const char* name, Vectors& x);
   // What gradients need of a result.

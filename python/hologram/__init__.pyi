@@ -1453,7 +1453,7 @@ def log2(x: Tensor, /) -> Tensor:
     Floats; integers and bool give float32.
     """
 
-def log_softmax(x: Tensor, /, *, axis: Axis = ...) -> Tensor:
+def log_softmax(x: Tensor, /, axis: Axis = ...) -> Tensor:
     """The logarithm of softmax."""
 
 def logaddexp(a: Operand, b: Operand, /) -> Tensor:
@@ -1797,7 +1797,7 @@ def slice_at(x: Tensor, start: Number, length: Operand, /, *, axis: Axis = ...) 
     from the end. InvalidArgument, when a value is read, where the part does not lie inside.
     """
 
-def softmax(x: Tensor, /, *, axis: Axis = ...) -> Tensor:
+def softmax(x: Tensor, /, axis: Axis = ...) -> Tensor:
     """exp(x) / sum(exp(x)) along an axis, without overflow."""
 
 def softplus(x: Tensor, /) -> Tensor:

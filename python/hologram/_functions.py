@@ -134,12 +134,12 @@ def argmin(x, /, *, axis=None, keepdims=False):
     return _core.argmin(x, axis, keepdims)
 
 
-def softmax(x, /, *, axis=-1):
+def softmax(x, /, axis=-1):
     """exp(x) / sum(exp(x)) along an axis, without overflow."""
     return _core.softmax(x, axis)
 
 
-def log_softmax(x, /, *, axis=-1):
+def log_softmax(x, /, axis=-1):
     """The logarithm of softmax."""
     return _core.log_softmax(x, axis)
 

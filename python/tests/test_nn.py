@@ -21,6 +21,13 @@ def close(ours, right, tolerance=1e-5):
 # --- functions
 
 
+def test_softmax_takes_its_axis_as_pytorchs_does():
+    x = hg.asarray(draw(3, 4))
+    for function in (nn.softmax, nn.log_softmax):
+        assert hg.all(function(x, 0) == function(x, axis=0)).item()
+        assert not hg.all(function(x, 0) == function(x)).item()
+
+
 def test_functions_take_names_numbers_and_sequences():
     x, w = hg.asarray(draw(2, 3, 7, 6)), hg.asarray(draw(4, 3, 3, 2))
     one = nn.conv2d(x, w, stride=2, padding=1)

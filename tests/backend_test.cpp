@@ -100,6 +100,14 @@ TEST(OutsideBackend, IsRefusedWhereSomethingIsWrong) {
   EXPECT_EQ(refused([] { register_backend("another", another); }), ErrorKind::InvalidArgument);
   for (const char* name : {"newer", "nothing", "another"})
     EXPECT_FALSE(parse_backend(name)) << name;
+  // A maker may ask what there is, and not register another.
+  const auto inner = [](BackendType type) {
+    EXPECT_FALSE(parse_backend("outer"));
+    register_backend("inner", backends::null::make);
+    return backends::null::make(type);
+  };
+  EXPECT_EQ(refused([&] { register_backend("outer", inner); }), ErrorKind::InvalidArgument);
+  EXPECT_FALSE(parse_backend("outer"));
   const BackendType mistaken = register_backend(
       "mistaken", [](BackendType type) { return std::make_unique<Mistaken>(type); });
   EXPECT_EQ(refused([&] { Executor{mistaken}; }), ErrorKind::BackendUnavailable);

@@ -38,9 +38,12 @@ struct Registered {
 
 // Never destroyed, nor are its elements moved: executors may be made while static objects go.
 struct Outside {
-  std::recursive_mutex mutex;  // a backend may ask for its name while it is made
+  std::mutex
+      making;  // one at a time; the list may be looked at meanwhile, as by a backend that is made
+  std::mutex mutex;  // of the list
   std::deque<Registered> list;
 };
+thread_local bool t_makes = false;  // a backend, on this thread
 Outside& outside() {
   static auto* const instance = new Outside;
   return *instance;
@@ -119,19 +122,35 @@ BackendType register_backend(
     throw core::error(Text::BackendInterface, name, interface, kBackendInterface);
   if (!backends::is_good_name(name) || name == "gpu" || parse_backend(name))
     throw core::error(Text::BackendName, name);
+  if (backends::t_makes)
+    throw core::error(Text::BackendRefused, name, "another is being made by the same thread");
   backends::Outside& others = backends::outside();
-  const std::lock_guard lock(others.mutex);
-  if (others.list.size() == backends::kMost)
+  const std::lock_guard alone(others.making);
+  const size_t count = [&] {
+    const std::lock_guard lock(others.mutex);
+    for (const backends::Registered& known : others.list)  // another thread's
+      if (known.name == name) throw core::error(Text::BackendName, name);
+    return others.list.size();
+  }();
+  if (count == backends::kMost)
     throw core::error(Text::BackendRefused, name,
                       fmt::format("the process has {} already", backends::kMost));
-  for (const backends::Registered& known : others.list)  // another thread's
-    if (known.name == name) throw core::error(Text::BackendName, name);
-  const BackendType type = backends::type_at(others.list.size());
-  std::unique_ptr<hal::Backend> backend = make(type);
+  const BackendType type = backends::type_at(count);
+  std::unique_ptr<hal::Backend> backend;
+  {
+    struct Making {
+      Making() { backends::t_makes = true; }
+      ~Making() { backends::t_makes = false; }
+      Making(const Making&) = delete;
+      Making& operator=(const Making&) = delete;
+    } const making;
+    backend = make(type);
+  }
   if (backend == nullptr) throw core::error(Text::BackendRefused, name, "nothing was made");
-  if (backend->type() != type || backends::type_at(others.list.size()) != type)
+  if (backend->type() != type)
     throw core::error(Text::BackendRefused, name,
                       "its type() is not the type that it was made with");
+  const std::lock_guard lock(others.mutex);
   others.list.push_back({name, std::move(backend)});
   return type;
 }

@@ -7,9 +7,8 @@
 // an index that counts with the lanes is its first value. Lanes that do not take part in a block
 // are masked, and a block that no lane of the chunk takes part in is jumped over.
 //
-// Where lanes go ways of their own, variables say who is there (divergence.hpp), and masks are made
-// of them; or they run one after the other: a chunk is one lane, and everything in it is the same
-// in all of its lanes.
+// Divergent control flow becomes mask variables (divergence.hpp); or the loop is scalarized: a
+// chunk is one lane, and everything in it is uniform.
 #pragma once
 
 #include <array>

@@ -42,7 +42,8 @@ class Parting final : program::Definitions {
   }
 
  private:
-  // Variables that say who is there in a loop, and who goes on in this round, if that differs.
+  // Masks of the lanes that are active in a loop, and of those that go on in this round, if that
+  // differs.
   struct Around {
     uint32_t live = kNone, on = kNone;
   };

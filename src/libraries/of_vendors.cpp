@@ -1,5 +1,6 @@
 #include "libraries/of_vendors.hpp"
 
+#include <fmt/format.h>
 #include <glob.h>
 
 #include <cstdlib>
@@ -118,6 +119,16 @@ DynamicLibrary open_of_rocm(const char* variable, std::span<const char* const> f
     if (!library.reason().empty()) none = std::move(library);
   }
   return none;
+}
+
+std::string reason_without(const DynamicLibrary& library, const std::string& stranger,
+                           const char* remedy, const char* variable) {
+  if (!stranger.empty())
+    return fmt::format(
+        "not usable ({} works by another HIP than the one that is in use); {} may say where one is",
+        stranger, variable);
+  return fmt::format("not found ({}); {}{} may say where it is", library.reason(), remedy,
+                     variable);
 }
 
 }  // namespace hologram::libraries

@@ -26,4 +26,9 @@ core::DynamicLibrary open_of_cuda(const char* variable, std::span<const CudaRele
 core::DynamicLibrary open_of_rocm(const char* variable, std::span<const char* const> files,
                                   const void* hip, std::string& stranger);
 
+// Why one that open_of_rocm did not load is not used, with what to do: `remedy` is of where it is
+// not there ("it is ROCm's package rocblas, and "), or empty.
+std::string reason_without(const core::DynamicLibrary& library, const std::string& stranger,
+                           const char* remedy, const char* variable);
+
 }  // namespace hologram::libraries

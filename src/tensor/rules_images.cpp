@@ -77,6 +77,25 @@ std::vector<Phase> phases_of(const ConvAxis& a) {
   return phases;
 }
 
+// One tensor of phases [row][column], of which each has every stride-th element of the axes `axis`
+// and the next; what is beyond the input is cut off.
+Tensor interleaved(const std::vector<std::vector<Tensor>>& phases, int axis, const ConvAxis& rows,
+                   const ConvAxis& columns) {
+  Shape shape = phases[0][0].shape();
+  shape[static_cast<size_t>(axis)] *= rows.stride;
+  shape[static_cast<size_t>(axis) + 1] *= columns.stride;
+  const auto join = [](const std::vector<Tensor>& parts, int at) {
+    return parts.size() == 1 ? parts.front().unsqueeze(at) : stack(parts, at);
+  };
+  std::vector<Tensor> lines;
+  lines.reserve(phases.size());
+  for (const std::vector<Tensor>& line : phases) lines.push_back(join(line, axis + 2));
+  return join(lines, axis + 1)
+      .reshape(shape)
+      .slice(axis, {0, rows.input})
+      .slice(axis + 1, {0, columns.input});
+}
+
 // Windows that step over elements: a convolution for each remainder of the places in the image, so
 // that nothing is multiplied by the zeros between cotangents.
 Tensor conv2d_input_by_phases(const Tensor& weight, const Tensor& g, const ConvAxis (&axes)[2],
@@ -84,7 +103,7 @@ Tensor conv2d_input_by_phases(const Tensor& weight, const Tensor& g, const ConvA
   const int64_t n = g.size(0), channels = weight.size(2) * groups;
   const int64_t rows = (axes[0].input + axes[0].stride - 1) / axes[0].stride,
                 columns = (axes[1].input + axes[1].stride - 1) / axes[1].stride;
-  std::vector<Tensor> lines;
+  std::vector<std::vector<Tensor>> phases;
   for (const Phase& row : phases_of(axes[0])) {
     std::vector<Tensor> line;
     for (const Phase& column : phases_of(axes[1])) {
@@ -101,12 +120,9 @@ Tensor conv2d_input_by_phases(const Tensor& weight, const Tensor& g, const ConvA
       around(images, 2, column.before, column.after, options);
       line.push_back(conv2d(images, turned(part, groups), options));
     }
-    lines.push_back(line.size() == 1 ? line.front().unsqueeze(3) : stack(line, 3));
+    phases.push_back(std::move(line));
   }
-  const Tensor all = lines.size() == 1 ? lines.front().unsqueeze(2) : stack(lines, 2);
-  return all.reshape({n, rows * axes[0].stride, columns * axes[1].stride, channels})
-      .slice(1, {0, axes[0].input})
-      .slice(2, {0, axes[1].input});
+  return interleaved(phases, 1, axes[0], axes[1]);
 }
 
 // Images [n, h, w, c], weights [kh, kw, c / groups, o].
@@ -230,8 +246,7 @@ namespace {
 // What windows of an axis give back to its elements: those of one remainder by the stride meet the
 // same places of their windows.
 struct Phases {
-  explicit Phases(const ConvAxis& a)
-      : stride(a.stride), input(a.input), count((a.input + a.stride - 1) / a.stride) {
+  explicit Phases(const ConvAxis& a) : axis(a), count((a.input + a.stride - 1) / a.stride) {
     for (int64_t at = 0; at < a.stride; at++) {
       const int64_t first = (at + a.before) % a.stride;
       int64_t window = (at + a.before - first) / a.stride;  // that the first element meets so
@@ -247,8 +262,9 @@ struct Phases {
   struct Place {
     int64_t place, window;  // in the window; the first of `count` windows
   };
-  int64_t stride, input, count = 0;  // elements of a phase
-  int64_t before = 0, after = 0;     // windows that are not there
+  const ConvAxis axis;
+  const int64_t count;            // elements of a phase
+  int64_t before = 0, after = 0;  // windows that are not there
   std::vector<std::vector<Place>> all;
 };
 
@@ -257,7 +273,7 @@ struct Phases {
 template <class Part>
 Tensor given_back(const Phases& rows, const Phases& columns, int axis, const Shape& none,
                   const Part& part, const Tensor& like) {
-  std::vector<Tensor> lines;
+  std::vector<std::vector<Tensor>> phases;
   for (const std::vector<Phases::Place>& of_rows : rows.all) {
     std::vector<Tensor> line;
     for (const std::vector<Phases::Place>& of_columns : columns.all) {
@@ -273,13 +289,9 @@ Tensor given_back(const Phases& rows, const Phases& columns, int axis, const Sha
         }
       line.push_back(sum.defined() ? sum : zeros(none, like.dtype(), like.executor()));
     }
-    lines.push_back(line.size() == 1 ? line.front().unsqueeze(axis + 2) : stack(line, axis + 2));
+    phases.push_back(std::move(line));
   }
-  const Tensor all = lines.size() == 1 ? lines.front().unsqueeze(axis + 1) : stack(lines, axis + 1);
-  Shape shape = none;
-  shape[static_cast<size_t>(axis)] = rows.count * rows.stride;
-  shape[static_cast<size_t>(axis) + 1] = columns.count * columns.stride;
-  return all.reshape(shape).slice(axis, {0, rows.input}).slice(axis + 1, {0, columns.input});
+  return interleaved(phases, axis, rows.axis, columns.axis);
 }
 
 // Pooling's windows, and images with the axes of rows and columns in this place.
@@ -290,7 +302,6 @@ class Unpooling {
   Unpooling(const Tensor& like, const ConvAxis& rows, const ConvAxis& columns)
       : rows_(rows), columns_(columns), planes_(lies_in_planes(like)), axis_(planes_ ? 2 : 1) {}
   Tensor in_order(const Tensor& x) const { return planes_ ? x.permute({0, 3, 1, 2}) : x; }
-  int axis() const { return axis_; }
 
   // `windows`: numbers of windows, in order, and what is meant where there is no window.
   Tensor around(const Tensor& windows, const Operand& none) const {

@@ -118,13 +118,8 @@ BlasLt::BlasLt(const Vendor& vendor, const core::DynamicLibrary& library,
     info_.path = library.path();
     const std::string what = problem_of(library);
     if (!what.empty()) info_.reason = fmt::format("not usable ({})", what);
-  } else if (!stranger.empty()) {
-    info_.reason = fmt::format(
-        "not usable ({} works by another HIP than the one that is in use); {} may say where one is",
-        stranger, vendor.variable);
   } else {
-    info_.reason = fmt::format("not found ({}); {}{} may say where it is", library.reason(),
-                               vendor.remedy, vendor.variable);
+    info_.reason = reason_without(library, stranger, vendor.remedy, vendor.variable);
   }
 }
 

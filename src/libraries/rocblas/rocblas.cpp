@@ -78,14 +78,9 @@ RocBlas::RocBlas(const core::DynamicLibrary& library, const std::string& strange
     info_.path = library.path();
     const std::string what = problem_of(library);
     if (!what.empty()) info_.reason = fmt::format("not usable ({})", what);
-  } else if (!stranger.empty()) {
-    info_.reason = fmt::format(
-        "not usable ({} works by another HIP than the one that is in use); {} may say where one is",
-        stranger, kVariable);
   } else {
     info_.reason =
-        fmt::format("not found ({}); it is ROCm's package rocblas, and {} may say where it is",
-                    library.reason(), kVariable);
+        reason_without(library, stranger, "it is ROCm's package rocblas, and ", kVariable);
   }
 }
 

@@ -53,8 +53,7 @@ class Context {
     std::vector<Node*> nodes;    // by place
     Schedule schedule;
     Plan plan;
-    Recorded
-        recorded;  // what the device does at once; where it has no list, the plan is gone through
+    Recorded recorded;  // what is replayed at once; without a list the plan is gone through
     std::vector<Donated> donated{};
   };
   // `donated` says which roots are to lie in the memory of which given nodes.

@@ -21,8 +21,7 @@ constexpr int64_t long_axis(bool sequential_lanes) { return sequential_lanes ? 6
 
 struct Box {
   std::array<int64_t, 3> lengths = {1, 1, 1};
-  bool sequential_lanes =
-      false;  // one processor runs the lanes of a workgroup, one after the other
+  bool sequential_lanes = false;  // one processor runs the lanes of a group, one after the other
 
   static constexpr int kAllAxes = 3;
   int lanes_axis() const;                               // or kAllAxes

@@ -46,10 +46,9 @@ struct Number {
 
 struct Kernel {
   Shape domain;
-  size_t row_axes = 0;  // the last so many axes are the row
-  int64_t chunk = 0;    // not 0: rows are reduced by pieces of so many elements
-  bool combines_partials =
-      false;  // the pieces of a row are put together, by the group that has them all
+  size_t row_axes = 0;             // the last so many axes are the row
+  int64_t chunk = 0;               // not 0: rows are reduced by pieces of so many elements
+  bool combines_partials = false;  // a group that has all pieces of a row puts them together
 
   std::vector<Node*> members;  // nodes that are computed here; the first one names the kernel
   std::vector<Node*> loads;    // one a buffer that is read

@@ -66,13 +66,11 @@ struct Layout {
 
 // What of a device the layout depends on; no result does.
 struct Hints {
-  bool sequential_lanes =
-      false;  // one processor runs the lanes of a workgroup, one after the other
+  bool sequential_lanes = false;  // one processor runs the lanes of a group, one after the other
   // Elements of a row that a lane takes one after the other are read and written as one. Elsewhere
   // a body four times as long costs software drivers minutes and gigabytes to compile.
   bool loads_interleaved = false;
-  bool is_gpu_like =
-      false;  // a workgroup of 1,024 lanes that keep a row costs no more than one of 64
+  bool is_gpu_like = false;  // a group of 1,024 lanes that keep a row costs no more than one of 64
   uint32_t shared_bytes = program::kMaxSharedBytes;  // of a workgroup
 };
 Hints hints_of(const DeviceInfo& device);

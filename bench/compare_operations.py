@@ -11,6 +11,7 @@ import itertools
 import math
 import os
 import pathlib
+import random
 import re
 import statistics
 import subprocess
@@ -32,6 +33,7 @@ SHAPES = ["1000x1000", "100000x2", "100000x8", "50000x32", "20000x63", "10000x10
           "300x3000", "20x50000", "2x500000", "100x100"]  # fmt: skip
 GPU_SHAPES = ["4000x4000", "1000000x8", "1000000x16", "300000x32", "200000x63", "100000x100",
               "30000x300", "3000x3000", "300x30000", "20x500000", "100x100"]  # fmt: skip
+SAMPLE_SHAPES = ["100x100", "4000x4000", "30011x777"]
 # Those for which all other dtypes than f32 are compared.
 ALL_DTYPES_AT = {"cpu": "1000x1000", "gpu": "4000x4000"}
 
@@ -97,6 +99,8 @@ class Torch:
             self.names = None
             self.names = vars(Inputs(dtype, rows, columns, self.device)) | {"torch": torch, "F": F}
         self.code = compile(text, text, "eval")
+        # Ours adds in one order; PyTorch's atomics add in any.
+        torch.use_deterministic_algorithms("scatter" in text, warn_only=True)
 
     def run(self):
         return eval(self.code, self.names)
@@ -154,10 +158,34 @@ def cases_of(options, table):
 
     everywhere = ALL_DTYPES_AT["cpu" if options.device == "cpu" else "gpu"]
     shapes = options.shapes or (SHAPES if options.device == "cpu" else GPU_SHAPES)
+    if options.sample and not options.shapes:
+        shapes = SAMPLE_SHAPES
     names = [name for name in table if not options.only or re.search(options.only, name)]
     pairs = [(d, s) for s, d in itertools.product(shapes, options.dtypes or DTYPES)
              if options.dtypes or s == everywhere or d == "f32"]  # fmt: skip
+    if options.sample:
+        return sample(names, shapes, options.dtypes or DTYPES, fits, options.sample)
     return [(name, dtype, shape) for dtype, shape in pairs for name in names if fits(name, dtype)]
+
+
+def sample(names, shapes, dtypes, fits, count):
+    """So many cases, always the same ones: each operation once before any comes again."""
+    draw = random.Random(1)
+    cases = [(name, dtype, shape) for name in names for dtype in dtypes for shape in shapes if fits(name, dtype)]
+    draw.shuffle(cases)
+    first, rest, seen = [], [], set()
+    for case in cases:
+        (rest if case[0] in seen else first).append(case)
+        seen.add(case[0])
+    taken = (first + rest)[:count]
+    return sorted(taken, key=lambda case: (list(dtypes).index(case[1]), case[2]))  # inputs are made once each
+
+
+def summary(ratios):
+    mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
+    below = [sum(ratio < bound for ratio in ratios) for bound in (1, 0.7, 0.4)]
+    return (f"{len(ratios)} compared: {mean:.2f} of PyTorch's speed in the geometric mean, {below[0]} below 1, "
+            f"{below[1]} below 0.7, {below[2]} below 0.4")  # fmt: skip
 
 
 def main():
@@ -167,6 +195,8 @@ def main():
     parser.add_argument("--only", help="a regular expression that names are searched for")
     parser.add_argument("--dtypes", nargs="*", choices=list(DTYPES), help="at every shape")
     parser.add_argument("--shapes", nargs="*", help="ROWSxCOLUMNS")
+    parser.add_argument("--sample", type=int, help="so many cases, of all dtypes and three shapes, always the same")
+    parser.add_argument("--part", default="0/1", help="of the cases, as 2/8: the third eighth")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--milliseconds", type=float, default=3, help="of a turn")
     parser.add_argument("--minutes", type=float, default=1e9, help="to end after")
@@ -183,7 +213,8 @@ def main():
     table = operations()
     end = time.monotonic() + options.minutes * 60
     results, differ, lacking, left = [], [], [], 0
-    for case in cases_of(options, table):
+    part, parts = map(int, options.part.split("/"))
+    for case in cases_of(options, table)[part::parts]:
         if time.monotonic() > end:
             left += 1
             continue
@@ -210,9 +241,11 @@ def main():
     if left:
         print(f"{left} were left when the time was up")
     if results:
-        mean = math.exp(statistics.fmean(math.log(ratio) for ratio, *_ in results))
-        below = sum(ratio < 1 for ratio, *_ in results)
-        print(f"{len(results)} compared: {mean:.2f} of PyTorch's speed in the geometric mean, {below} below 1")
+        for dtype in DTYPES:
+            of_dtype = [ratio for ratio, _, _, case in results if case[1] == dtype]
+            if of_dtype:
+                print(f"{dtype:5} {summary(of_dtype)}")
+        print(summary([ratio for ratio, *_ in results]))
     sys.exit(1 if differ else 0)
 
 

@@ -4,8 +4,9 @@
 Both take the same memory in one process, in turns; of five rounds the median counts. A line a measurement:
 PyTorch's microseconds, hologram's, PyTorch's over hologram's, and the largest difference of the results over the
 largest result. Parts: attention, backward, decode, layers, optimizer, gpt2, graphs, profile, llm; without one, all
-of them. `profile` tells of each graph where a call's time goes: calls behind each other, one by itself, what the host
-is busy with, and the kernels, by PyTorch's profiler, the longest ones by name.
+of them. With `--kernels` our kernels and their microseconds follow each line, the longest first. `profile` tells of
+each graph where a call's time goes: calls behind each other, one by itself, what the host is
+busy with, and the kernels, by PyTorch's profiler, the longest ones by name.
 """
 
 import gc
@@ -25,6 +26,7 @@ from hologram import nn
 torch.manual_seed(0)
 torch.backends.cudnn.allow_tf32 = False  # its default is True: f32 is f32 on both sides
 ROUNDS = 5
+KERNELS = "--kernels" in sys.argv
 
 
 def shared(x):
@@ -53,6 +55,8 @@ def beside(name, theirs, ours, times=20, check=True):
         ]
         torch_us, us = (statistics.median(r[i] for r in rounds) for i in (0, 1))
         print(f"{name:48} {torch_us:10.1f} {us:10.1f}  {torch_us / us:5.2f}  {error:.1e}", flush=True)
+        if KERNELS:
+            print("".join(f"    {line}\n" for line in kernels_of(run)[2]), end="")
     except Exception as error:  # the rest is wanted all the same
         print(f"{name:48} {type(error).__name__}: {str(error)[:300]}", flush=True)
     gc.collect()
@@ -385,13 +389,43 @@ def llm():
         print(f"hologram: kernels of a {name} {busy / parts:.1f} us, {count / parts:.0f} of them", flush=True)
         for line in longest:
             print(f"    {line}")
+    del ours
+    gc.collect()
+    blocks = folder / "q4_k.gguf"
+    begin = time.perf_counter()
+    hg.llm.quantize(folder, blocks, to="q4_k")
+    print(f"hologram: Q4_K made in {time.perf_counter() - begin:.1f} s", flush=True)
+    present = {d.backend for d in hg.devices()}
+    for path, device in ((blocks, "cuda"), (folder, "opencl"), (folder, "webgpu"), (blocks, "opencl")):
+        name = f"hologram, {'Q4_K' if path == blocks else 'bf16'} on {device}"
+        if device not in present:
+            print(f"{name}: there is no such device")
+            continue
+        try:
+            begin = time.perf_counter()
+            ours = hg.llm.load(path, context=4096, device=device)
+            loaded = time.perf_counter() - begin
+            made = [prefill() for _ in range(3)]
+            got = [ours.generate(prompt, max_tokens=65, greedy=True) for _ in range(3)]
+            speeds = ", ".join(f"{(len(g.tokens) - 1) / g.decode_seconds:.1f}" for g in got)
+            print(f"{name}: loaded in {loaded:.1f} s, prefill of 2048 {min(m.prefill_seconds for m in made) * 1e3:.1f} ms, "
+                  f"{speeds} tokens/s", flush=True)  # fmt: skip
+            if device == "cuda":
+                busy, count, longest = kernels_of(decoding[0], 1)
+                print(f"{name}: kernels of a token {busy / 64:.1f} us, {count / 64:.0f} of them")
+                for line in longest:
+                    print(f"    {line}")
+        except Exception as error:
+            print(f"{name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+        ours = None
+        gc.collect()
 
 
 PARTS = {f.__name__: f for f in (attention, backward, decode, layers, optimizer, gpt2, graphs, profile, llm)}
 print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, hologram {hg.__version__}")
 print(f"{'':48} {'PyTorch us':>10} {'ours us':>10}  {'ratio':>5}  difference")
 with hg.use("cuda"):
-    for part in sys.argv[1:] or PARTS:
+    for part in [a for a in sys.argv[1:] if a != "--kernels"] or PARTS:
         try:
             PARTS[part]()
         except Exception as error:

@@ -50,6 +50,23 @@ TEST_P(Capture, PartsBeginWhereTheDeviceSays) {
       }
 }
 
+// A step of a language model would read its weights as f32, and have them in memory twice.
+TEST_P(Capture, NarrowConstantsStayNarrow) {
+  constexpr int64_t kRows = 256, kColumns = 512;
+  const Tensor w = (numbers({kRows, kColumns}) * 1e-3).to(DType::BF16).eval(),
+               x = numbers({kColumns});
+  const std::vector<float> want = ops::matmul(w, x).to_vector<float>();
+  const uint64_t before = executor_->pool_statistics().live_bytes;
+  const Graph graph = capture([&](const Tensor& in) { return ops::matmul(w, in); }, x);
+  const std::vector<float> got = graph.launch(x)[0].to_vector<float>();
+  EXPECT_EQ(got, want);
+  EXPECT_LT(executor_->pool_statistics().live_bytes - before, uint64_t{kRows * kColumns * 2});
+  // What somebody else holds as well is computed once, and kept.
+  const Tensor wide = w.to(DType::F32);
+  const Graph shared = capture([&](const Tensor& in) { return ops::matmul(wide, in); }, x);
+  EXPECT_EQ(shared.launch(x)[0].to_vector<float>(), want);
+}
+
 TEST_P(Capture, PartsOutsideAreErrorsAndWriteNothing) {
   const Tensor x = numbers({5, 2});
   for (const int64_t start : {4, -6, 100}) {

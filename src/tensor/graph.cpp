@@ -6,6 +6,7 @@
 #include "core/out_of_memory.hpp"
 #include "engine/moving.hpp"
 #include "fusion/joining.hpp"
+#include "graph/elementwise.hpp"
 #include "hologram/movement.hpp"
 #include "tensor/draws.hpp"
 #include "tensor/parts.hpp"
@@ -57,6 +58,13 @@ NodeRef own(const Node& number) {
   return NodeRef::adopt(node.release());
 }
 
+// A cast of nobody else's that makes elements wider: on the way it costs less than memory that is
+// read at each launch, as of the weights of a model.
+bool widens(const Node& node) {
+  return node.op == &graph::source::kCast && node.references.load(std::memory_order_acquire) == 1 &&
+         size_of(node.inputs[0].node->dtype) < size_of(node.dtype);
+}
+
 // Everything lazy below the roots that is not made of stand-ins: constants, computed now.
 std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
   std::vector<Tensor> found;
@@ -85,7 +93,10 @@ std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
     for (graph::Input& input : node->inputs) {
       const Node& node_in = *input.node;
       const bool lazy = node_in.state.load(std::memory_order_acquire) == NodeState::Lazy;
-      if (fuses && lazy && !node_in.traced && graph::is_number(node_in)) input.node = own(node_in);
+      if (fuses && lazy && !node_in.traced) {
+        if (graph::is_number(node_in)) input.node = own(node_in);
+        else if (widens(node_in)) input.node->traced = true;
+      }
       path.push_back(input.node.get());
     }
   }

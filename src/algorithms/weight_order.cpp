@@ -16,6 +16,7 @@ std::array<int64_t, 4> lengths_of(const hal::ConvDesc& d) {
 
 std::array<int64_t, 4> strides_by_output(const hal::ConvDesc& desc) {
   const auto [rows, columns, channels, outputs] = lengths_of(desc);
+  if (desc.planes) return {columns, 1, rows * columns, rows * columns * channels};
   return {columns * channels, channels, 1, rows * columns * channels};
 }
 
@@ -39,8 +40,15 @@ WeightOrder weight_order(const hal::ConvDesc& desc, const std::array<int64_t, 4>
   order.key = {desc.w, Box::index_type(std::max(count, most))};
   order.bytes = static_cast<uint64_t>(count) * size_of(desc.w);
   order.grid[0] = (static_cast<uint64_t>(count) + kBoxLanes - 1) / kBoxLanes;
-  for (const int64_t n : {lengths[0], lengths[1], lengths[2], count, strides[0], strides[1],
-                          strides[2], strides[3], start})
+  // Of an output, from the axis that is walked last to that of neighbours.
+  const std::array<size_t, 3> axes =
+      desc.planes ? std::array<size_t, 3>{2, 0, 1} : std::array<size_t, 3>{0, 1, 2};
+  for (const size_t axis : axes)
+    order.scalars.push_back(index_bits(order.key.index, lengths[axis]));
+  order.scalars.push_back(index_bits(order.key.index, count));
+  for (const size_t axis : axes)
+    order.scalars.push_back(index_bits(order.key.index, strides[axis]));
+  for (const int64_t n : {strides[3], start})
     order.scalars.push_back(index_bits(order.key.index, n));
   return order;
 }
@@ -52,17 +60,17 @@ program::Program order_program(const OrderKey& key) {
   const program::Buf x = b.buffer("x", key.element, Access::In),
                      y = b.buffer("y", key.element, Access::Out);
   const auto scalar = [&](const char* name) { return b.scalar(name, key.index); };
-  const Value rows = scalar("rows"), columns = scalar("columns"), channels = scalar("channels"),
-              count = scalar("count"), by_row = scalar("by_row"), by_column = scalar("by_column"),
-              by_channel = scalar("by_channel"), by_output = scalar("by_output"),
-              start = scalar("start");
+  const Value outers = scalar("outers"), middles = scalar("middles"), inners = scalar("inners"),
+              count = scalar("count"), by_outer = scalar("by_outer"),
+              by_middle = scalar("by_middle"), by_inner = scalar("by_inner"),
+              by_output = scalar("by_output"), start = scalar("start");
   const Value i = b.global_id(0);
   b.if_(i < count, [&] {
-    const Value pixel = i / channels, line = pixel / columns, output = line / rows;
-    const Value channel = i - pixel * channels, column = pixel - line * columns,
-                row = line - output * rows;
+    const Value line = i / inners, plane = line / middles, output = plane / outers;
+    const Value inner = i - line * inners, middle = line - plane * middles,
+                outer = plane - output * outers;
     const Value at =
-        start + row * by_row + column * by_column + channel * by_channel + output * by_output;
+        start + outer * by_outer + middle * by_middle + inner * by_inner + output * by_output;
     b.store(y, i, b.load(x, at));
   });
   return b.finish();

@@ -67,6 +67,7 @@ class MirrorLibrary final : public hal::LibraryOps {
         [&](const hal::ConvDesc& desc) { return ask(desc); });
   }
   bool wants_dense_images() override { return real_.wants_dense_images(); }
+  bool takes_planes(DType type) override { return real_.takes_planes(type); }
 
   std::optional<Asked> asked_of(const hal::LibraryPlan& plan) {
     const std::lock_guard lock(mutex_);

@@ -208,9 +208,11 @@ class Writer {
 
   void store(Value row, Value column, Value output, size_t t) {
     b_.if_(column < columns_.output, [&] {
-      const Value pixel = (image_ * rows_.output + row) * columns_.output + column;
-      b_.store(d_, pixel * (outputs_ * groups_) + output,
-               sums_.cast(b_.get(total_[t]), compute_type(key_.d)));
+      const Value all = outputs_ * groups_;
+      const Value at =
+          key_.planes ? ((image_ * all + output) * rows_.output + row) * columns_.output + column
+                      : ((image_ * rows_.output + row) * columns_.output + column) * all + output;
+      b_.store(d_, at, sums_.cast(b_.get(total_[t]), compute_type(key_.d)));
     });
   }
 
@@ -287,6 +289,7 @@ ConvLaunch convolution_launch(const ConvDesc& desc, int64_t x_start, int64_t w_s
     key.groups = desc.channels == 1 && desc.outputs == 1 ? ConvGroups::Single : ConvGroups::Several;
   key.padded = looks_outside(desc.columns);
   key.wide = !fits_i32(desc, x_start, w_start);
+  key.planes = desc.planes;
   const int64_t outputs = desc.outputs * desc.groups;
   const double rows = static_cast<double>(desc.rows.output);
   // Lanes of several groups have channels that are no neighbours.

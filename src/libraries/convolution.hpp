@@ -26,6 +26,7 @@ struct ConvKey {
   bool along_columns = false;  // lanes lie along a row of the image instead of along the outputs
   bool padded = false;         // columns outside of the image are looked at
   bool wide = false;           // indices are i64
+  bool planes = false;         // results lie as image, output, row, column
   uint8_t times = 4;           // how many columns (outputs, if lanes lie along columns) a lane has
   uint8_t lanes = 0;           // of a workgroup, in units of 32
   friend bool operator==(const ConvKey&, const ConvKey&) = default;

@@ -58,7 +58,9 @@ Images weights_of(const hal::ConvDesc& desc) {
 Images results_of(const hal::ConvDesc& desc) {
   const std::array<int64_t, 4> lengths = {desc.batch, desc.rows.output, desc.columns.output,
                                           desc.outputs * desc.groups};
-  return {"d", desc.d, lengths, dense_strides(lengths)};
+  if (!desc.planes) return {"d", desc.d, lengths, dense_strides(lengths)};
+  const auto& [images, rows, columns, outputs] = lengths;
+  return {"d", desc.d, lengths, {outputs * rows * columns, columns, 1, rows * columns}};
 }
 
 int64_t zeros_behind(const hal::ConvAxis& axis) {
@@ -78,6 +80,7 @@ ConvNumbers numbers_of(const hal::ConvDesc& desc) {
       numbers.at(at++) = n;
   for (const int64_t n : desc.x_strides) numbers.at(at++) = n;
   for (const int64_t n : desc.w_strides) numbers.at(at++) = n;
+  numbers.at(at++) = desc.planes ? 1 : 0;
   return numbers;
 }
 

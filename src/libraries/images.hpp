@@ -33,7 +33,7 @@ Images results_of(const hal::ConvDesc& desc);
 int64_t zeros_behind(const hal::ConvAxis& axis);
 
 // What tells one convolution from another, but for how its operands are aligned.
-using ConvNumbers = std::array<int64_t, 28>;
+using ConvNumbers = std::array<int64_t, 29>;
 ConvNumbers numbers_of(const hal::ConvDesc& desc);
 
 // Where they are in the host's memory; InternalError if that is too small for them.

@@ -29,11 +29,9 @@ constexpr Names names_of(ImageLayout layout) {
 
 // Where a library wants images dense, a copy costs less than the general program, and what made
 // the image writes it in that order by itself.
-Tensor for_libraries(Tensor x) {
-  hal::LibraryOps* library = tensor::context_of(x).executor().device->library();
-  if (is_float(x.dtype()) && library != nullptr && library->wants_dense_images())
-    return tensor::dense(x);
-  return x;
+Tensor for_libraries(const Tensor& x, hal::LibraryOps* library) {
+  const bool wants = is_float(x.dtype()) && library != nullptr && library->wants_dense_images();
+  return wants ? tensor::dense(x) : x;
 }
 
 }  // namespace
@@ -59,13 +57,21 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
   all.push_back(weight.to(dtype));
   if (options.bias) all.push_back(options.bias->to(policy != nullptr ? DType::F32 : dtype));
   all = tensor::together(kName, std::move(all));
-  Tensor x = for_libraries(planes ? all[0].permute({0, 2, 3, 1}) : std::move(all[0])),
-         w = planes ? all[1].permute({2, 3, 1, 0}) : std::move(all[1]);
+  hal::LibraryOps* const library = tensor::context_of(all[0]).executor().device->library();
+  const Tensor given = planes ? all[0].permute({0, 2, 3, 1}) : all[0];
+  // The result lies as the images do.
+  const bool keeps_planes =
+      library != nullptr && library->takes_planes(dtype) && tensor::lie_in_planes(given);
+  const Tensor x = keeps_planes
+                       ? for_libraries(given.permute({0, 3, 1, 2}), library).permute({0, 2, 3, 1})
+                       : for_libraries(given, library),
+               w = planes ? all[1].permute({2, 3, 1, 0}) : all[1];
 
   tensor::check_numbers(kName, options.stride, options.dilation, options.padding);
   check_number(kName, "number of groups", options.groups, 1);
   hal::ConvDesc desc;
   desc.x = desc.w = dtype;
+  desc.planes = keeps_planes;
   const Shape &images = x.shape(), &kernel = w.shape();
   const int64_t channels = images[3], outputs = kernel[3];
   desc.batch = images[0];
@@ -85,6 +91,7 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
     throw core::error(Text::ConvBias, kName, to_string(options.bias->shape()), outputs);
 
   Shape shape = {desc.batch, desc.rows.output, desc.columns.output, outputs};
+  if (keeps_planes) shape = {desc.batch, outputs, desc.rows.output, desc.columns.output};
   const auto make = [&] {
     return tensor::make_opaque(graph::convolution_op(desc), desc.d, shape, x, w);
   };
@@ -92,15 +99,18 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Conv2d& options) 
       !tensor::is_recording() ? make() : tensor::with_gradient({x, w}, make, [&](const Tensor&) {
         return [x, w, desc, dtype = policy != nullptr ? dtype : desc.d](
                    const Tensor& g, const tensor::Wanted& wanted) {
-          return tensor::rules::of_conv2d(x, w, desc.rows, desc.columns, desc.groups, g.to(dtype),
-                                          wanted);
+          const Tensor change = desc.planes ? g.permute({0, 2, 3, 1}) : g;
+          return tensor::rules::of_conv2d(x, w, desc.rows, desc.columns, desc.groups,
+                                          change.to(dtype), wanted);
         };
       });
   if (options.bias) {
-    const Tensor bias = all[2].to(desc.d);
+    Tensor bias = all[2].to(desc.d);
+    if (keeps_planes) bias = bias.reshape({outputs, 1, 1});
     result = (dtype == DType::Bool ? result | bias : result + bias).to(out);
   }
-  return planes ? result.permute({0, 3, 1, 2}) : result;
+  if (planes == keeps_planes) return result;
+  return planes ? result.permute({0, 3, 1, 2}) : result.permute({0, 2, 3, 1});
 }
 
 }  // namespace hologram::ops

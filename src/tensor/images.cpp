@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/messages.hpp"
+#include "tensor/access.hpp"
 
 namespace hologram::tensor {
 
@@ -32,6 +33,11 @@ ConvAxis axis_of(const char* operation, const char* name, const char* of_kernel,
 }
 
 }  // namespace
+
+bool lie_in_planes(const Tensor& images) {
+  const graph::Strides& s = Access::view(images).strides;
+  return images.rank() == 4 && images.size(3) > 1 && s[3] > s[2] && s[3] > s[1];
+}
 
 void check_number(const char* operation, std::string_view what, int64_t number, int64_t least) {
   if (number < least || number > kMost)

@@ -14,6 +14,9 @@ void check_number(const char* operation, std::string_view what, int64_t number, 
 void check_numbers(const char* operation, const ops::Extent& stride, const ops::Extent& dilation,
                    const ops::Padding2d& padding);
 
+// Whether images [batch, height, width, channels] lie in memory as one plane behind the other.
+bool lie_in_planes(const Tensor& images);
+
 // Rows and columns of images [batch, height, width, channels]. ShapeMismatch if the kernel does not
 // fit.
 std::pair<hal::ConvAxis, hal::ConvAxis> image_axes(const char* operation, const Tensor& images,

@@ -7,6 +7,7 @@
 #include "hologram/gradient.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/access.hpp"
+#include "tensor/images.hpp"
 #include "tensor/rules.hpp"
 
 namespace hologram::tensor::rules {
@@ -300,7 +301,7 @@ class Unpooling {
   // `like`: a result, [batch, row, column, channel]. Where it lies with channels first, so do those
   // that are computed here: neighbours in one are neighbours in all.
   Unpooling(const Tensor& like, const ConvAxis& rows, const ConvAxis& columns)
-      : rows_(rows), columns_(columns), planes_(lies_in_planes(like)), axis_(planes_ ? 2 : 1) {}
+      : rows_(rows), columns_(columns), planes_(lie_in_planes(like)), axis_(planes_ ? 2 : 1) {}
   Tensor in_order(const Tensor& x) const { return planes_ ? x.permute({0, 3, 1, 2}) : x; }
 
   // `windows`: numbers of windows, in order, and what is meant where there is no window.
@@ -320,11 +321,6 @@ class Unpooling {
   }
 
  private:
-  static bool lies_in_planes(const Tensor& like) {
-    const graph::Strides& s = Access::view(like).strides;
-    return like.size(3) > 1 && s[3] > s[2] && s[3] > s[1];
-  }
-
   const Phases rows_, columns_;
   const bool planes_;
   const int axis_;

@@ -90,6 +90,9 @@ class LibraryOps {
   // Whether convolutions of floats are taken only where x and w are dense in this order: image,
   // row, column, channel; output, row, column, channel of its group.
   virtual bool wants_dense_images() { return false; }
+  // Whether those of this type are taken as well where all is dense in this order: image, channel,
+  // row, column; output, channel of its group, row, column (ConvDesc::planes).
+  virtual bool takes_planes(DType) { return false; }
 };
 
 }  // namespace hologram::hal

@@ -57,6 +57,7 @@ struct ConvDesc {
   ConvAxis rows, columns;
   std::array<int64_t, 4> x_strides = {};  // of image, row, column, channel; in elements, any number
   std::array<int64_t, 4> w_strides = {};  // of row, column, channel in its group, output of all
+  bool planes = false;                    // d is dense as image, output, row, column
   // Bytes that the address of the first element is a multiple of, as far as is known.
   uint32_t alignment_x = 1, alignment_w = 1;
   friend bool operator==(const ConvDesc&, const ConvDesc&) = default;

@@ -42,19 +42,25 @@ Images by_outputs(const Images& weights) {
   return {name, type, {n[3], n[2], n[0], n[1]}, {s[3], s[2], s[0], s[1]}};
 }
 
-// Dense with the channels as neighbours; what axes of length 1 have for strides is nothing.
-bool is_dense(const Images& planes) {
+// Axes from that of neighbours on: columns, where whole planes lie together, or channels.
+constexpr std::array<size_t, 4> kPlanes = {3, 2, 1, 0}, kChannelsLast = {1, 3, 2, 0};
+const std::array<size_t, 4>& order_of(const ConvDesc& d) {
+  return d.planes ? kPlanes : kChannelsLast;
+}
+
+// Dense in that order; what axes of length 1 have for strides is nothing.
+bool is_dense(const Images& planes, const std::array<size_t, 4>& order) {
   const auto& [name, type, n, s] = planes;
   int64_t step = 1;
-  for (const size_t axis : {1, 3, 2, 0}) {
+  for (const size_t axis : order) {
     if (n[axis] != 1 && s[axis] != step) return false;
     step *= n[axis];
   }
   return true;
 }
-void make_dense(Images& planes) {
+void make_dense(Images& planes, const std::array<size_t, 4>& order) {
   int64_t step = 1;
-  for (const size_t axis : {1, 3, 2, 0}) {
+  for (const size_t axis : order) {
     planes.strides[axis] = step;
     step *= planes.lengths[axis];
   }
@@ -70,7 +76,7 @@ std::optional<Refusal> refuses(const ConvDesc& d) {
         fmt::format("no convolution of {} and {} to {}", name_of(d.x), name_of(d.w), name_of(d.d))};
   for (const Images& t : tensors_of(d)) {
     if (count_of(t.lengths) == 0) return Refusal{"there is nothing to convolve"};
-    if (!is_dense(t)) return Refusal{fmt::format("{} is not dense", t.name)};
+    if (!is_dense(t, order_of(d))) return Refusal{fmt::format("{} is not dense", t.name)};
   }
   for (const ConvAxis* a : {&d.rows, &d.columns})
     if ((a->input + a->before + zeros_behind(*a) - (a->kernel - 1) * a->dilation - 1) / a->stride +
@@ -118,7 +124,7 @@ Status ConvolutionPlan::prepare() {
   const std::array<uint32_t, 3> alignments = {desc_.alignment_x, desc_.alignment_w, kBestAlignment};
   const std::array<Object*, 3> objects = {&x_, &w_, &y_};
   for (size_t i = 0; i < tensors.size(); i++) {
-    make_dense(tensors[i]);
+    make_dense(tensors[i], order_of(desc_));
     Object& tensor = *objects[i];
     tensor.set_one(kTensorType, kTypeData, *data_type(tensors[i].type));
     tensor.set(kTensorLengths, kTypeInt64, tensors[i].lengths);

@@ -292,6 +292,7 @@ set(HOLOGRAM_SOURCES
     src/algorithms/index.cpp
     src/algorithms/nonzero.cpp
     src/algorithms/part.cpp
+    src/algorithms/pooling.cpp
     src/algorithms/product.cpp
     src/algorithms/scan.cpp
     src/algorithms/scan_programs.cpp

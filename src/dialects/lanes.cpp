@@ -225,9 +225,11 @@ class Analysis {
     }
   }
 
-  // Nothing that ends some of the lanes, no rounds that differ, and something to gain.
+  // Nothing that ends some of the lanes, no rounds that differ, and something to gain: lanes of a
+  // thread that each read here and there touch more lines of memory than lanes side by side.
   bool suits() const {
-    bool gains = false;
+    constexpr size_t kMostApart = 4;  // reads beside one of neighbours
+    size_t together = 0, apart = 0;
     for (uint32_t i = 0; i < insts_.size(); i++) {
       const Inst& inst = insts_[i];
       switch (inst.op) {
@@ -248,11 +250,15 @@ class Analysis {
             if (diverges(b)) return false;
           break;
         case Op::Load:
-        case Op::Store: gains = gains || form(inst) == Form::Consecutive; break;
+        case Op::Store:
+          together += form(inst) == Form::Consecutive ? 1 : 0;
+          apart += form(inst) == Form::Known || form(inst) == Form::Varying ? 1 : 0;
+          break;
         default: break;
       }
     }
-    return gains && (cooperative_ || module_.lanes() == module_.workgroup[0]);
+    if (!cooperative_ && apart > kMostApart * together) return false;
+    return together > 0 && (cooperative_ || module_.lanes() == module_.workgroup[0]);
   }
 
   uint32_t count(uint32_t most) const {

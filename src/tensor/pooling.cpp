@@ -3,6 +3,7 @@
 #include <limits>
 #include <tuple>
 
+#include "algorithms/pooling.hpp"
 #include "core/messages.hpp"
 #include "engine/context.hpp"
 #include "fusion/layout.hpp"
@@ -72,6 +73,9 @@ class Windows {
 
   // The largest of each window, in the order of results.
   Tensor largest(const Tensor& images) const {
+    if (graph::hints_of(tensor::context_of(images).device()).is_gpu_like &&
+        images.dtype() != DType::Bool)
+      return largest_by_program(images);
     const std::vector<Run> of_rows = runs(rows), of_columns = runs(columns);
     constexpr size_t kMostParts = 9;
     const size_t parts = of_rows.size() * of_columns.size();
@@ -131,9 +135,14 @@ class Windows {
  private:
   // Lanes that go one after the other walk channels the faster way, whose windows do not overlap.
   static bool lies_in_planes(const Tensor& images) {
-    if (graph::hints_of(tensor::context_of(images).device()).sequential_lanes) return false;
-    const graph::Strides& s = tensor::Access::view(images).strides;
-    return images.rank() == 4 && images.size(3) > 1 && s[3] > s[2] && s[3] > s[1];
+    return !graph::hints_of(tensor::context_of(images).device()).sequential_lanes &&
+           tensor::lie_in_planes(images);
+  }
+  Tensor largest_by_program(const Tensor& images) const {
+    const Shape& n = images.shape();
+    const graph::Windows windows{rows, columns, planes ? n[0] * n[3] : n[0], planes ? 1 : n[3]};
+    return tensor::make_opaque(graph::max_pooling_op(windows), images.dtype(), shape(images),
+                               tensor::dense(planes ? images.permute({0, 3, 1, 2}) : images));
   }
   template <class List>
   List in_order(List list) const {

@@ -21,7 +21,7 @@ constexpr int64_t kMostFeatures = 256, kUnitOfFeatures = 8;
 constexpr uint64_t kAccess = 16;
 constexpr uint64_t kPiece = 256;  // a workspace is made of such
 // An engine takes some 0.1 s to be made: for fewer scores a program is as good.
-constexpr int64_t kFewestScores = int64_t{1} << 18;
+constexpr int64_t kFewestScores = int64_t{1} << 16;
 constexpr size_t kMostPlans = 1024;
 // Before it, masked scores are the lowest number, and there were faults.
 constexpr std::array<int, 3> kFirstVersion = {9, 11, 0};

@@ -198,6 +198,37 @@ TEST(Flat, JoinsByDTypeAndFindsItsViews) {
   EXPECT_NE(message_of([&] { flat.split({joined[1], joined[0]}); }).find("[5]"), std::string::npos);
 }
 
+TEST(Flat, LargeTensorsStayByThemselves) {
+  const Tensor large = ops::full({2048, 2048}, 3, DType::F32).eval();
+  const std::vector<Tensor> all = {ops::ones({3}, DType::F32), large, ops::ones({2}, DType::F32)};
+  const nn::Flat flat(all);
+  ASSERT_EQ(flat.size(), 2u);
+  const std::vector<Tensor> joined = flat.join(all);
+  EXPECT_EQ(joined[0].shape(), Shape{5});
+  EXPECT_EQ(joined[1].shape(), Shape{2048 * 2048});
+  EXPECT_EQ(joined[1].device_memory().address, large.device_memory().address);
+  EXPECT_EQ(flat.split(joined)[1].shape(), large.shape());
+}
+
+TEST(CapturedStep, TakesLargeParametersOver) {
+  nn::Linear layer(2048, 2048);
+  nn::AdamW optimizer(layer, {.lr = 0.01});
+  const Tensor x = ops::ones({1, 2048}, DType::F32).eval();
+  nn::CapturedStep step(
+      optimizer, [&](const std::vector<Tensor>& b) { return ops::mean(ops::square(layer(b[0]))); });
+  for (int i = 0; i < 2; i++) step({x});
+  const void* const memory = layer.parameters()[0]->device_memory().address;
+  const uint64_t fallbacks = default_executor().counters().fallbacks;
+  float last = step({x}).item<float>();
+  for (int i = 0; i < 3; i++) {
+    const float loss = step({x}).item<float>();
+    EXPECT_LT(loss, last);
+    last = loss;
+  }
+  EXPECT_EQ(layer.parameters()[0]->device_memory().address, memory);
+  EXPECT_EQ(default_executor().counters().fallbacks, fallbacks);
+}
+
 TEST(CapturedStep, HasTheBitsOfSteps) {
   for (const Rule& rule : rules())
     for (const bool half : {false, true}) {

@@ -18,6 +18,10 @@ int64_t alignment_of(const Shape& shape) {
   return count == 0 ? kMost : std::min(kMost, count & -count);
 }
 
+// Of elements from which on a tensor stays by itself: to join its gradient would take longer than a
+// launch of its own.
+constexpr int64_t kLarge = int64_t{1} << 22;
+
 // The node that this is a part of, from `start` on as it lies in memory.
 graph::NodeRef whole_of(const Tensor& tensor, int64_t start, int64_t count) {
   const graph::Node& node = Access::look(tensor);
@@ -36,9 +40,11 @@ Flat::Flat(const std::vector<Tensor>& like) {
     const Tensor& t = like[i];
     shapes_.push_back(t.shape());
     const auto is_alike = [&](const Tensor* first) {
-      return first->dtype() == t.dtype() && &tensor::context_of(*first) == &tensor::context_of(t);
+      return first->size() < kLarge && first->dtype() == t.dtype() &&
+             &tensor::context_of(*first) == &tensor::context_of(t);
     };
-    const auto found = std::find_if(firsts.begin(), firsts.end(), is_alike);
+    const auto found =
+        t.size() >= kLarge ? firsts.end() : std::find_if(firsts.begin(), firsts.end(), is_alike);
     const auto at = static_cast<size_t>(found - firsts.begin());
     if (found == firsts.end()) {
       firsts.push_back(&t);
@@ -74,6 +80,10 @@ std::vector<Tensor> Flat::join(const std::vector<Tensor>& tensors) const {
                                                 [&](const Part& p) { return whole(p) == first; });
     if (is_joined) {
       joined.push_back(Access::make(first));
+      continue;
+    }
+    if (group.parts.size() == 1) {
+      joined.push_back(tensors[group.parts.front().tensor].reshape({-1}));
       continue;
     }
     std::vector<Tensor> rows;

@@ -13,13 +13,13 @@ namespace hologram::nn {
 
 class HOLOGRAM_API Flat {
  public:
-  // For tensors of these shapes; those of one dtype and executor lie together. Parts of many
-  // factors of 2 come first, so that each begins at a multiple of what its length is a multiple of,
-  // up to 256 elements.
+  // For tensors of these shapes; those of one dtype and executor lie together, but for large ones,
+  // of 4,194,304 elements or more, which stay by themselves. Parts of many factors of 2 come first,
+  // so that each begins at a multiple of what its length is a multiple of, up to 256 elements.
   explicit Flat(const std::vector<Tensor>& like);
 
   size_t size() const { return groups_.size(); }  // tensors that all are joined in
-  // One tensor of one axis for each dtype and executor of `like`. Lazy; views that split() made are
+  // One tensor of one axis for each group. Lazy; views that split() made are
   // not copied. An empty list gives an empty one. The tensors of a group are promoted to one dtype.
   std::vector<Tensor> join(const std::vector<Tensor>& tensors) const;
   // Each tensor as a view of what it was joined in.

@@ -326,14 +326,22 @@ class Unit {
   // How many blocks a multiprocessor shall have room for, as an argument. On an H200 a product with
   // a vector and a transposed copy gained from more threads, long rows and sums of columns did not.
   std::string least_blocks() const {
-    constexpr uint32_t kMost = 1024, kSmall = 256, kLeast = 64;
+    constexpr uint32_t kMost = 1024, kSmall = 256, kLeast = 64, kReading = 512;
     const uint32_t threads = printed_.lanes;
     if (options_.min_threads_per_sm == 0 || threads < kLeast || threads >= kMost) return {};
     if (!uses_.cooperative && !unrolls()) return {};
     const bool small = uses_.cooperative && threads <= kSmall;
-    return fmt::format(", {}", (small ? options_.min_threads_per_sm
-                                      : std::min(options_.min_threads_per_sm, kMost)) /
-                                   threads);
+    const uint32_t wanted = reads_much() ? kReading : small ? options_.min_threads_per_sm : kMost;
+    return fmt::format(", {}",
+                       std::max(std::min(options_.min_threads_per_sm, wanted) / threads, 1u));
+  }
+
+  // Whether a lane has so many elements to read that registers for them are worth more than other
+  // lanes beside it.
+  bool reads_much() const {
+    constexpr auto kMuch = 96;
+    return std::count_if(module_.body.insts.begin(), module_.body.insts.end(),
+                         [](const auto& inst) { return inst.op == program::Op::Load; }) > kMuch;
   }
 
   bool unrolls() const {

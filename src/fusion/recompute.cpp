@@ -112,7 +112,7 @@ const Node* worth_keeping(const Kernel& kernel, const Costs& costs) {
     const auto is_result = [t](const Output& output) { return output.term == t; };
     if (std::any_of(kernel.outputs.begin(), kernel.outputs.end(), is_result)) continue;
     // What rows share is made once for all of them, but little of it hides behind memory as it is.
-    constexpr double kWorthwhile = 0.75;
+    constexpr double kWorthwhile = 0.8;
     const double share = static_cast<double>(element_count(term.node->shape)) /
                          static_cast<double>(std::max<int64_t>(1, element_count(kernel.domain)));
     const double split =

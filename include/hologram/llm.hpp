@@ -34,9 +34,9 @@ struct Adapter {
 
 // What weights are multiplied with: numbers as they are, or rounded. Of weights in blocks to bytes,
 // each block of 32 with a scale of its own, by the rule of docs/adr/0009-byte-activations.md, which
-// gives the same bits on every exact device; plain numbers get them as they are. Or, where many
-// rows go together as those of a prompt do, both are rounded to bf16, with sums in f32; attention
-// then has f16. That is what matrix units of GPUs are for.
+// gives the same bits on every exact device; plain numbers get them as they are. Or, where several
+// rows go together, both are rounded to bf16, with sums in f32, and attention of a prompt has f16:
+// what matrix units of GPUs are for. Up to 16 rows meet weights in blocks rounded to bytes then.
 enum class Activations : uint8_t { Exact, Bytes, Halves };
 HOLOGRAM_API std::string_view name_of(Activations activations);  // "exact", "bytes", "halves"
 HOLOGRAM_API std::optional<Activations> parse_activations(std::string_view name);

@@ -41,13 +41,13 @@ AttentionKey key_of(const AttentionShape& shape, int64_t m, int64_t capacity, co
   return key;
 }
 
-// Of a sequence, to a part that a group attends to: a few for each head, whatever the capacity, and
-// scores that a group's memory holds.
-constexpr int64_t kMostParts = 16, kLeastPages = 4, kMostPages = 32;
+// Of a sequence, to a part that a group attends to: so many groups for all heads, whatever the
+// capacity, and scores that a group's memory holds.
+constexpr int64_t kGroups = 1024, kLeastPages = 2, kMostPages = 32;
 constexpr int64_t kMostRowsInParts = 2048;
-uint32_t part_pages(int64_t capacity) {
-  const int64_t pages = capacity / kPage;
-  return number_of(std::clamp((pages - 1) / kMostParts + 1, kLeastPages, kMostPages));
+uint32_t part_pages(int64_t capacity, int64_t rows) {
+  const int64_t pages = capacity / kPage, parts = std::max<int64_t>(kGroups / rows, 1);
+  return number_of(std::clamp((pages - 1) / parts + 1, kLeastPages, kMostPages));
 }
 
 uint64_t groups_of(int64_t lanes) {
@@ -154,11 +154,14 @@ class AttentionOp : public graph::OpaqueOp {
     const auto heads = static_cast<uint64_t>(shape_.heads), tokens = static_cast<uint64_t>(m_);
     const bool together = !graph::hints_of(context.device()).sequential_lanes;
     const int64_t rows = m_ * shape_.heads;
-    const auto parts = static_cast<int64_t>((capacity_ / kPage - 1) / part_pages(capacity_) + 1);
+    const uint32_t pages = part_pages(capacity_, rows);
+    int64_t parts = (capacity_ / kPage - 1) / pages + 1;
+    if (parts > kPartsAtOnce) parts = (parts - 1) / kPartsAtOnce * kPartsAtOnce + kPartsAtOnce;
     // A group a head leaves most of a large GPU idle where tokens are few.
     if (together && !context.config().reproducible && parts > 1 && rows <= kMostRowsInParts) {
       AttentionKey of_parts = key;
-      of_parts.part_pages = part_pages(capacity_);
+      of_parts.part_pages = pages;
+      of_parts.parts = number_of(parts);
       const Storage sums = context.allocate(bytes(rows * parts * shape_.value_length));
       const Storage ends = context.allocate(bytes(rows * parts * 2));
       const std::initializer_list<hal::Binding> bindings = {
@@ -166,8 +169,10 @@ class AttentionOp : public graph::OpaqueOp {
       context.launch(made(context, AttentionStep::AttendPart, of_parts),
                      {heads, static_cast<uint64_t>(parts), tokens},
                      {bindings.begin(), bindings.size()}, attending);
-      return run_program(AttentionStep::Combine, {groups_of(rows * shape_.value_length), 1, 1},
-                         {sums.where, ends.where, result.where}, {scalar(parts), scalar(rows)});
+      const hal::Binding combined[] = {sums.where, ends.where, result.where};
+      const uint64_t count[] = {scalar(rows)};
+      return context.launch(made(context, AttentionStep::Combine, of_parts),
+                            {groups_of(rows * shape_.value_length), 1, 1}, combined, count);
     }
     const Storage scores = context.allocate(bytes(rows * capacity_));
     // The same sums for all devices where that is asked for: those of lanes that work together.

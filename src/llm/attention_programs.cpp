@@ -1,5 +1,8 @@
 #include "llm/attention_programs.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "llm/attention.hpp"
 #include "llm/programs.hpp"
 
@@ -15,7 +18,7 @@ using program::Value;
 using program::Var;
 
 static_assert(kTurnLanes == kPage, "a workgroup scores a page");
-constexpr uint32_t kUnrolled = 8;
+constexpr uint32_t kUnrolled = 32;
 constexpr double kLeast = -3.0e38;  // below every score
 
 class Maker {
@@ -40,29 +43,37 @@ class Maker {
     const Rows query_rows = rows("query"), key_rows = rows("key"), value_rows = rows("value");
     const int64_t heads = key_.heads, key_heads = key_.key_heads;
     const int64_t of_keys = key_.key_length / 2, of_values = key_.value_length / 2;
-    const int64_t each = (heads + key_heads) * of_keys + key_heads * of_values;
-    const Value lane = b_.global_id(0), token = lane / each, e = lane % each;
-    b_.if_(token < m_, [&] {
+    // Queries and values as they lie, but keys of neighbouring tokens together, as in the cache.
+    const Value all_queries = m_ * (heads * of_keys), all_keys = m_ * (key_heads * of_keys);
+    const Value all = all_queries + all_keys + m_ * (key_heads * of_values);
+    const Value lane = b_.global_id(0);
+    b_.if_(lane < all, [&] {
+      const Value is_query = lane < all_queries, is_other = !is_query;
+      const Value is_key = is_other & (lane < all_queries + all_keys),
+                  is_value = is_other & !is_key;
+      const Value of_key = lane - all_queries, of_value = of_key - all_keys;
+      const Value token = select(is_query, lane / (heads * of_keys),
+                                 select(is_key, of_key % m_, of_value / (key_heads * of_values)));
       // Rows that only fill up a step have no position, and leave nothing in the cache.
       const Value place_of = position(token), at = max(place_of, 0), stays = place_of >= 0;
       const Value page = page_of(token, at / kPage) * int64_t{key_.key_heads};
       const Value inside = at % kPage, angle = first_angle(token) + at;
-      b_.if_(e < heads * of_keys, [&] {
-        const Value head = e / of_keys * int64_t{key_.key_length};
+      b_.if_(is_query, [&] {
+        const Value e = lane % (heads * of_keys), head = e / of_keys * int64_t{key_.key_length};
         const Value first = token * heads * int64_t{key_.key_length} + head;
         pair(queries, query_rows.at(token) + head, e % of_keys, angle, cosines, sines,
              [&](Value place, Value number) { b_.store(turned, first + place, number); });
       });
-      b_.if_(stays & (e >= heads * of_keys) & (e < (heads + key_heads) * of_keys), [&] {
-        const Value k = e - heads * of_keys, head = k / of_keys;
+      b_.if_(stays & is_key, [&] {
+        const Value k = of_key / m_, head = k / of_keys;
         const Value first = key_rows.at(token) + head * int64_t{key_.key_length};
         pair(keys, first, k % of_keys, angle, cosines, sines, [&](Value place, Value number) {
           b_.store(key_cache, ((page + head) * int64_t{key_.key_length} + place) * kPage + inside,
                    number);
         });
       });
-      b_.if_(stays & (e >= (heads + key_heads) * of_keys), [&] {
-        const Value k = e - (heads + key_heads) * of_keys, head = k / of_values;
+      b_.if_(stays & is_value, [&] {
+        const Value k = of_value % (key_heads * of_values), head = k / of_values;
         for (int64_t i = 0; i < 2; i++) {
           const Value place = k % of_values * 2 + i;
           const Value from = value_rows.at(token) + head * int64_t{key_.value_length} + place;
@@ -224,31 +235,39 @@ class Maker {
     s.begin = max(s.begin, from);
     s.end = min(s.end, from + length);
 
+    // Most parts of a long context are empty where a text is short.
+    const Value none = b_.constant(DType::F32, 0.0);
+    b_.if_((s.begin >= s.end) & (lane < int64_t{key_.value_length}),
+           [&] { b_.store(sums, of_part * int64_t{key_.value_length} + lane, none); });
     const Shared shares = b_.shared("shares", DType::F32, static_cast<uint32_t>(length));
-    const Var best = b_.var(b_.constant(DType::F32, kLeast));
-    b_.for_(s.begin + lane, s.end, key_.lanes, [&](Value j) {
-      const Value base = key_base(page_of(token, j / kPage), head) + j % kPage;
-      const Value score = scaled(dot(turned, row, key_cache, base), s);
-      b_.store(shares, j - from, score);
-      b_.set(best, max(b_.get(best), score));
+    const Var highest = b_.var(b_.constant(DType::F32, kLeast)), total = b_.var(none);
+    b_.if_(b_.group_uniform(s.begin < s.end), [&] {
+      const Var best = b_.var(b_.constant(DType::F32, kLeast));
+      b_.for_(s.begin + lane, s.end, key_.lanes, [&](Value j) {
+        const Value base = key_base(page_of(token, j / kPage), head) + j % kPage;
+        const Value score = scaled(dot(turned, row, key_cache, base), s);
+        b_.store(shares, j - from, score);
+        b_.set(best, max(b_.get(best), score));
+      });
+      b_.set(highest, b_.group_reduce(Combine::Max, b_.get(best)));
+      const Var sum = b_.var(none);
+      b_.for_(s.begin + lane, s.end, key_.lanes, [&](Value j) {
+        const Value share =
+            b_.emit(program::Op::Exp, {b_.load(shares, j - from) - b_.get(highest)});
+        b_.store(shares, j - from, share);
+        b_.set(sum, b_.get(sum) + share);
+      });
+      b_.set(total, b_.group_reduce(Combine::Add, b_.get(sum)));
+      b_.barrier();
+      weigh_in_parts([&](Value j) { return b_.load(shares, clamp_to(j - from, length)); },
+                     value_cache, token, head, s,
+                     [&](Value element, Value number) {
+                       b_.store(sums, of_part * int64_t{key_.value_length} + element, number);
+                     });
     });
-    const Value highest = b_.group_reduce(Combine::Max, b_.get(best));
-    const Var sum = b_.var(b_.constant(DType::F32, 0.0));
-    b_.for_(s.begin + lane, s.end, key_.lanes, [&](Value j) {
-      const Value share = b_.emit(program::Op::Exp, {b_.load(shares, j - from) - highest});
-      b_.store(shares, j - from, share);
-      b_.set(sum, b_.get(sum) + share);
-    });
-    const Value total = b_.group_reduce(Combine::Add, b_.get(sum));
-    b_.barrier();
-    weigh_in_parts([&](Value j) { return b_.load(shares, clamp_to(j - from, length)); },
-                   value_cache, token, head, s,
-                   [&](Value element, Value number) {
-                     b_.store(sums, of_part * int64_t{key_.value_length} + element, number);
-                   });
     b_.if_(lane == 0, [&] {
-      b_.store(ends, of_part * 2, highest);
-      b_.store(ends, of_part * 2 + 1, total);
+      b_.store(ends, of_part * 2, b_.get(highest));
+      b_.store(ends, of_part * 2 + 1, b_.get(total));
     });
     return finish_trusted(b_);
   }
@@ -256,21 +275,26 @@ class Maker {
   Program combine() {
     const Buf sums = in("sums"), ends = in("ends");
     const Buf y = b_.buffer("y", DType::F32, Access::Out);
-    const Value count = b_.scalar("parts", key_.index), rows = b_.scalar("rows", key_.index);
+    const Value rows = b_.scalar("rows", key_.index);
+    const auto parts = static_cast<int64_t>(key_.parts);
     const Value at = b_.global_id(0), length = b_.constant(key_.index, int64_t{key_.value_length});
     b_.if_(at < rows * length, [&] {
-      const Value first = at / length * count, element = at % length;
+      const Value first = at / length * parts, element = at % length;
+      // Several under way together.
+      const auto at_once = static_cast<uint64_t>(std::min(parts, kPartsAtOnce));
+      const auto each = [&](const std::function<void(Value)>& body) {
+        b_.for_(zero(), b_.constant(key_.index, parts), at_once, [&](Value p) {
+          for (uint64_t k = 0; k < at_once; k++) body(first + p + static_cast<int64_t>(k));
+        });
+      };
       const Var highest = b_.var(b_.constant(DType::F32, kLeast));
-      b_.for_(zero(), count, 1, [&](Value p) {
-        b_.set(highest, max(b_.get(highest), b_.load(ends, (first + p) * 2)));
-      });
+      each([&](Value part) { b_.set(highest, max(b_.get(highest), b_.load(ends, part * 2))); });
       const Var sum = b_.var(b_.constant(DType::F32, 0.0));
       const Var total = b_.var(b_.constant(DType::F32, 0.0));
-      b_.for_(zero(), count, 1, [&](Value p) {
-        const Value share =
-            b_.emit(program::Op::Exp, {b_.load(ends, (first + p) * 2) - b_.get(highest)});
-        b_.set(total, mad(share, b_.load(ends, (first + p) * 2 + 1), b_.get(total)));
-        b_.set(sum, mad(share, b_.load(sums, (first + p) * length + element), b_.get(sum)));
+      each([&](Value part) {
+        const Value share = b_.emit(program::Op::Exp, {b_.load(ends, part * 2) - b_.get(highest)});
+        b_.set(total, mad(share, b_.load(ends, part * 2 + 1), b_.get(total)));
+        b_.set(sum, mad(share, b_.load(sums, part * length + element), b_.get(sum)));
       });
       b_.store(y, at, b_.get(sum) / b_.get(total));
     });
@@ -349,7 +373,8 @@ class Maker {
   Value dot(Buf query, Value row, Buf keys, Value base) {
     const Value first = row * int64_t{key_.key_length};
     const Var sum = b_.var(b_.constant(DType::F32, 0.0));
-    const uint32_t at_once = key_.key_length % kUnrolled == 0 ? kUnrolled : 1;
+    const uint32_t length = key_.key_length;
+    const uint32_t at_once = length % kUnrolled == 0 ? kUnrolled : length % 8 == 0 ? 8 : 1;
     b_.for_(zero(), b_.constant(key_.index, int64_t{key_.key_length}), at_once, [&](Value d) {
       Value s = b_.get(sum);
       for (int64_t k = 0; k < at_once; k++)

@@ -14,10 +14,14 @@ struct AttentionKey {
   uint32_t heads, key_heads, key_length, value_length, rotated;
   uint32_t rope, softcap, window;  // whether there are such
   uint32_t lanes;                  // of a group that attends
-  uint32_t part_pages;             // of a sequence that a group attends to, in parts
+  uint32_t part_pages;             // of a sequence that a group attends to, in parts,
+  uint32_t parts;                  // of which there are so many
   DType cache, index;
   DType read;  // what keys and values become that are read out of the cache
 };
+
+// Parts that are put together at a time, a divisor of their number if that is larger.
+inline constexpr int64_t kPartsAtOnce = 16;
 
 enum class AttentionStep : uint8_t {
   Turn,

@@ -28,6 +28,9 @@ using program::Var;
 // Rows of x that a lane multiplies the weights by once they are decoded.
 constexpr uint32_t kMostColumns = 4;
 
+// Of the program that rounds: a lane has a word of four.
+constexpr int64_t kLanesOfBlock = BytesDesc::kBlock / 4, kBlocksOfGroup = 32;
+
 struct Key {
   const BlockType* type;
   DType index;
@@ -37,6 +40,7 @@ struct Key {
   uint32_t columns;  // rows of x at a time
   uint32_t chosen;   // whether there is a choice of matrices
   uint32_t bytes;    // whether x was rounded to bytes
+  uint32_t adds;     // whether the product is added to something
 };
 
 // What the programs share: a workgroup takes a tile of rows, whose words lie side by side.
@@ -49,6 +53,7 @@ class Maker {
     const Buf x = b_.buffer("x", key_.bytes ? DType::I32 : DType::F32, Access::In);
     words_ = b_.buffer("words", DType::U32, Access::In);
     const Buf which = key_.chosen ? b_.buffer("which", DType::I32, Access::In) : Buf{};
+    if (key_.adds) onto_ = b_.buffer("onto", DType::F32, Access::In);
     const Buf y = b_.buffer("y", DType::F32, Access::Out);
     scalars();
     const Value m = b_.scalar("m", key_.index);
@@ -73,12 +78,13 @@ class Maker {
     return finish_trusted(b_);
   }
 
-  // A lane rounds a block.
+  // A lane rounds four numbers, which are a word.
   Program round() {
-    const Buf x = b_.buffer("x", DType::F32, Access::In),
-              y = b_.buffer("y", DType::U32, Access::Out);
-    const Value block = b_.global_id(0), blocks = b_.scalar("blocks", key_.index);
-    b_.if_(block < blocks, [&] { round_block(x, y, block); });
+    x_ = b_.buffer("x", DType::F32, Access::In);
+    const Buf y = b_.buffer("y", DType::U32, Access::Out);
+    const Value blocks = b_.scalar("blocks", key_.index), lane = b_.lane_id(0);
+    const Value block = b_.group_id(0) * kBlocksOfGroup + lane / kLanesOfBlock;
+    round_block(y, block, blocks);
     return finish_trusted(b_);
   }
 
@@ -218,51 +224,66 @@ class Maker {
     for (size_t c = 0; c < at.size(); c++) b_.set(sums_[c], sums[c]);
   }
 
-  void round_block(Buf x, Buf y, Value block) {
-    constexpr int64_t kBlock = BytesDesc::kBlock;
+  void round_block(Buf y, Value block, Value blocks) {
+    const Value lane = b_.lane_id(0), first = lane / kLanesOfBlock * kLanesOfBlock;
+    const Value word = lane - first, at = min(block, blocks - 1) * BytesDesc::kBlock + word * 4;
+    // What the lanes of a block have, for all of them.
+    const auto gathered = [&](const char* name, Value own) {
+      const Shared all = b_.shared(name, own.type(), key_.lanes);
+      b_.store(all, lane, own);
+      b_.barrier();
+      std::vector<Value> of_block;
+      for (int64_t k = 0; k < kLanesOfBlock; k++) of_block.push_back(b_.load(all, first + k));
+      return of_block;
+    };
     std::vector<Value> numbers;
-    Value most;
-    for (int64_t i = 0; i < kBlock; i++) {
-      numbers.push_back(b_.load(x, block * kBlock + i));
+    Value own;
+    for (int64_t i = 0; i < 4; i++) {
+      numbers.push_back(b_.load(x_, at + i));
       const Value size = b_.bitcast(numbers.back(), DType::U32) & 0x7fffffff;
-      most = i == 0 ? size : max(most, size);
+      own = i == 0 ? size : max(own, size);
     }
+    Value most = own;
+    for (const Value& each : gathered("most", own)) most = max(most, each);
     // Of numbers that are not finite all bytes are 0: the scale is NaN.
     const Value finite = most < 0x7f800000, amax = b_.bitcast(most, DType::F32);
     const Value none = number(0), large = finite & (amax >= 0x1p-100f);
     const Value inverse = select(large, 127.0f / select(large, amax, number(1)), none);
-    const auto byte = [&](int64_t i) {
-      const Value scaled = select(finite, numbers[static_cast<size_t>(i)], none) * inverse;
-      return b_.cast(program::apply(program::Op::Round, {scaled}), DType::I32);
-    };
-    std::vector<Value> halves;
-    const Value to = block * BytesDesc::kWords;
-    for (int64_t i = 0; i < kBlock; i += 4) {
-      Value word, sum;
-      for (int64_t k = 0; k < 4; k++) {
-        const Value q = byte(i + k);
-        const Value placed = (b_.bitcast(q, DType::U32) & 255) << static_cast<uint32_t>(8 * k);
-        word = k == 0 ? placed : word | placed;
-        sum = k == 0 ? q : sum + q;
-      }
-      b_.store(y, to + i / 4, word);
-      if (i % (kBlock / 2) == 0) halves.push_back(sum);
-      else halves.back() = halves.back() + sum;
+    Value bytes, sum;
+    for (size_t k = 0; k < 4; k++) {
+      const Value scaled = select(finite, numbers[k], none) * inverse;
+      const Value q = b_.cast(program::apply(program::Op::Round, {scaled}), DType::I32);
+      const Value placed = (b_.bitcast(q, DType::U32) & 255) << static_cast<uint32_t>(8 * k);
+      bytes = k == 0 ? placed : bytes | placed;
+      sum = k == 0 ? q : sum + q;
     }
+    const std::vector<Value> sums = gathered("sums", sum);
+    const auto half = [&](size_t begin) {
+      return (sums[begin] + sums[begin + 1]) + (sums[begin + 2] + sums[begin + 3]);
+    };
+    const Value one = half(0), other = half(4), to = block * BytesDesc::kWords;
     const Value nan = b_.bitcast(b_.constant(DType::U32, int64_t{0x7fc00000}), DType::F32);
     const Value scale = select(finite, select(large, amax * (1.0f / 127.0f), none), nan);
-    const Value sum = b_.cast(halves[0] + halves[1], DType::F32);
-    b_.store(y, to + BytesDesc::kScale, b_.bitcast(scale, DType::U32));
-    b_.store(y, to + BytesDesc::kScaledSum, b_.bitcast(scale * sum, DType::U32));
-    b_.store(y, to + BytesDesc::kFirstSum, b_.bitcast(halves[0], DType::U32));
-    b_.store(y, to + BytesDesc::kSecondSum, b_.bitcast(halves[1], DType::U32));
+    b_.if_(block < blocks, [&] {
+      b_.store(y, to + word, bytes);
+      b_.if_(word == 0, [&] {
+        const Value whole = b_.cast(one + other, DType::F32);
+        b_.store(y, to + BytesDesc::kScale, b_.bitcast(scale, DType::U32));
+        b_.store(y, to + BytesDesc::kScaledSum, b_.bitcast(scale * whole, DType::U32));
+        b_.store(y, to + BytesDesc::kFirstSum, b_.bitcast(one, DType::U32));
+        b_.store(y, to + BytesDesc::kSecondSum, b_.bitcast(other, DType::U32));
+      });
+    });
   }
 
   // The sums, of which each part of a row has its own, added in their order.
   void store(Buf y, Value row, Value first, Value m) {
     const auto put = [&](uint32_t c, Value sum) {
       const Value column = first + int64_t{c};
-      b_.if_((row < rows_) & (column < m), [&] { b_.store(y, column * rows_ + row, sum); });
+      b_.if_((row < rows_) & (column < m), [&] {
+        const Value at = column * rows_ + row;
+        b_.store(y, at, key_.adds ? b_.load(onto_, at) + sum : sum);
+      });
     };
     if (key_.parts == 1) {
       for (uint32_t c = 0; c < key_.columns; c++) put(c, b_.get(sums_[c]));
@@ -287,7 +308,7 @@ class Maker {
 
   Key key_;
   Builder b_;
-  Buf words_{};
+  Buf words_{}, x_{}, onto_{};
   Value rows_, blocks_;
   std::vector<Var> sums_;
 };
@@ -326,17 +347,19 @@ class BlockOp : public graph::OpaqueOp {
 
 class ProductOp : public BlockOp {
  public:
-  ProductOp(const BlockMatrix& matrix, int64_t m, bool chosen, bool bytes)
-      : BlockOp(matrix), m_(m), chosen_(chosen), bytes_(bytes) {}
+  ProductOp(const BlockMatrix& matrix, int64_t m, bool chosen, bool bytes, bool adds)
+      : BlockOp(matrix), m_(m), chosen_(chosen), bytes_(bytes), adds_(adds) {}
   std::string_view name() const override { return bytes_ ? "byte product" : "block product"; }
   graph::Candidates candidates(Context& context, const Node& node) const override {
-    return bytes_ ? context.candidates_of_bits(desc()) : BlockOp::candidates(context, node);
+    return bytes_ && !adds_ ? context.candidates_of_bits(desc())
+                            : BlockOp::candidates(context, node);
   }
 
   void run(Context& context, const Node& node, const Storage& result) const override {
-    if (bytes_ && by_library(context, node, result)) return;
+    if (bytes_ && !adds_ && by_library(context, node, result)) return;
     Key key = this->key(m_ * std::max(matrix_.rows, matrix_.columns));
     key.chosen = chosen_;
+    key.adds = adds_;
     // Large blocks are long programs as it is.
     if (!chosen_ && (bytes_ || matrix_.type->elements <= 32))
       while (key.columns < kMostColumns && key.columns < m_) key.columns *= 2;
@@ -374,7 +397,7 @@ class ProductOp : public BlockOp {
   }
 
   const int64_t m_;
-  const bool chosen_, bytes_;
+  const bool chosen_, bytes_, adds_;
 };
 
 class BytesOp : public graph::OpaqueOp {
@@ -390,13 +413,13 @@ class BytesOp : public graph::OpaqueOp {
     const int64_t blocks = desc_.rows * desc_.length / BytesDesc::kBlock;
     Key key{};
     key.index = graph::Box::index_type(blocks * BytesDesc::kWords);
-    key.lanes = kTileRows;
+    key.lanes = static_cast<uint32_t>(kLanesOfBlock * kBlocksOfGroup);
     key.parts = 1;
     const Program& program = context.kept("rounding to bytes", key,
                                           [&] { return Maker("round_to_bytes", key).round(); });
     const hal::Binding bindings[] = {x, result.where};
     const uint64_t bits[] = {graph::index_bits(key.index, blocks)};
-    context.launch(program, {(static_cast<uint64_t>(blocks) + kTileRows - 1) / kTileRows, 1, 1},
+    context.launch(program, {static_cast<uint64_t>((blocks - 1) / kBlocksOfGroup + 1), 1, 1},
                    bindings, bits);
   }
 
@@ -426,12 +449,12 @@ std::unique_ptr<const graph::OpaqueOp> bytes_op(int64_t rows, int64_t length) {
   return std::make_unique<BytesOp>(rows, length);
 }
 std::unique_ptr<const graph::OpaqueOp> block_product_op(const BlockMatrix& matrix, int64_t m,
-                                                        bool bytes) {
-  return std::make_unique<ProductOp>(matrix, m, false, bytes);
+                                                        bool bytes, bool adds) {
+  return std::make_unique<ProductOp>(matrix, m, false, bytes, adds);
 }
 std::unique_ptr<const graph::OpaqueOp> block_choice_op(const BlockMatrix& matrix, int64_t m,
                                                        bool bytes) {
-  return std::make_unique<ProductOp>(matrix, m, true, bytes);
+  return std::make_unique<ProductOp>(matrix, m, true, bytes, false);
 }
 std::unique_ptr<const graph::OpaqueOp> block_decode_op(const BlockMatrix& matrix) {
   return std::make_unique<DecodeOp>(matrix);

@@ -19,9 +19,10 @@ struct BlockMatrix {
 // Input: x f32 [rows, length]. The node is u32 [rows, blocks, words of one], as hal::BytesDesc
 // says.
 std::unique_ptr<const graph::OpaqueOp> bytes_op(int64_t rows, int64_t length);
-// Inputs: x f32 [m, columns], or rounded to bytes, and the words. The node is f32 [m, rows].
+// Inputs: x f32 [m, columns], or rounded to bytes, the words, and perhaps what the product is added
+// to, f32 [m, rows], by a program. The node is f32 [m, rows].
 std::unique_ptr<const graph::OpaqueOp> block_product_op(const BlockMatrix& matrix, int64_t m,
-                                                        bool bytes = false);
+                                                        bool bytes = false, bool adds = false);
 // A third input, i32 [m], says which of the matrices a row of x is multiplied by.
 std::unique_ptr<const graph::OpaqueOp> block_choice_op(const BlockMatrix& matrix, int64_t m,
                                                        bool bytes = false);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "core/log.hpp"
@@ -41,7 +42,10 @@ Activations usual_activations(const Executor& executor) {
                                                           : Activations::Exact;
 }
 
-Tensor apply(const Linear& linear, const Factor& x) {
+Tensor apply(const Linear& linear, const Factor& x, const Tensor* onto) {
+  if (onto != nullptr && !linear.lora_down.defined() && !linear.bias.defined())
+    return product(x, linear.weight, onto);
+  if (onto != nullptr) return *onto + apply(linear, x);
   Tensor y = product(x, linear.weight);
   if (linear.lora_down.defined())
     y = y + nn::linear(nn::linear(x.exact(), linear.lora_down), linear.lora_up);
@@ -101,16 +105,22 @@ Tensor Decoder::norm(const Tensor& x, const Tensor& weight) const {
   return nn::rmsnorm(x, weight, config().epsilon);
 }
 
-// Looked up by the host: a row of a table that is in its memory anyway.
+// Looked up by the host: a row of a table that is in its memory anyway. Plain numbers get there as
+// they are.
 Tensor Decoder::embed(std::span<const Row> rows) const {
   const auto m = static_cast<int64_t>(rows.size());
   const int64_t width = config().width;
-  std::vector<float> numbers(static_cast<size_t>(m * width));
-  for (int64_t i = 0; i < m; i++)
-    embedding_.row(rows[static_cast<size_t>(i)].token, numbers.data() + i * width);
-  if (config().architecture->scaled_embedding)
-    for (float& number : numbers) number *= std::sqrt(static_cast<float>(width));
-  return Tensor::from_vector(std::move(numbers), {m, width}, executor_);
+  const bool is_plain = embedding_.type == nullptr;
+  Array all(is_plain ? embedding_.dtype : DType::F32, {m, width});
+  const auto row_bytes = static_cast<size_t>(width) * size_of(all.dtype());
+  for (int64_t i = 0; i < m; i++) {
+    const int64_t token = rows[static_cast<size_t>(i)].token;
+    std::byte* const to = all.mutable_data() + static_cast<size_t>(i) * row_bytes;
+    if (is_plain)
+      std::memcpy(to, embedding_.data.data() + static_cast<size_t>(token) * row_bytes, row_bytes);
+    else embedding_.row(token, reinterpret_cast<float*>(to));
+  }
+  return Tensor::from(all, executor_);
 }
 
 Tensor Decoder::places(std::span<const Row> rows, std::span<const int32_t> table) const {
@@ -137,17 +147,15 @@ Tensor Decoder::attend(const Layer& layer, const Cache& cache, const Tensor& x,
   const Tensor keys = normalised(qkv[1], layer.key_norm, c.key_heads);
   const Rope& rope = layer.local ? local_ : global_;
   const int64_t capacity = cache_.pages_of_sequence() * kPage;
-  return apply(layer.output, attention(layer.attention, queries, keys, qkv[2], rope, cache, places,
-                                       capacity, part));
+  return attention(layer.attention, queries, keys, qkv[2], rope, cache, places, capacity, part);
 }
 
 Tensor Decoder::feed(const Layer& layer, const Tensor& x) const {
-  if (layer.router.defined()) return experts(layer, x);
   const Config& c = config();
   const std::vector<Tensor> parts = parts_of(layer.ups, x, {c.feed_forward, c.feed_forward});
   const Tensor gate = c.architecture->activation == Activation::Silu ? nn::silu(parts[0])
                                                                      : ops::gelu_tanh(parts[0]);
-  return apply(layer.down, gate * parts[1]);
+  return gate * parts[1];
 }
 
 // Each token goes through those experts that the router gives the largest shares.
@@ -162,22 +170,34 @@ Tensor Decoder::experts(const Layer& layer, const Tensor& x) const {
   const Tensor repeated =
       x.reshape({m, 1, c.width}).broadcast_to({m, used, c.width}).reshape({m * used, c.width});
   const Factor factor(repeated);
-  const Tensor gate = nn::silu(product(factor, layer.ups[0].weight, which));
-  const Tensor up = product(factor, layer.ups[1].weight, which);
-  const Tensor down = product(gate * up, layer.down.weight, which).reshape({m, used, c.width});
+  const Tensor gate = nn::silu(chosen_product(factor, layer.ups[0].weight, which));
+  const Tensor up = chosen_product(factor, layer.ups[1].weight, which);
+  const Tensor down =
+      chosen_product(gate * up, layer.down.weight, which).reshape({m, used, c.width});
   return ops::sum(down * weights.reshape({m, used, 1}), {1});
 }
 
-Tensor Decoder::layers(Tensor x, const Tensor& places, const std::vector<Cache>& caches,
+Tensor Decoder::layers(const Tensor& tokens, const Tensor& places, const std::vector<Cache>& caches,
                        const std::optional<PromptPart>& part) const {
+  Tensor x = tokens.to(DType::F32);
+  if (config().architecture->scaled_embedding)
+    x = x * std::sqrt(static_cast<float>(config().width));
   for (size_t i = 0; i < layers_.size(); i++) {
     const Layer& layer = layers_[i];
-    const auto behind = [&](const Tensor& y, const Tensor& weight) {
-      return weight.defined() ? norm(y, weight) : y;
+    const auto added = [&](const Linear& last, const Tensor& y, const Tensor& post_norm) {
+      return post_norm.defined() ? x + norm(apply(last, y), post_norm) : apply(last, y, &x);
     };
-    x = x + behind(attend(layer, caches[i], norm(x, layer.attention_norm), places, part),
-                   layer.attention_post_norm);
-    x = x + behind(feed(layer, norm(x, layer.feed_norm)), layer.feed_post_norm);
+    x = added(layer.output, attend(layer, caches[i], norm(x, layer.attention_norm), places, part),
+              layer.attention_post_norm);
+    const Tensor fed = norm(x, layer.feed_norm);
+    if (!layer.router.defined()) {
+      x = added(layer.down, feed(layer, fed), layer.feed_post_norm);
+    } else {
+      const Tensor y = experts(layer, fed);
+      x = x + (layer.feed_post_norm.defined() ? norm(y, layer.feed_post_norm) : y);
+    }
+    // The device begins while the host goes on, and no later kernel adds up all layers once more.
+    if (part) x.eval();
   }
   return x;
 }

@@ -22,7 +22,8 @@ struct Linear {
   Tensor bias;                // or none
   Tensor lora_down, lora_up;  // [rank, inputs] and [outputs, rank], of an adapter, or none
 };
-Tensor apply(const Linear& linear, const Factor& x);
+// What the layer makes of x; added to `onto`, if it is there.
+Tensor apply(const Linear& linear, const Factor& x, const Tensor* onto = nullptr);
 
 struct Layer {
   Tensor attention_norm, feed_norm;
@@ -90,7 +91,7 @@ class Decoder {
   Tensor captured(std::span<const Row> rows, size_t least);
   Tensor places(std::span<const Row> rows, std::span<const int32_t> table) const;
   Tensor embed(std::span<const Row> rows) const;
-  Tensor layers(Tensor x, const Tensor& places, const std::vector<Cache>& caches,
+  Tensor layers(const Tensor& tokens, const Tensor& places, const std::vector<Cache>& caches,
                 const std::optional<PromptPart>& part) const;
   Tensor attend(const Layer& layer, const Cache& cache, const Tensor& x, const Tensor& places,
                 const std::optional<PromptPart>& part) const;

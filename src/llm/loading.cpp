@@ -31,7 +31,7 @@ Tensor TensorLoader::optional_vector(const std::string& name, int64_t length) co
 Weight TensorLoader::weight_of(const std::vector<Stored>& parts) const {
   Weight weight = stored_weight(parts);
   // Those that are plain numbers, blocks of a kind though they may be, are multiplied as they are.
-  weight.by_bytes = activations_ == Activations::Bytes && weight.type != nullptr &&
+  weight.by_bytes = activations_ != Activations::Exact && weight.type != nullptr &&
                     block_type(weight.type->name) != nullptr;
   weight.by_halves = activations_ == Activations::Halves && weight.count == 1 &&
                      (weight.type != nullptr || weight.data.dtype() != DType::F32);

@@ -6,6 +6,8 @@
 #include "core/messages.hpp"
 #include "core/pages.hpp"
 #include "core/parallel.hpp"
+#include "engine/context.hpp"
+#include "fusion/layout.hpp"
 #include "hologram/hal/operations.hpp"
 #include "hologram/nn/linear.hpp"
 #include "hologram/ops.hpp"
@@ -15,8 +17,9 @@
 namespace hologram::llm {
 namespace {
 
-// Rows of x from which on it costs less to decode a matrix once, into memory, than on the way.
-constexpr int64_t kManyRows = 16;
+// Rows of x up to which a matrix in blocks is decoded on the way. More are worth a decoded copy,
+// which a captured step, of as many rows at most, would keep.
+constexpr int64_t kFewRows = 16;
 
 BlockMatrix matrix_of(const Weight& w) { return {w.type, w.rows, w.columns, w.count}; }
 
@@ -55,14 +58,21 @@ void interleave(const BlockType& type, const std::byte* from, int64_t rows, int6
   });
 }
 
-Tensor by_blocks(const Factor& x, const Weight& w, const Tensor* which) {
+Tensor by_blocks(const Factor& x, const Weight& w, const Tensor* which, const Tensor* onto) {
   const int64_t m = x.exact().size(0);
   const Tensor factor = w.by_bytes ? x.bytes() : tensor::dense(x.exact());
   if (which != nullptr)
     return tensor::make_opaque(block_choice_op(matrix_of(w), m, w.by_bytes), DType::F32,
                                {m, w.rows}, factor, w.data, tensor::dense(*which));
-  return tensor::make_opaque(block_product_op(matrix_of(w), m, w.by_bytes), DType::F32, {m, w.rows},
-                             factor, w.data);
+  // Where lanes go at a time a launch less counts; where they do not, libraries have such products.
+  const bool adds =
+      onto != nullptr && !graph::hints_of(tensor::context_of(factor).device()).sequential_lanes;
+  if (adds)
+    return tensor::make_opaque(block_product_op(matrix_of(w), m, w.by_bytes, true), DType::F32,
+                               {m, w.rows}, factor, w.data, tensor::dense(*onto));
+  const Tensor y = tensor::make_opaque(block_product_op(matrix_of(w), m, w.by_bytes), DType::F32,
+                                       {m, w.rows}, factor, w.data);
+  return onto != nullptr ? *onto + y : y;
 }
 
 constexpr uint64_t kHugePage = uint64_t{2} << 20, kMostRoom = uint64_t{32} << 20, kLine = 256;
@@ -137,22 +147,38 @@ Weight weight_of(const Array& rows, const Executor& executor) {
   return {nullptr, rows.shape()[0], rows.shape()[1], 1, Tensor::from(rows, executor)};
 }
 
-Tensor product(const Factor& factor, const Weight& weight) {
+namespace {
+
+// Of plain numbers, or of many rows.
+Tensor plain_product(const Factor& factor, const Weight& weight) {
   const Tensor& x = factor.exact();
   const int64_t m = x.size(0);
-  if (weight.by_halves && m >= kManyRows)
-    return ops::matmul(factor.halves(), decoded(weight, DType::BF16), DType::F32);
   if (weight.type == nullptr) {
-    if (m != 1) return nn::linear(x, weight.data);
     // A matrix times a vector: its rows are read once, and converted on the way.
-    return ops::matmul(weight.data, x.reshape({weight.columns})).reshape({1, weight.rows});
+    if (m == 1)
+      return ops::matmul(weight.data, x.reshape({weight.columns})).reshape({1, weight.rows});
+    if (weight.by_halves)
+      return ops::matmul(factor.halves(), decoded(weight, DType::BF16), DType::F32);
+    // A captured step keeps the converted matrix.
+    return nn::linear(x, weight.data.to(DType::F32).eval());
   }
-  if (weight.by_bytes || m < kManyRows) return by_blocks(factor, weight, nullptr);
+  if (weight.by_halves)
+    return ops::matmul(factor.halves(), decoded(weight, DType::BF16), DType::F32);
   return ops::matmul(x, decoded(weight));
 }
 
-Tensor product(const Factor& factor, const Weight& weight, const Tensor& which) {
-  return by_blocks(factor, weight, &which);
+}  // namespace
+
+Tensor product(const Factor& factor, const Weight& weight, const Tensor* onto) {
+  const bool is_few = factor.exact().size(0) <= kFewRows;
+  if (weight.type != nullptr && (is_few || (weight.by_bytes && !weight.by_halves)))
+    return by_blocks(factor, weight, nullptr, onto);
+  const Tensor y = plain_product(factor, weight);
+  return onto != nullptr ? *onto + y : y;
+}
+
+Tensor chosen_product(const Factor& factor, const Weight& weight, const Tensor& which) {
+  return by_blocks(factor, weight, &which, nullptr);
 }
 
 Tensor decoded(const Weight& weight, DType dtype) {

@@ -20,8 +20,8 @@ struct Weight {
   const BlockType* type = nullptr;
   int64_t rows = 0, columns = 0, count = 1;
   Tensor data;
-  bool by_bytes = false;   // what it is multiplied with is rounded to bytes first
-  bool by_halves = false;  // many rows and it are rounded to bf16
+  bool by_bytes = false;   // what it is multiplied with is rounded to bytes first,
+  bool by_halves = false;  // or many rows and it to bf16
 
   bool defined() const { return data.defined(); }
   int64_t blocks() const { return columns / type->elements; }
@@ -57,10 +57,11 @@ class Factor {
   mutable Tensor bytes_, halves_;
 };
 
-// A factor [m, columns] times the transposed weight: f32 [m, rows].
-Tensor product(const Factor& factor, const Weight& weight);
+// A factor [m, columns] times the transposed weight: f32 [m, rows]; added to `onto`, if it is
+// there.
+Tensor product(const Factor& factor, const Weight& weight, const Tensor* onto = nullptr);
 // The same where row i uses matrix which[i], i32 [m].
-Tensor product(const Factor& factor, const Weight& weight, const Tensor& which);
+Tensor chosen_product(const Factor& factor, const Weight& weight, const Tensor& which);
 // All numbers of a matrix, [columns, rows].
 Tensor decoded(const Weight& weight, DType dtype = DType::F32);
 

@@ -92,8 +92,8 @@ TEST_P(Products, ChooseAmongMatrices) {
     const Matrix a = matrix(row, 40, 256, 3);
     const std::vector<int32_t> which = {2, 0, 0, 1, 2};
     const std::vector<float> x = inputs(5 * 256);
-    const Tensor y = product(Tensor::from_vector(x, {5, 256}, executor()), a.weight,
-                             Tensor::from_vector(which, {5}, executor()));
+    const Tensor y = chosen_product(Tensor::from_vector(x, {5, 256}, executor()), a.weight,
+                                    Tensor::from_vector(which, {5}, executor()));
     expect_products(y.to_vector<float>(), x, a, which);
   }
 }

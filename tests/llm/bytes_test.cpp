@@ -249,7 +249,7 @@ TEST_P(Bytes, ChooseAmongMatrices) {
     const std::vector<int32_t> which = {2, 0, 0, 1, 2};
     const std::vector<float> x = tests::numbers(5 * 256);
     const std::vector<float> y =
-        product(tensor(x, 5), a.weight, Tensor::from_vector(which, {5}, executor()))
+        chosen_product(tensor(x, 5), a.weight, Tensor::from_vector(which, {5}, executor()))
             .to_vector<float>();
     expect_near(y, x, a, which);
     EXPECT_EQ(y, by_kernels(libraries::blocks::plain_kernels(), a.weight, x, which));

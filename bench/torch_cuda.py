@@ -317,6 +317,11 @@ def gpt2():
                   flush=True)  # fmt: skip
 
 
+def memory_used():
+    free, total = torch.cuda.mem_get_info()
+    return (total - free - torch.cuda.memory_reserved()) / 1e9
+
+
 def llm():
     """Mistral 7B's shape with random weights: a prompt of 2,048 tokens, and tokens one by one, both in bf16."""
     import pathlib
@@ -367,6 +372,8 @@ def llm():
     begin = time.perf_counter()
     ours = hg.llm.load(folder, context=4096, device="cuda")
     print(f"hologram: loaded in {time.perf_counter() - begin:.1f} s", flush=True)
+    ours.generate(ids[0, :16].tolist(), max_tokens=1, greedy=True)
+    print(f"hologram: a first token after {time.perf_counter() - begin:.1f} s, {memory_used():.1f} GB taken", flush=True)
     logits = torch.from_numpy(ours.logits(ids[0, :256].tolist()).__array__()).double()
     for name, made in (("transformers", theirs), ("hologram", logits)):
         worst = (made - expected).abs().max() / expected.abs().max()

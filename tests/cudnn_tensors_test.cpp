@@ -76,9 +76,9 @@ TEST_F(CudnnTensors, WeightsAreBroughtIntoOrderOnce) {
 
 TEST_F(CudnnTensors, ImagesByPlanesAreWrittenByPixelsByWhatMadeThem) {
   const Executor gpu = Executor::from_config(config());
-  const Tensor x = ops::zeros({2, 6, 8, 8}, DType::F32, gpu).eval(),
-               w = ops::zeros({4, 6, 3, 3}, DType::F32, gpu).eval();
-  const Tensor v = ops::zeros({5, 4, 3, 3}, DType::F32, gpu).eval();
+  const Tensor x = ops::zeros({2, 6, 8, 8}, DType::F16, gpu).eval(),
+               w = ops::zeros({4, 6, 3, 3}, DType::F16, gpu).eval();
+  const Tensor v = ops::zeros({5, 4, 3, 3}, DType::F16, gpu).eval();
   ops::Conv2d planes;
   planes.layout = ops::ImageLayout::Nchw;
   ops::conv2d(x, w, planes).eval();  // the weights are in order then
@@ -89,6 +89,33 @@ TEST_F(CudnnTensors, ImagesByPlanesAreWrittenByPixelsByWhatMadeThem) {
   ops::conv2d(once, v, planes).eval();
   EXPECT_EQ(gpu.counters().launches, before + 2) << "the other weights";
   EXPECT_EQ(gpu.counters().library_calls, 3u);
+  EXPECT_EQ(gpu.counters().fallbacks, 0u);
+}
+
+// Without tensor cores nothing is brought into another order, images, weights or results.
+TEST_F(CudnnTensors, PlanesOfWideFloatsAreConvolvedAsTheyLie) {
+  const Executor gpu = Executor::from_config(config());
+  ops::Conv2d options = Layer::options();
+  options.layout = ops::ImageLayout::Nchw;
+  // Kernels of the emulated device do nothing.
+  const Executor cpu = Executor::builder().backend(BackendType::Cpu).build();
+  const auto in_order = [&](const Tensor& t, const std::vector<int>& axes) {
+    return ops::copy(Tensor::from(t.array(), cpu).permute(axes));
+  };
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    const Layer layer(gpu, dtype);
+    const Tensor want = in_order(layer.result(), {0, 3, 1, 2}).to(DType::F64);
+    const Tensor x = in_order(layer.x, {0, 3, 1, 2}).to(gpu).eval(),
+                 w = in_order(layer.by_output, {0, 3, 1, 2}).to(gpu).eval();
+    const uint64_t launches = gpu.counters().launches, calls = gpu.counters().library_calls;
+    const Tensor got = ops::conv2d(x, w, options).eval();
+    EXPECT_EQ(got.shape(), want.shape());
+    EXPECT_EQ(Tensor::from(got.array(), cpu).to(DType::F64).to_vector<double>(),
+              want.to_vector<double>())
+        << name_of(dtype);
+    EXPECT_EQ(gpu.counters().launches, launches);
+    EXPECT_EQ(gpu.counters().library_calls, calls + 1);
+  }
   EXPECT_EQ(gpu.counters().fallbacks, 0u);
 }
 

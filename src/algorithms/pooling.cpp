@@ -43,8 +43,9 @@ class Maker {
       base_ = image * rows.input * columns.input;
       inner_ = inner;
       if (key_.inner != 0) within_ = lane - pixel * inner;
-      b_.store(y, lane, key_.rows != 0 ? of_named(rows, row, columns, column)
-                                       : of_any(rows, row, columns, column));
+      b_.store(y, lane,
+               key_.rows != 0 ? of_named(rows, row, columns, column)
+                              : of_any(rows, row, columns, column));
     });
     return b_.finish();
   }
@@ -86,11 +87,13 @@ class Maker {
 
   Value of_any(const Axis& rows, Value row, const Axis& columns, Value column) {
     const Value top = first(rows, row), left = first(columns, column);
-    const Var most = b_.var(element(columns, place(rows, top, number(0)), place(columns, left, number(0))));
+    const Var most =
+        b_.var(element(columns, place(rows, top, number(0)), place(columns, left, number(0))));
     b_.for_(number(0), rows.kernel, 1, [&](Value i) {
       const Value down = place(rows, top, i);
       b_.for_(number(0), columns.kernel, 1, [&](Value j) {
-        b_.set(most, combined(Combine::Max, b_.get(most), element(columns, down, place(columns, left, j))));
+        b_.set(most, combined(Combine::Max, b_.get(most),
+                              element(columns, down, place(columns, left, j))));
       });
     });
     return b_.get(most);
@@ -124,11 +127,12 @@ class MaxPoolingOp : public OpaqueOp {
     key.inner = w_.inner > 1 ? 1 : 0;
     const Program& program = context.kept("max pooling", key, [&] { return Maker(key).make(); });
     std::vector<uint64_t> bits;
-    for (const int64_t n : {count, w_.inner, r.input, r.output, r.stride, r.before, r.kernel, c.input,
-                            c.output, c.stride, c.before, c.kernel})
+    for (const int64_t n : {count, w_.inner, r.input, r.output, r.stride, r.before, r.kernel,
+                            c.input, c.output, c.stride, c.before, c.kernel})
       bits.push_back(index_bits(key.index, n));
     const hal::Binding bindings[] = {node.inputs[0].where(), result.where};
-    context.launch(program, {(static_cast<uint64_t>(count) - 1) / kBoxLanes + 1, 1, 1}, bindings, bits);
+    context.launch(program, {(static_cast<uint64_t>(count) - 1) / kBoxLanes + 1, 1, 1}, bindings,
+                   bits);
   }
 
  private:

@@ -1,5 +1,6 @@
-// The largest element of each window of an image, for devices whose lanes go at a time: one program, in
-// which windows that reach beyond an edge read elements of theirs twice rather than less.
+// The largest element of each window of an image, for devices whose lanes go at a time: one
+// program, in which windows that reach beyond an edge read elements of theirs twice rather than
+// less.
 #pragma once
 
 #include <memory>
@@ -9,8 +10,8 @@
 
 namespace hologram::graph {
 
-// Images are dense, [outer, rows, columns, inner]: a batch and channels, or both as the outer axis and 1.
-// Each window has an element inside of its image.
+// Images are dense, [outer, rows, columns, inner]: a batch and channels, or both as the outer axis
+// and 1. Each window has an element inside of its image.
 struct Windows {
   hal::ConvAxis rows, columns;
   int64_t outer = 1, inner = 1;

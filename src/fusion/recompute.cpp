@@ -112,12 +112,11 @@ const Node* worth_keeping(const Kernel& kernel, const Costs& costs) {
     const auto is_result = [t](const Output& output) { return output.term == t; };
     if (std::any_of(kernel.outputs.begin(), kernel.outputs.end(), is_result)) continue;
     // What rows share is made once for all of them, but little of it hides behind memory as it is.
-    constexpr double kWorthwhile = 0.8;
     const double share = static_cast<double>(element_count(term.node->shape)) /
                          static_cast<double>(std::max<int64_t>(1, element_count(kernel.domain)));
     const double split =
         walks.cost(t) + (walks.cost_to_make(t) + costs.pass) * std::min(share, 1.0) + launch;
-    if (share < 1 && split > kWorthwhile * whole) continue;
+    if (share < 1 && split > costs.share * whole) continue;
     if (split < least) {
       least = split;
       best = term.node;

@@ -157,6 +157,19 @@ TEST_P(Promises, SpreadsOfEqualNumbersAreNone) {
       }
 }
 
+// A few elements whose sum is beyond the range, among many that are small.
+TEST_P(Promises, SpreadsNearTheEndOfTheRangeAreAsExact) {
+  std::vector<float> numbers(70);
+  for (size_t i = 0; i < numbers.size(); i++) numbers[i] = static_cast<float>(i) * 1e-6f;
+  numbers[7] = 1.7f;
+  numbers[30] = 1.2f;
+  const Tensor x = Tensor::from_vector(numbers, {70}, executor());
+  const Tensor far = (x * 0x1p127f).eval();
+  const float near = ops::std(x, 0).item<float>();
+  EXPECT_NEAR((ops::std(far, 0) * 0x1p-127f).item<float>(), near, 6e-7f * near);
+  EXPECT_NEAR((ops::std(-far, 0) * 0x1p-127f).item<float>(), near, 6e-7f * near);
+}
+
 TEST_P(Promises, SpreadsOfIntegersDoNotMove) {
   size_t number = 0;
   for (const DType dtype : all_dtypes()) {

@@ -61,8 +61,8 @@ Value squared_deviation(X x) { return square(x[0] - x[1] - x[2]); }
 // From somewhere near the mean; the difference of two extremes is finite once they are scaled.
 Value scaled_deviation(X x) {
   const Value sum = x[1], least = x[2], greatest = x[3];
-  const Value mean = clamp(sum / x.attribute(0), least, greatest);
-  const Value center = select(is_finite(sum), mean, least * 0.5 + greatest * 0.5);
+  const Value mean = select(is_finite(sum), sum / x.attribute(0), x[4] / x.attribute(0) * kGrows);
+  const Value center = clamp(mean, least, greatest);
   const Value scale = scale_of_range(least, greatest);
   return fma(x[0], scale, -(center * scale));
 }
@@ -114,9 +114,9 @@ const ElementwiseOp kSquaredDeviation =
 const ElementwiseOp kSpreadGuard =
     internal_row("spread_guard", "first, distance, squares", spread_guard);
 const ElementwiseOp kScaledDeviation =
-    internal_row("scaled_deviation", "x, sum, least, greatest", scaled_deviation);
+    internal_row("scaled_deviation", "x, sum, least, greatest, shrunk", scaled_deviation);
 const ElementwiseOp kScaledSquaredDeviation =
-    internal_row("scaled_squared_deviation", "x, sum, least, greatest",
+    internal_row("scaled_squared_deviation", "x, sum, least, greatest, shrunk",
                  [](X x) { return square(scaled_deviation(x)); });
 constexpr std::string_view kSpreads = "guard, squares, scaled, scaled_squares, least, greatest";
 const ElementwiseOp kVariance = internal_row("variance", kSpreads, variance_of);

@@ -118,9 +118,15 @@ Tensor spread(const Reducer& r, const Tensor& x, double correction,
                                       {least_exact_square(type), far, near});
   const Tensor exact = rounded ? distances_from_least(r, guard) : wide;
   const Tensor sum = reduce_where(guard, exact, Combine::Add, r.axes);
+  // Of elements whose sum is beyond the range of the type: any other center would lose digits.
+  const Tensor shrunk =
+      tensor::can_overflow(type)
+          ? reduce_where(guard, apply_internal(rows::kShrunk, type, {exact}), Combine::Add, r.axes)
+          : sum;
   const Range range(r, guard, exact);
   const auto scaled = [&](const graph::ElementwiseOp& row) {
-    const Tensor each = apply_internal(row, type, {exact, sum, range.least, range.greatest}, {n});
+    const Tensor each =
+        apply_internal(row, type, {exact, sum, range.least, range.greatest, shrunk}, {n});
     return reduce_where(guard, each, Combine::Add, r.axes);
   };
   const Tensor result =

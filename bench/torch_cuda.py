@@ -5,8 +5,8 @@ Both take the same memory in one process, in turns; of five rounds the median co
 PyTorch's microseconds, hologram's, PyTorch's over hologram's, and the largest difference of the results over the
 largest result. Parts: attention, backward, decode, layers, optimizer, gpt2, graphs, profile, llm; without one, all
 of them. With `--kernels` our kernels and their microseconds follow each line, the longest first. `profile` tells of
-each graph where a call's time goes: calls behind each other, one by itself, what the host is
-busy with, and the kernels, by PyTorch's profiler, the longest ones by name.
+each graph where a call's time goes: calls behind each other, one by itself, what the host is busy with, and the
+kernels, by PyTorch's profiler, the longest ones by name.
 """
 
 import gc
@@ -233,6 +233,14 @@ def kernels_of(run, calls=10):
     return total, sum(e.count for e in events) / calls, longest[:12]
 
 
+def print_kernels(name, run, parts):
+    """Of one call, which has so many parts: microseconds and kernels a part, and the longest of the whole."""
+    busy, count, longest = kernels_of(run, 1)
+    print(f"{name} {busy / parts:.1f} us, {count / parts:.0f} of them", flush=True)
+    for line in longest:
+        print(f"    {line}")
+
+
 def host_of(run, calls=30):
     """Microseconds until a call returns, with nothing before it on the device; and where Python spends them."""
     import cProfile
@@ -323,7 +331,8 @@ def memory_used():
 
 
 def llm():
-    """Mistral 7B's shape with random weights: a prompt of 2,048 tokens, and tokens one by one, both in bf16."""
+    """Mistral 7B's shape with random weights: a prompt of 2,048 tokens, and tokens one by one, in bf16; then in Q4_K
+    and by other backends, without PyTorch."""
     import pathlib
     import tempfile
 
@@ -392,10 +401,7 @@ def llm():
         print(f"hologram: {(count - 1) / got.decode_seconds:.1f} tokens/s of {count}", flush=True)
     decoding = (lambda: ours.generate(prompt, max_tokens=65, greedy=True), 64, "token")
     for run, parts, name in ((prefill, 1, "prompt"), decoding):
-        busy, count, longest = kernels_of(run, 1)
-        print(f"hologram: kernels of a {name} {busy / parts:.1f} us, {count / parts:.0f} of them", flush=True)
-        for line in longest:
-            print(f"    {line}")
+        print_kernels(f"hologram: kernels of a {name}", run, parts)
     del ours
     gc.collect()
     blocks = folder / "q4_k.gguf"
@@ -418,10 +424,7 @@ def llm():
             print(f"{name}: loaded in {loaded:.1f} s, prefill of 2048 {min(m.prefill_seconds for m in made) * 1e3:.1f} ms, "
                   f"{speeds} tokens/s", flush=True)  # fmt: skip
             if device == "cuda":
-                busy, count, longest = kernels_of(decoding[0], 1)
-                print(f"{name}: kernels of a token {busy / 64:.1f} us, {count / 64:.0f} of them")
-                for line in longest:
-                    print(f"    {line}")
+                print_kernels(f"{name}: kernels of a token", *decoding[:2])
         except Exception as error:
             print(f"{name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
         ours = None

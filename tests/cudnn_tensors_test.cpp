@@ -92,7 +92,7 @@ TEST_F(CudnnTensors, ImagesByPlanesAreWrittenByPixelsByWhatMadeThem) {
   EXPECT_EQ(gpu.counters().fallbacks, 0u);
 }
 
-// Without tensor cores nothing is brought into another order, images, weights or results.
+// Without tensor cores nothing is transposed, images, weights or results.
 TEST_F(CudnnTensors, PlanesOfWideFloatsAreConvolvedAsTheyLie) {
   const Executor gpu = Executor::from_config(config());
   ops::Conv2d options = Layer::options();

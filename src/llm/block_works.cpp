@@ -80,11 +80,11 @@ class Maker {
 
   // A lane rounds four numbers, which are a word.
   Program round() {
-    x_ = b_.buffer("x", DType::F32, Access::In);
-    const Buf y = b_.buffer("y", DType::U32, Access::Out);
+    const Buf x = b_.buffer("x", DType::F32, Access::In),
+              y = b_.buffer("y", DType::U32, Access::Out);
     const Value blocks = b_.scalar("blocks", key_.index), lane = b_.lane_id(0);
     const Value block = b_.group_id(0) * kBlocksOfGroup + lane / kLanesOfBlock;
-    round_block(y, block, blocks);
+    round_block(x, y, block, blocks);
     return finish_trusted(b_);
   }
 
@@ -224,7 +224,7 @@ class Maker {
     for (size_t c = 0; c < at.size(); c++) b_.set(sums_[c], sums[c]);
   }
 
-  void round_block(Buf y, Value block, Value blocks) {
+  void round_block(Buf x, Buf y, Value block, Value blocks) {
     const Value lane = b_.lane_id(0), first = lane / kLanesOfBlock * kLanesOfBlock;
     const Value word = lane - first, at = min(block, blocks - 1) * BytesDesc::kBlock + word * 4;
     // What the lanes of a block have, for all of them.
@@ -239,7 +239,7 @@ class Maker {
     std::vector<Value> numbers;
     Value own;
     for (int64_t i = 0; i < 4; i++) {
-      numbers.push_back(b_.load(x_, at + i));
+      numbers.push_back(b_.load(x, at + i));
       const Value size = b_.bitcast(numbers.back(), DType::U32) & 0x7fffffff;
       own = i == 0 ? size : max(own, size);
     }
@@ -308,7 +308,7 @@ class Maker {
 
   Key key_;
   Builder b_;
-  Buf words_{}, x_{}, onto_{};
+  Buf words_{}, onto_{};
   Value rows_, blocks_;
   std::vector<Var> sums_;
 };
@@ -419,7 +419,8 @@ class BytesOp : public graph::OpaqueOp {
                                           [&] { return Maker("round_to_bytes", key).round(); });
     const hal::Binding bindings[] = {x, result.where};
     const uint64_t bits[] = {graph::index_bits(key.index, blocks)};
-    context.launch(program, {static_cast<uint64_t>((blocks - 1) / kBlocksOfGroup + 1), 1, 1},
+    context.launch(program,
+                   {static_cast<uint64_t>((blocks + kBlocksOfGroup - 1) / kBlocksOfGroup), 1, 1},
                    bindings, bits);
   }
 

@@ -58,12 +58,14 @@ void interleave(const BlockType& type, const std::byte* from, int64_t rows, int6
   });
 }
 
-Tensor by_blocks(const Factor& x, const Weight& w, const Tensor* which, const Tensor* onto) {
+// As products with blocks take it.
+Tensor factor_of(const Factor& x, const Weight& w) {
+  return w.by_bytes ? x.bytes() : tensor::dense(x.exact());
+}
+
+Tensor by_blocks(const Factor& x, const Weight& w, const Tensor* onto) {
   const int64_t m = x.exact().size(0);
-  const Tensor factor = w.by_bytes ? x.bytes() : tensor::dense(x.exact());
-  if (which != nullptr)
-    return tensor::make_opaque(block_choice_op(matrix_of(w), m, w.by_bytes), DType::F32,
-                               {m, w.rows}, factor, w.data, tensor::dense(*which));
+  const Tensor factor = factor_of(x, w);
   // Where lanes go at a time a launch less counts; where they do not, libraries have such products.
   const bool adds =
       onto != nullptr && !graph::hints_of(tensor::context_of(factor).device()).sequential_lanes;
@@ -172,13 +174,16 @@ Tensor plain_product(const Factor& factor, const Weight& weight) {
 Tensor product(const Factor& factor, const Weight& weight, const Tensor* onto) {
   const bool is_few = factor.exact().size(0) <= kFewRows;
   if (weight.type != nullptr && (is_few || (weight.by_bytes && !weight.by_halves)))
-    return by_blocks(factor, weight, nullptr, onto);
+    return by_blocks(factor, weight, onto);
   const Tensor y = plain_product(factor, weight);
   return onto != nullptr ? *onto + y : y;
 }
 
 Tensor chosen_product(const Factor& factor, const Weight& weight, const Tensor& which) {
-  return by_blocks(factor, weight, &which, nullptr);
+  const int64_t m = factor.exact().size(0);
+  return tensor::make_opaque(block_choice_op(matrix_of(weight), m, weight.by_bytes), DType::F32,
+                             {m, weight.rows}, factor_of(factor, weight), weight.data,
+                             tensor::dense(which));
 }
 
 Tensor decoded(const Weight& weight, DType dtype) {

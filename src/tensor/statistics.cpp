@@ -99,6 +99,15 @@ Tensor of_nothing(const Reducer& r) {
 
 // `finished` makes the result. Distances from the first element keep what elements that are near to
 // each other differ in; unless that one is so far from all others that it is lost of these.
+// Where the guard holds, the sum of elements of the dtype `given` so shrunk that it is finite;
+// `plain` where theirs always is.
+Tensor shrunk_sum(const Reducer& r, const Tensor& guard, const Tensor& wide, DType given,
+                  const Tensor& plain) {
+  if (!can_overflow(given)) return plain;
+  return reduce_where(guard, apply_internal(rows::kShrunk, wide.dtype(), {wide}), Combine::Add,
+                      r.axes);
+}
+
 Tensor spread(const Reducer& r, const Tensor& x, double correction,
               const graph::ElementwiseOp& finished) {
   if (r.count() == 0) return of_nothing(r);
@@ -118,11 +127,8 @@ Tensor spread(const Reducer& r, const Tensor& x, double correction,
                                       {least_exact_square(type), far, near});
   const Tensor exact = rounded ? distances_from_least(r, guard) : wide;
   const Tensor sum = reduce_where(guard, exact, Combine::Add, r.axes);
-  // Of elements whose sum is beyond the range of the type: any other center would lose digits.
-  const Tensor shrunk =
-      tensor::can_overflow(type)
-          ? reduce_where(guard, apply_internal(rows::kShrunk, type, {exact}), Combine::Add, r.axes)
-          : sum;
+  // Any center but the mean would lose digits, also where the sum is beyond the range of the type.
+  const Tensor shrunk = shrunk_sum(r, guard, exact, x.dtype(), sum);
   const Range range(r, guard, exact);
   const auto scaled = [&](const graph::ElementwiseOp& row) {
     const Tensor each =
@@ -186,10 +192,7 @@ Tensor average(const Reducer& r, const Tensor& x) {
   const Tensor plain = r.kept(wide, Combine::Add) / n, distances = sample.distances(r, plain);
   const Tensor guard = apply_internal(rows::kMeanGuard, DType::Bool, {plain, distances}, {within});
   const Range range(r, guard, wide);
-  const Tensor shrunk =
-      can_overflow(x.dtype())
-          ? reduce_where(guard, apply_internal(rows::kShrunk, type, {wide}), Combine::Add, r.axes)
-          : plain;
+  const Tensor shrunk = shrunk_sum(r, guard, wide, x.dtype(), plain);
   const Tensor result =
       apply_internal(rows::kMean, type, {guard, plain, range.least, range.greatest, shrunk}, {n});
   return r.without(result).to(r.to());

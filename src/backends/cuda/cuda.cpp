@@ -62,8 +62,8 @@ class CudaLibrary final : public hal::LibraryOps {
     return ended;
   }
   bool wants_dense_images() override { return asks_cudnn_ && the_cudnn().info().reason.empty(); }
-  // Tensor cores are for channels as neighbours; other engines are no slower with planes, and
-  // nothing is brought into another order.
+  // Tensor cores are for channels as neighbours; other engines are no slower with planes, which
+  // are not transposed.
   bool takes_planes(DType type) override {
     const bool wide = type == DType::F64 || (type == DType::F32 && !manner_.tf32);
     return wide && wants_dense_images();

@@ -41,12 +41,12 @@ def main():
             skipped["disabled"] += 1
         else:
             failed.append((case.get("name"), output.strip() or status))
+    for reason, count in skipped.most_common():
+        print(f"skipped: {count}: {reason}")
     for name, output in failed:
         print(f"== {name}\n{output}\n")
     for name, _ in failed:
         print("failed:", name)
-    for reason, count in skipped.most_common():
-        print(f"skipped: {count}: {reason}")
     if failed:
         print("The whole log:", log)
     print(f"{passed} passed, {len(failed)} failed, {sum(skipped.values())} skipped")

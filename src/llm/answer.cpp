@@ -88,14 +88,18 @@ void Answer::tell_logprobs(std::span<const float> logits, int32_t token) {
   made_.logprobs.push_back(std::move(entry));
 }
 
-FinishReason Answer::next(std::span<float> logits, int64_t context, bool& goes_on) {
+std::optional<int64_t> Answer::needs() const {
+  return only_logits || constraint_ || options_.logprobs >= 0 ? std::nullopt : sampler_.needs();
+}
+
+FinishReason Answer::next(const NextLogits& next, int64_t context, bool& goes_on) {
   goes_on = false;
   if (static_cast<int64_t>(made_.tokens.size()) >= options_.max_tokens) return FinishReason::Length;
   if (constraint_ && constraint_->finished()) return FinishReason::EndOfText;
   std::vector<float> before;
-  if (options_.logprobs >= 0) before.assign(logits.begin(), logits.end());
-  if (constraint_) constraint_->mask(logits, tokenizer_);
-  const int32_t token = sampler_.choose(logits, tokens_, made_.tokens);
+  if (options_.logprobs >= 0) before.assign(next.all.begin(), next.all.end());
+  if (constraint_) constraint_->mask(next.all, tokenizer_);
+  const int32_t token = sampler_.choose(next, tokens_, made_.tokens);
   if (tokenizer_.is_end(token)) return FinishReason::EndOfText;
   if (constraint_) constraint_->accept(tokenizer_.piece(token));
   made_.tokens.push_back(token);
@@ -115,9 +119,9 @@ FinishReason Answer::next(std::span<float> logits, int64_t context, bool& goes_o
   return FinishReason::Length;
 }
 
-bool Answer::take(std::span<float> logits, int64_t context) {
+bool Answer::take(const NextLogits& next_logits, int64_t context) {
   bool goes_on = false;
-  const FinishReason reason = next(logits, context, goes_on);
+  const FinishReason reason = next(next_logits, context, goes_on);
   if (!goes_on) end(reason);
   return goes_on;
 }

@@ -24,8 +24,10 @@ class Answer {
   int64_t prompt_tokens() const { return made_.prompt_tokens; }
   int64_t most_tokens() const { return made_.prompt_tokens + options_.max_tokens; }
   bool done() const { return done_; }
+  // So many of the likeliest tokens are enough for `take`; none: all logits are needed.
+  std::optional<int64_t> needs() const;
   // Chooses a token; false if the answer has ended, by that or before. `context`: the most tokens.
-  bool take(std::span<float> logits, int64_t context);
+  bool take(const NextLogits& next, int64_t context);
   void end(FinishReason reason);
   void fail(std::exception_ptr error);
   const Generation& made() const { return made_; }
@@ -42,7 +44,7 @@ class Answer {
  private:
   bool tell(size_t end);
   void tell_logprobs(std::span<const float> logits, int32_t token);
-  FinishReason next(std::span<float> logits, int64_t context, bool& goes_on);
+  FinishReason next(const NextLogits& next, int64_t context, bool& goes_on);
 
   const GenerateOptions options_;
   const Tokenizer& tokenizer_;

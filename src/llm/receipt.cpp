@@ -107,7 +107,8 @@ void answer(const std::string& path, const Receipt& how, const Executor& executo
   for (int64_t i = 0; i < how.max_tokens; i++) {
     std::vector<float> logits = model.logits(all);
     const std::string digest = digest_of(std::span<const float>(logits));
-    const int32_t token = sampler.choose(logits, all, std::span(all).subspan(how.prompt.size()));
+    const int32_t token =
+        sampler.choose({logits, {}}, all, std::span(all).subspan(how.prompt.size()));
     if (!step(token, digest) || tokenizer.is_end(token)) return;
     all.push_back(token);
     if (static_cast<int64_t>(all.size()) > model.context()) return;

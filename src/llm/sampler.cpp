@@ -18,7 +18,7 @@ void require(bool right, const char* name, double value, const char* range) {
   if (!right) throw core::error(core::Text::ModelArgument, name, value, range);
 }
 
-void penalise(std::span<float> logits, std::span<const int32_t> before, double penalty) {
+void penalise_last(std::span<float> logits, std::span<const int32_t> before, double penalty) {
   const auto last = before.last(std::min(before.size(), kLookedBack));
   for (const int32_t id : std::set<int32_t>(last.begin(), last.end())) {
     float& logit = logits[static_cast<size_t>(id)];
@@ -36,6 +36,27 @@ void penalise_answer(std::span<float> logits, std::span<const int32_t> answer,
         how.presence_penalty + how.frequency_penalty * static_cast<double>(count));
 }
 
+bool is_greedy(const Sampling& how) { return how.greedy || how.temperature == 0; }
+
+// So many; 0: all.
+Likeliest likeliest_of(std::span<const float> logits, int64_t count) {
+  Likeliest found;
+  found.tokens.resize(logits.size());
+  std::iota(found.tokens.begin(), found.tokens.end(), 0);
+  const auto likelier = [&](int32_t a, int32_t b) {
+    const float x = logits[static_cast<size_t>(a)], y = logits[static_cast<size_t>(b)];
+    return x > y || (x == y && a < b);
+  };
+  const size_t most =
+      count == 0 ? logits.size() : std::min(logits.size(), static_cast<size_t>(count));
+  std::partial_sort(found.tokens.begin(), found.tokens.begin() + static_cast<std::ptrdiff_t>(most),
+                    found.tokens.end(), likelier);
+  found.tokens.resize(most);
+  for (const int32_t token : found.tokens)
+    found.logits.push_back(logits[static_cast<size_t>(token)]);
+  return found;
+}
+
 }  // namespace
 
 Sampler::Sampler(const Sampling& how) : how_(how), random_(how.seed) {
@@ -49,31 +70,38 @@ Sampler::Sampler(const Sampling& how) : how_(how), random_(how.seed) {
     require(penalty >= -2 && penalty <= 2, "a penalty", penalty, "-2 to 2");
 }
 
-int32_t Sampler::choose(std::span<float> logits, std::span<const int32_t> before,
-                        std::span<const int32_t> answer) {
-  if (how_.repetition_penalty != 1) penalise(logits, before, how_.repetition_penalty);
+std::optional<int64_t> Sampler::needs() const {
+  if (how_.repetition_penalty != 1 || how_.presence_penalty != 0 || how_.frequency_penalty != 0)
+    return {};
+  if (is_greedy(how_)) return 1;
+  return how_.top_k > 0 ? std::optional(how_.top_k) : std::nullopt;
+}
+
+void Sampler::penalise(std::span<float> logits, std::span<const int32_t> before,
+                       std::span<const int32_t> answer) const {
+  if (how_.repetition_penalty != 1) penalise_last(logits, before, how_.repetition_penalty);
   if (how_.presence_penalty != 0 || how_.frequency_penalty != 0)
     penalise_answer(logits, answer, how_);
-  if (how_.greedy || how_.temperature == 0)
+}
+
+int32_t Sampler::choose(const NextLogits& next, std::span<const int32_t> before,
+                        std::span<const int32_t> answer) {
+  if (next.all.empty()) return is_greedy(how_) ? next.likeliest.tokens[0] : draw(next.likeliest);
+  const std::span<float> logits = next.all;
+  penalise(logits, before, answer);
+  if (is_greedy(how_))
     return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  return draw(likeliest_of(logits, how_.top_k));
+}
 
-  std::vector<int32_t> order(logits.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto likelier = [&](int32_t a, int32_t b) {
-    const float x = logits[static_cast<size_t>(a)], y = logits[static_cast<size_t>(b)];
-    return x > y || (x == y && a < b);
-  };
+int32_t Sampler::draw(const Likeliest& likeliest) {
+  const std::vector<float>& logits = likeliest.logits;
   const size_t most =
-      how_.top_k == 0 ? order.size() : std::min(order.size(), static_cast<size_t>(how_.top_k));
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
-                    likelier);
-  order.resize(most);
-
-  const double highest = logits[static_cast<size_t>(order[0])];
+      how_.top_k == 0 ? logits.size() : std::min(logits.size(), static_cast<size_t>(how_.top_k));
+  const double highest = logits[0];
   std::vector<double> shares(most);
   double sum = 0;
-  for (size_t i = 0; i < most; i++)
-    sum += shares[i] = std::exp(logits[static_cast<size_t>(order[i])] - highest);
+  for (size_t i = 0; i < most; i++) sum += shares[i] = std::exp(logits[i] - highest);
   size_t kept = 0;
   for (double together = 0; kept < most; kept++) {
     if (kept > 0 &&
@@ -84,14 +112,13 @@ int32_t Sampler::choose(std::span<float> logits, std::span<const int32_t> before
 
   double all = 0;
   for (size_t i = 0; i < kept; i++)
-    all += shares[i] =
-        std::exp((logits[static_cast<size_t>(order[i])] - highest) / how_.temperature);
+    all += shares[i] = std::exp((logits[i] - highest) / how_.temperature);
   double drawn = static_cast<double>(random_() >> 11) * 0x1p-53 * all;
   for (size_t i = 0; i < kept; i++) {
     drawn -= shares[i];
-    if (drawn < 0) return order[i];
+    if (drawn < 0) return likeliest.tokens[i];
   }
-  return order[kept - 1];
+  return likeliest.tokens[kept - 1];
 }
 
 }  // namespace hologram::llm

@@ -1,9 +1,11 @@
 #include "llm/scheduler.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
 #include "core/messages.hpp"
+#include "hologram/ops.hpp"
 
 namespace hologram::llm {
 namespace {
@@ -12,6 +14,42 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+// More than so many tokens to choose from are found by the host, out of all logits.
+constexpr int64_t kMostLikeliest = 256;
+
+// The logits of a step for the host: all, or where a few tokens of each row are enough, those that
+// the device finds.
+class HostLogits {
+ public:
+  HostLogits(const Tensor& logits, std::optional<int64_t> likeliest)
+      : of_row_(static_cast<size_t>(likeliest.value_or(logits.size(1)))), all_(!likeliest) {
+    if (all_) {
+      numbers_ = logits.to_vector<float>();
+    } else if (likeliest == 1) {
+      tokens_ = ops::argmax(logits, -1).to_vector<int64_t>();
+      numbers_.resize(tokens_.size());  // one has all the probability, whatever its logit
+    } else {
+      const ops::TopK best = ops::topk(logits, *likeliest);
+      eval({best.values, best.indices});
+      numbers_ = best.values.to_vector<float>();
+      tokens_ = best.indices.to_vector<int64_t>();
+    }
+  }
+  NextLogits at(size_t row) {
+    const size_t first = row * of_row_;
+    const std::span<float> numbers = std::span(numbers_).subspan(first, of_row_);
+    if (all_) return {numbers, {}};
+    const std::span<const int64_t> tokens = std::span(tokens_).subspan(first, of_row_);
+    return {{}, {{tokens.begin(), tokens.end()}, {numbers.begin(), numbers.end()}}};
+  }
+
+ private:
+  const size_t of_row_;
+  const bool all_;
+  std::vector<float> numbers_;
+  std::vector<int64_t> tokens_;
+};
 
 }  // namespace
 
@@ -90,13 +128,13 @@ void Scheduler::note(Answer& answer, int64_t count) {
     pages_.note(answer.held, answer.tokens()[static_cast<size_t>(answer.held.known)]);
 }
 
-void Scheduler::give(Answer& answer, std::span<float> logits) {
+void Scheduler::give(Answer& answer, const NextLogits& next) {
   if (answer.only_logits) {
-    answer.logits.assign(logits.begin(), logits.end());
+    answer.logits.assign(next.all.begin(), next.all.end());
     answer.end(FinishReason::Length);
   } else {
     try {
-      answer.take(logits, decoder_.capacity());
+      answer.take(next, decoder_.capacity());
     } catch (...) {  // out of what its owner does with the text
       answer.fail(std::current_exception());
     }
@@ -118,15 +156,25 @@ void Scheduler::cancel(const AnswerPtr& answer) {
   else finish(*answer);
 }
 
-std::span<float> Scheduler::logits_at(std::vector<float>& all, size_t row) const {
-  const auto n = static_cast<size_t>(decoder_.config().vocabulary);
-  return std::span(all).subspan(row * n, n);
+// Of those whose last token is in the step; a power of two, for which the device has its kernels.
+std::optional<int64_t> Scheduler::likeliest_of(const std::vector<Part>& parts) const {
+  int64_t most = 1;
+  for (const Part& part : parts) {
+    if (left_of(*part.answer) > part.count) continue;
+    const std::optional<int64_t> needs = part.answer->needs();
+    if (!needs) return {};
+    most = std::max(most, *needs);
+  }
+  if (most > kMostLikeliest) return {};
+  return std::min(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(most))),
+                  decoder_.config().vocabulary);
 }
 
 void Scheduler::start(const std::vector<Row>& rows, std::vector<Part> parts, bool all,
                       size_t least) {
   const auto now = Clock::now();
-  step_ = Step{decoder_.start(rows, all, least), std::move(parts), now};
+  const std::optional<int64_t> likeliest = likeliest_of(parts);
+  step_ = Step{decoder_.start(rows, all, least), likeliest, std::move(parts), now};
 }
 
 // A piece of one prompt; those who have one take turns.
@@ -201,9 +249,9 @@ bool Scheduler::begin() {
 
 void Scheduler::end() {
   if (!step_) return;
-  std::vector<float> logits;
+  std::optional<HostLogits> logits;
   try {
-    logits = step_->logits.to_vector<float>();
+    logits.emplace(step_->logits, step_->likeliest);
   } catch (const std::exception&) {
     return fail_all();
   }
@@ -215,7 +263,7 @@ void Scheduler::end() {
     Generation& made = part.answer->made();
     (is_prompt(*part.answer) ? made.prefill_seconds : made.decode_seconds) += seconds;
     note(*part.answer, part.count);
-    if (left_of(*part.answer) == 0) give(*part.answer, logits_at(logits, part.end - 1));
+    if (left_of(*part.answer) == 0) give(*part.answer, logits->at(part.end - 1));
   }
 }
 

@@ -47,6 +47,7 @@ class Scheduler {
   };
   struct Step {
     Tensor logits;
+    std::optional<int64_t> likeliest;  // so many of each row are enough; none: all logits
     std::vector<Part> parts;
     std::chrono::steady_clock::time_point start;
   };
@@ -58,12 +59,12 @@ class Scheduler {
   void fail_all();
   std::vector<Row> rows_of(Answer& answer, int64_t most);
   void note(Answer& answer, int64_t count);
-  void give(Answer& answer, std::span<float> logits);
+  void give(Answer& answer, const NextLogits& next);
   void finish(Answer& answer, bool keep = true);
   bool is_prompt(const Answer& answer) const;
   bool is_long(const Answer& answer) const;
   int64_t left_of(const Answer& answer) const;
-  std::span<float> logits_at(std::vector<float>& all, size_t row) const;
+  std::optional<int64_t> likeliest_of(const std::vector<Part>& parts) const;
 
   Decoder& decoder_;
   const bool reproducible_;

@@ -111,6 +111,24 @@ TEST_F(Engines, GiveEachTheAnswerThatItHasAlone) {
   EXPECT_EQ(load.running + load.waiting, 0);
 }
 
+// Logprobs need all logits; without them the device finds the few tokens that are chosen among.
+TEST_F(Engines, ChooseAmongWhatTheDeviceFindsAsAmongAllLogits) {
+  Model alone = open({.reproducible = true});
+  const Model together = open({.sequences = 6, .reproducible = true});
+  Engine engine(together);
+  std::vector<std::vector<int32_t>> expected;
+  std::vector<std::future<Generation>> answers;
+  for (uint32_t i = 0; i < 12; i++) {
+    GenerateOptions how = options(i);
+    how.sampling.top_k = std::vector<int64_t>{40, 1, 3, 0, 1000}[i % 5];
+    how.sampling.repetition_penalty = i % 7 == 6 ? 1.2 : 1;
+    answers.push_back(engine.submit(prompt(i, 1 + i * 7 % 90), how));
+    how.logprobs = 0;
+    expected.push_back(alone.generate(prompt(i, 1 + i * 7 % 90), how).tokens);
+  }
+  for (size_t i = 0; i < answers.size(); i++) EXPECT_EQ(answers[i].get().tokens, expected[i]) << i;
+}
+
 TEST_F(Engines, ReuseWhatIsThere) {
   const Model model = open({.sequences = 4, .reproducible = true});
   Engine engine(model);

@@ -33,11 +33,10 @@ void run_plan(Gpu& gpu, const hal::LibraryPlan& plan, std::span<const Address> o
   const auto& operation = static_cast<const libraries::GpuPlan&>(plan);
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   const auto pointer = [](Address address) { return reinterpret_cast<void*>(address); };
-  std::array<void*, kMostOperands> pointers{};
+  std::vector<void*> pointers(operands.size());
   std::transform(operands.begin(), operands.end(), pointers.begin(), pointer);
   const auto failure =
-      operation.run(std::span(pointers).first(operands.size()),
-                    operation.workspace() == 0 ? nullptr : pointer(workspace), stream);
+      operation.run(pointers, operation.workspace() == 0 ? nullptr : pointer(workspace), stream);
   if (!failure) return;
   if (failure->memory) throw gpu.error(kOutOfMemory, operation.name());
   // If the device is lost, the driver says so.
@@ -168,11 +167,10 @@ void List::put_on_stream(Item& item, NativeStream stream) {
   }
   if (c.plan != nullptr) {
     const size_t count = c.bindings.size() - 1;  // the workspace is the last
-    std::array<Address, kMostOperands> operands{};
+    std::vector<Address> operands(count);
     for (size_t i = 0; i < count; i++) operands[i] = address(item, i);
     const bool has_room = plan_of(c).workspace() > 0;
-    return run_plan(gpu_, *c.plan, std::span(operands).first(count),
-                    has_room ? address(item, count) : 0, stream);
+    return run_plan(gpu_, *c.plan, operands, has_room ? address(item, count) : 0, stream);
   }
   if (c.bindings.size() == 2)
     return check(driver_->copy(address(item, 0), address(item, 1), c.bindings[0].size, stream));

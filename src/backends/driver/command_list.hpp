@@ -69,8 +69,6 @@ class List final : public hal::CommandList {
   bool made_ = false;
 };
 
-inline constexpr size_t kMostOperands = 4;  // of what a library does
-
 // Puts what the plan does on the stream; throws what the library says. The context is current.
 void run_plan(Gpu& gpu, const hal::LibraryPlan& plan, std::span<const Address> operands,
               Address workspace, NativeStream stream);

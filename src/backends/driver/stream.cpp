@@ -128,10 +128,10 @@ void Stream::call(const hal::LibraryPlan& plan, std::span<const hal::Binding> bi
   operation.require_inside(bindings);
   in_flight_.add_unknown();
   const Gpu::Current current(gpu_);
-  std::array<Address, kMostOperands> operands{};
+  std::vector<Address> operands(bindings.size());
   std::transform(bindings.begin(), bindings.end(), operands.begin(), address_of);
-  run_plan(gpu_, plan, std::span(operands).first(bindings.size()),
-           plan.workspace() == 0 ? 0 : address_of(workspace), resources_->stream);
+  run_plan(gpu_, plan, operands, plan.workspace() == 0 ? 0 : address_of(workspace),
+           resources_->stream);
   last_ = operation.shared_name();
   launches_++;
   changed_ = true;

@@ -285,6 +285,7 @@ set(HOLOGRAM_SOURCES
     src/algorithms/attention/combine.cpp
     src/algorithms/attention/deltas.cpp
     src/algorithms/attention/lanes.cpp
+    src/algorithms/attention/mask.cpp
     src/algorithms/attention/terms.cpp
     src/algorithms/attention/tiles.cpp
     src/algorithms/convolution.cpp

@@ -146,6 +146,76 @@ TEST_F(CudnnAttention, ResultsAndGradientsAreThoseOfF64) {
   }
 }
 
+struct MaskCase {
+  const char* name;
+  Shapes shapes;
+  void (*set)(nn::AttentionOptions&);
+  Shape mask;
+  bool adds;  // numbers of the operands' dtype; else bools
+};
+const MaskCase kMaskCases[] = {
+    {"of all", {1, 2, 2, 300, 350, 16, 16}, [](nn::AttentionOptions&) {}, {300, 350}, false},
+    {"of keys", {2, 2, 2, 200, 301, 8, 8}, [](nn::AttentionOptions&) {}, {2, 1, 1, 301}, false},
+    {"of each of the batch",
+     {3, 2, 1, 160, 170, 8, 8},
+     [](nn::AttentionOptions& o) { o.enable_gqa = true; },
+     {3, 1, 160, 170},
+     false},
+    {"added to each head",
+     {2, 3, 3, 130, 127, 8, 16},
+     [](nn::AttentionOptions&) {},
+     {3, 130, 127},
+     true},
+    {"added to all",
+     {2, 2, 2, 150, 160, 8, 8},
+     [](nn::AttentionOptions&) {},
+     {2, 2, 150, 160},
+     true},
+    {"beside a window",
+     {1, 2, 2, 300, 320, 8, 8},
+     [](nn::AttentionOptions& o) {
+       o.is_causal = true;
+       o.query_offset = 11;
+       o.window = nn::AttentionWindow{.before = 40, .after = {}};
+     },
+     {300, 320},
+     false},
+};
+
+// Every seventh row of a mask sees nothing.
+TEST_F(CudnnAttention, MasksAreAdded) {
+  BackendConfig how = config();
+  how.strict = true;
+  const Executor gpu = Executor::from_config(how);
+  for (const DType dtype : {DType::F16, DType::BF16})
+    for (const MaskCase& c : kMaskCases) {
+      SCOPED_TRACE(c.name);
+      const Operands x(c.shapes, dtype, gpu);
+      Array mask(c.adds ? dtype : DType::Bool, c.mask);
+      const auto keys = static_cast<size_t>(c.mask.back());
+      for (size_t k = 0; k < static_cast<size_t>(count_of(c.mask)); k++) {
+        const bool sees = (k * 2654435761u >> 7) % 3 != 0 && k / keys % 7 != 2;
+        const double added = sees ? static_cast<double>(k % 5) / 4 - 0.5 : -HUGE_VAL;
+        products::put(mask.dtype(), mask.mutable_data() + k * size_of(mask.dtype()),
+                      c.adds ? added
+                      : sees ? 1
+                             : 0);
+      }
+      nn::AttentionOptions options;
+      c.set(options);
+      options.mask = Tensor::from(mask, gpu);
+      const Counters before = gpu.counters();
+      const std::vector<Tensor> got = changes(x.on_device, options);
+      eval({got[0], got[1], got[2], got[3]});
+      EXPECT_EQ(gpu.counters().library_calls, before.library_calls + 2) << "forward and backward";
+      options.mask = Tensor::from(mask, x.exact[0].executor());
+      const std::vector<Tensor> right = changes(x.exact, options);
+      for (size_t i = 0; i < got.size(); i++)
+        EXPECT_LE(difference(got[i], right[i]), dtype == DType::F16 ? 2e-3 : 1.6e-2) << i;
+    }
+  EXPECT_EQ(gpu.counters().fallbacks, 0u);
+}
+
 // As they lie in one array of a layer: [batch, length, heads, 3 x features].
 TEST_F(CudnnAttention, OperandsAreReadAsTheyLie) {
   const Executor gpu = Executor::from_config(config());
@@ -206,7 +276,10 @@ TEST_F(CudnnAttention, OthersAreComputedByPrograms) {
   EXPECT_FALSE(asks({1, 2, 2, 400, 400, 12, 12}, DType::F16));
   EXPECT_FALSE(asks({1, 2, 2, 40, 40, 16, 16}, DType::F16)) << "little to compute";
   nn::AttentionOptions masked;
+  masked.mask = ops::full({400, 400}, 0.5, DType::F32, gpu);
+  EXPECT_FALSE(asks(usual, DType::F16, masked)) << "it would be rounded";
   masked.mask = ops::full({400, 400}, true, DType::Bool, gpu);
+  masked.softcap = 2;
   EXPECT_FALSE(asks(usual, DType::F16, masked));
   nn::AttentionOptions window;
   window.window = nn::AttentionWindow{.before = 5, .after = {}};

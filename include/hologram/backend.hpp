@@ -25,7 +25,7 @@
 namespace hologram {
 
 // Grows with every change of what stands in hologram/hal/.
-inline constexpr uint32_t kBackendInterface = 3;
+inline constexpr uint32_t kBackendInterface = 4;
 
 // Makes a backend known to the process, for as long as it lives. `make` is called once, with the
 // type that the backend has been given: its type(), and the `backend` of its devices' DeviceInfo.

@@ -68,6 +68,7 @@ class Attention {
 
   // --- by a program
   Program program() const;
+  Tensor whole_mask(const Tensor& mask) const;
   Tensor node(const Program& program, Tensors operands, Wanted wanted, const Shape& shape) const;
   // `both`: the result and its logs.
   // The node of the result and its logs.

@@ -17,9 +17,12 @@ Tensor Attention::by_program() const {
   if (!tensor::is_recording()) return as_given(node(program, operands, Wanted::Result, results()));
   // Gradients of f16 and bf16 are as exact as they can be only with the result as it was before it
   // was rounded, which libraries do not keep.
-  const auto view = [&](size_t i) { return tensor::Access::view(operands[i]); };
-  program.keeps_wide = !graph::attention::has_library(tensor::context_of(operands[0]), program,
-                                                      {view(0), view(1), view(2)}, to_);
+  std::vector<graph::View> views;
+  for (size_t i = 0; i < 3; i++) views.push_back(tensor::Access::view(operands[i]));
+  if (mask_.defined()) views.push_back(tensor::Access::view(whole_mask(operands[3])));
+  program.keeps_wide =
+      !graph::attention::has_library(tensor::context_of(operands[0]), program, views, to_,
+                                     mask_.defined() ? mask_.dtype() : DType::None);
   Tensor both;
   {
     const tensor::Pause pause;
@@ -76,14 +79,18 @@ Attention::Program Attention::program() const {
   return program;
 }
 
+Tensor Attention::whole_mask(const Tensor& mask) const {
+  return (mask.dtype() == DType::F64 ? mask.to(wide_) : mask)
+      .broadcast_to({batch_, heads_, queries(), keys()});
+}
+
 Tensor Attention::node(const Program& program, Tensors operands, Wanted wanted,
                        const Shape& shape) const {
   const bool forward = wanted != Wanted::Changes;
   const size_t mask_at = forward ? 3 : 5;
   if (mask_.defined()) {
     Tensor& mask = operands[mask_at];
-    if (mask.dtype() == DType::F64) mask = mask.to(wide_);
-    mask = mask.broadcast_to({batch_, heads_, queries(), keys()});
+    mask = whole_mask(mask);
   }
   // What is no matrix is read from its beginning.
   const size_t vectors = mask_at + (mask_.defined() ? 1 : 0);

@@ -65,8 +65,9 @@ struct ConvDesc {
 
 // Attention for a library to compute: softmax(scale * q k^T) v of operands [batch, heads, rows,
 // features]. Each head of k and v serves heads / key_heads heads of q in turn. A score s is first
-// softcap * tanh(s / softcap), where that is not 0; key k is seen by query q if
-// q + first - before <= k <= q + first + after. Results are dense.
+// softcap * tanh(s / softcap), where that is not 0; then a mask is added, if there is one, an
+// operand behind v; and key k is seen by query q if q + first - before <= k <= q + first + after. A
+// query that sees nothing has the result 0, and -inf as its log. Results are dense.
 struct AttentionDesc {
   static constexpr std::string_view kName = "attention";
   enum class Part : uint8_t {
@@ -76,9 +77,11 @@ struct AttentionDesc {
   };
   Part part = Part::Result;
   DType dtype = DType::None;
+  DType mask = DType::None;  // of its numbers; None: there is no mask
   int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0;
   int64_t features = 0, value_features = 0;
   std::array<int64_t, 4> q_strides = {}, k_strides = {}, v_strides = {}, change_strides = {};
+  std::array<int64_t, 4> mask_strides = {};  // of batch, head, query, key; 0: all have the same
   uint32_t alignment = 1;  // bytes that all addresses are multiples of, as far as is known
   double scale = 1, softcap = 0;
   int64_t first = 0;

@@ -25,10 +25,26 @@ hal::Binding section(const hal::Binding& all, DType of_node, int64_t begin, DTyp
           static_cast<uint64_t>(elements) * size_of(dtype)};
 }
 
-// Of a result and its logs.
-hal::AttentionDesc described(const Attention& attention, const std::array<View, 3>& operands,
-                             DType dtype) {
-  const auto& [q, k, v] = operands;
+// As numbers to add, in rows that begin where a library takes them. The window is in the mask then.
+void describe_mask(hal::AttentionDesc& desc, const View& mask, DType dtype) {
+  constexpr int64_t kAccess = 16;
+  desc.mask = dtype == DType::Bool ? desc.dtype : dtype;
+  const int64_t unit = kAccess / static_cast<int64_t>(size_of(desc.mask));
+  const int64_t step = (desc.keys + unit - 1) / unit * unit;
+  const auto differs = [&](size_t axis) { return mask.shape[axis] > 1 && mask.strides[axis] != 0; };
+  const int64_t of_head = desc.queries * step, heads = differs(1) ? desc.heads : 1;
+  desc.mask_strides = {differs(0) ? heads * of_head : 0, differs(1) ? of_head : 0, step, 1};
+  desc.before = desc.after = {};
+}
+int64_t mask_rows(const hal::AttentionDesc& desc) {
+  return (desc.mask_strides[0] != 0 ? desc.batch : 1) *
+         (desc.mask_strides[1] != 0 ? desc.heads : 1) * desc.queries;
+}
+
+// Of a result and its logs. Operands: queries, keys, values and, if there is one, the mask.
+hal::AttentionDesc described(const Attention& attention, std::span<const View> operands,
+                             DType dtype, DType mask) {
+  const View &q = operands[0], &k = operands[1], &v = operands[2];
   hal::AttentionDesc desc;
   desc.part = hal::AttentionDesc::Part::ResultAndLogs;
   desc.dtype = dtype;
@@ -41,6 +57,7 @@ hal::AttentionDesc described(const Attention& attention, const std::array<View, 
   desc.alignment = kSectionBytes;
   desc.scale = attention.scale, desc.softcap = attention.softcap;
   desc.first = attention.first, desc.before = attention.before, desc.after = attention.after;
+  if (attention.has_mask) describe_mask(desc, operands[3], mask);
   return desc;
 }
 
@@ -78,10 +95,14 @@ class AttentionOp : public OpaqueOp {
       batch = views[0].shape[0], heads = views[0].shape[1], queries = views[0].shape[2];
       key_heads = views[1].shape[1], keys = views[1].shape[2];
       features = views[0].shape[3], value_features = views[2].shape[3];
-      if (work.attention_.has_mask) mask = work.is_backward() ? 5 : 3;
+      if (work.attention_.has_mask) {
+        mask = work.is_backward() ? 5 : 3;
+        mask_dtype = node.inputs[mask].node->dtype;
+      }
     }
     std::vector<View> views;
     size_t mask = 0;
+    DType mask_dtype = DType::None;
     int64_t batch, heads, key_heads, queries, keys, features, value_features;
     DType dtype;
     bool keeps_wide;
@@ -117,7 +138,6 @@ class AttentionOp : public OpaqueOp {
   // Why no library is asked; empty if one may be.
   std::string why_not_asked(const Context& context) const {
     if (context.library() == nullptr) return context.no_library().reason;
-    if (attention_.has_mask) return "a library takes no mask";
     if (attention_.has_sinks) return "a library takes no sinks";
     if (attention_.has_place) return "a library takes no place in a cache";
     if (attention_.keeps_wide) return "a library keeps no wide result";
@@ -127,7 +147,9 @@ class AttentionOp : public OpaqueOp {
 
   hal::AttentionDesc desc_of(const Operands& x, uint32_t alignment) const {
     using Part = hal::AttentionDesc::Part;
-    hal::AttentionDesc desc = described(attention_, {x.views[0], x.views[1], x.views[2]}, x.dtype);
+    const std::array<View, 4> operands = {x.views[0], x.views[1], x.views[2],
+                                          attention_.has_mask ? x.views[x.mask] : View()};
+    hal::AttentionDesc desc = described(attention_, operands, x.dtype, x.mask_dtype);
     desc.part = is_backward()                      ? Part::Changes
                 : wanted_ == Wanted::ResultAndLogs ? Part::ResultAndLogs
                                                    : Part::Result;
@@ -153,17 +175,71 @@ class AttentionOp : public OpaqueOp {
       operands.push_back(x.result(result));
       if (wanted_ == Wanted::ResultAndLogs) operands.push_back(x.logs(result));
     }
-    auto planned = context.library()->plan(desc_of(x, alignment));
+    const hal::AttentionDesc desc = desc_of(x, alignment);
+    auto planned = context.library()->plan(desc);
     if (const auto* refusal = std::get_if<hal::Refusal>(&planned)) {
       if (refusal->is_fallback) context.fall_back(name(), refusal->reason);
       else context.say(LogLevel::Debug, fmt::format("attention by programs: {}", refusal->reason));
       return false;
     }
     const auto plan = std::get<std::shared_ptr<hal::LibraryPlan>>(std::move(planned));
+    Storage mask, logs;
+    if (attention_.has_mask) {
+      mask = library_mask(context, x, node, desc);
+      if (is_backward()) {
+        hal::Binding& given = operands[5];
+        logs = finite_logs(context, x, given);
+        given = logs.where;
+      }
+      operands.insert(operands.begin() + 3, mask.where);
+    }
     const Storage workspace =
         plan->workspace() > 0 ? context.allocate(plan->workspace()) : Storage{};
     context.call(plan, operands, workspace.where, work_of(x, is_backward() ? 2.5 : 1));
     return true;
+  }
+
+  Storage library_mask(Context& context, const Operands& x, const Node& node,
+                       const hal::AttentionDesc& desc) const {
+    const int64_t rows = mask_rows(desc), step = desc.mask_strides[2];
+    Storage made = context.allocate(static_cast<uint64_t>(rows * step) * size_of(desc.mask));
+    Key key{};
+    key.before = attention_.before.has_value();
+    key.after = attention_.after.has_value();
+    key.mask = x.mask_dtype == DType::Bool ? Mask::Bool : Mask::Added;
+    key.added = x.mask_dtype;
+    key.result = desc.mask;
+    key.wide = compute_type(x.dtype);
+    // Rows are filled up, beyond what others count.
+    key.index = key_of(x, node, Part::Forward).index;
+    if (key.index == DType::I32) key.index = Box::index_type(rows * step);
+    std::vector<uint64_t> arguments;
+    const auto add = [&](int64_t n) { arguments.push_back(index_bits(key.index, n)); };
+    for (const int64_t n :
+         {rows, step, desc.mask_strides[1] != 0 ? x.heads : 1, x.queries, x.keys, attention_.first,
+          attention_.before.value_or(0), attention_.after.value_or(0)})
+      add(n);
+    const View& view = x.views[x.mask];
+    add(view.offset);
+    for (const int64_t stride : view.strides) add(stride);
+    const hal::Binding bindings[] = {node.inputs[x.mask].node->result.where, made.where};
+    context.launch(context.kept("attention mask", key, [&] { return mask_program(key); }),
+                   {(static_cast<uint64_t>(rows * step) + kMaskLanes - 1) / kMaskLanes, 1, 1},
+                   bindings, arguments);
+    return made;
+  }
+
+  Storage finite_logs(Context& context, const Operands& x, const hal::Binding& logs) const {
+    Key key{};
+    key.wide = compute_type(x.dtype);
+    key.index = Box::index_type(x.rows());
+    Storage made = context.allocate(static_cast<uint64_t>(x.rows()) * size_of(key.wide));
+    const hal::Binding bindings[] = {logs, made.where};
+    const uint64_t arguments[] = {index_bits(key.index, x.rows())};
+    context.launch(context.kept("attention logs", key, [&] { return finite_logs_program(key); }),
+                   {(static_cast<uint64_t>(x.rows()) + kMaskLanes - 1) / kMaskLanes, 1, 1},
+                   bindings, arguments);
+    return made;
   }
 
   // --- by programs
@@ -415,10 +491,10 @@ std::unique_ptr<const OpaqueOp> attention_op(const Attention& attention, Wanted 
   return std::make_unique<AttentionOp>(attention, wanted);
 }
 
-bool has_library(Context& context, const Attention& attention, const std::array<View, 3>& operands,
-                 DType dtype) {
-  if (attention.has_mask || attention.has_sinks || attention.has_place) return false;
-  return context.library_of(described(attention, operands, dtype)) != nullptr;
+bool has_library(Context& context, const Attention& attention, std::span<const View> operands,
+                 DType dtype, DType mask) {
+  if (attention.has_sinks || attention.has_place) return false;
+  return context.library_of(described(attention, operands, dtype, mask)) != nullptr;
 }
 
 std::unique_ptr<const OpaqueOp> section_op(int64_t begin) {

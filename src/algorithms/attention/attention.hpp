@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "algorithms/attention/key.hpp"
 #include "graph/opaque_op.hpp"
@@ -53,9 +54,9 @@ Sections with_logs(DType dtype, int64_t elements, int64_t rows, bool keeps_wide)
 // and logs; then the mask; of results, the sinks; and at last the place.
 std::unique_ptr<const OpaqueOp> attention_op(const Attention& attention, Attention::Wanted wanted);
 
-// Whether the device's library computes it of queries, keys and values that lie so.
-bool has_library(Context& context, const Attention& attention, const std::array<View, 3>& operands,
-                 DType dtype);
+// Whether the device's library computes it of queries, keys, values and a mask that lie so.
+bool has_library(Context& context, const Attention& attention, std::span<const View> operands,
+                 DType dtype, DType mask);
 
 // A section of the input, which begins at this element of its, as a tensor of its own dtype.
 std::unique_ptr<const OpaqueOp> section_op(int64_t begin);

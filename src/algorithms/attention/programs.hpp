@@ -27,6 +27,14 @@ inline constexpr int64_t kMostFeatures = 256;
 inline constexpr uint32_t kCombineLanes = 64;
 program::Program combine_program(const Key& key);
 
+// A mask as a library takes it: what is added to each score, -inf where the mask or the window lets
+// nothing be seen. A lane for each number, of kMaskLanes, in rows of `step` numbers.
+inline constexpr uint32_t kMaskLanes = 256;
+program::Program mask_program(const Key& key);
+// Logs as it takes them beside a mask, a lane for each: 0 where nothing is seen, since the -inf
+// that a mask has added, without the -inf of the log, is no number.
+program::Program finite_logs_program(const Key& key);
+
 // Of gradients, for each row the sum of its result times the change of it: a lane for each row, of
 // kDeltaLanes.
 inline constexpr uint32_t kDeltaLanes = 64;

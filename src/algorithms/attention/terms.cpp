@@ -62,16 +62,18 @@ void Terms::declare() {
   declare_strides("k", k_);
   declare_strides("v", v_);
   if (backward) declare_strides("g", g_);
-  if (key_.mask != Mask::None) {
-    mask_start_ = scalar("mask_start");
-    for (int k = 0; k < 4; k++) mask_strides_[k] = scalar("mask_" + std::to_string(k));
-  }
+  if (key_.mask != Mask::None) declare_mask_strides();
   if (key_.split) {
     parts_ = scalar("parts");
     part_length_ = scalar("part_length");
   }
   group_ = heads_ / key_heads_;
   if (key_.placed) first_ = first_ + b_.cast(b_.load(position, whole(0)), key_.index);
+}
+
+void Terms::declare_mask_strides() {
+  mask_start_ = scalar("mask_start");
+  for (int k = 0; k < 4; k++) mask_strides_[k] = scalar("mask_" + std::to_string(k));
 }
 
 void Terms::declare_kept() {
@@ -85,17 +87,21 @@ Score Terms::score(Value dot, const Pair& p) {
   Score s;
   s.capped = dot * scale_;
   if (key_.softcap) s.capped = b_.emit(Op::Tanh, {s.capped / softcap_}) * softcap_;
-  s.seen = s.capped;
+  s.seen = masked(s.capped, p);
+  return s;
+}
+
+Value Terms::masked(Value score, const Pair& p) {
   if (key_.mask != Mask::None) {
     const Value at = mask_start_ + p.batch * mask_strides_[0] + p.head * mask_strides_[1] +
                      p.query * mask_strides_[2] + p.key * mask_strides_[3];
     const Value mask = b_.load(mask_, at);
-    s.seen =
-        key_.mask == Mask::Bool ? select(mask, s.seen, never()) : s.seen + b_.cast(mask, key_.wide);
+    score =
+        key_.mask == Mask::Bool ? select(mask, score, never()) : score + b_.cast(mask, key_.wide);
   }
-  if (key_.before) s.seen = select(p.key >= p.query + first_ - before_, s.seen, never());
-  if (key_.after) s.seen = select(p.key <= p.query + first_ + after_, s.seen, never());
-  return s;
+  if (key_.before) score = select(p.key >= p.query + first_ - before_, score, never());
+  if (key_.after) score = select(p.key <= p.query + first_ + after_, score, never());
+  return score;
 }
 
 Value Terms::slope(const Score& s) {

@@ -53,10 +53,12 @@ class Terms {
   // Buffers and numbers, in the order in which arguments are given (attention.cpp).
   void declare();
   void declare_strides(const char* name, Vectors& x);
+  void declare_mask_strides();
   // What gradients need of a result.
   void declare_kept();
 
   Score score(Value dot, const Pair& pair);
+  Value masked(Value score, const Pair& pair);
   // d score / d dot, without the scale.
   Value slope(const Score& s);
   Change change(Value dot, Value dot_of_change, const Pair& pair, Value log, Value delta);

@@ -51,6 +51,11 @@ std::optional<Refusal> refuses_layout(const char* name, const Axes& lengths,
   return {};
 }
 
+Axes mask_lengths(const AttentionDesc& d) {
+  return {d.mask_strides[0] == 0 ? 1 : d.batch, d.mask_strides[1] == 0 ? 1 : d.heads, d.queries,
+          d.keys};
+}
+
 bool is_bottom_right(const AttentionDesc& d) { return d.after && d.first + *d.after != 0; }
 
 std::optional<Refusal> refuses(const AttentionDesc& d) {
@@ -76,8 +81,14 @@ std::optional<Refusal> refuses(const AttentionDesc& d) {
     if (refusal) return refusal;
   if (d.part == Part::Changes)
     if (auto refusal = refuses_layout("changes", o, d.change_strides, element)) return refusal;
+  if (d.mask != DType::None) {
+    if (d.mask != d.dtype || d.softcap != 0 || d.before || d.after)
+      return Refusal{"cuDNN is not asked for such a mask"};
+    if (auto refusal = refuses_layout("the mask", mask_lengths(d), d.mask_strides, element))
+      return refusal;
+  }
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  for (const Axes& lengths : {q, k, v})
+  for (const Axes& lengths : {q, k, v, mask_lengths(d)})
     if (count(lengths) > kMost) return Refusal{"an operand has more than 2147483647 elements"};
   // A window is only known beside a causal mask, which is of the first keys or of the last.
   if (d.before && !d.after) return Refusal{"cuDNN has no such window"};
@@ -116,11 +127,19 @@ AttentionPlan::Tensor AttentionPlan::operand(const Axes& lengths, const Axes& st
   return graph_.memory(lengths, strides, type());
 }
 
+std::optional<AttentionPlan::Tensor> AttentionPlan::mask() {
+  if (desc_.mask == DType::None) return {};
+  const Axes lengths = mask_lengths(desc_);
+  return operand(lengths, strides_of(lengths, desc_.mask_strides));
+}
+
 AttentionPlan::Scores AttentionPlan::scores(const Tensor& q, const Tensor& k_transposed,
+                                            const std::optional<Tensor>& mask,
                                             const Tensor& scale) {
   const Tensor products = graph_.between({desc_.batch, desc_.heads, desc_.queries, desc_.keys});
   graph_.matmul(q, k_transposed, products);
   Scores made{graph_.binary(kMul, products, scale), {}, {}};
+  if (mask) made.all = graph_.binary(kAdd, made.all, *mask);
   if (desc_.softcap == 0) return made;
   made.cap = graph_.value(static_cast<float>(desc_.softcap));
   made.capped = graph_.binary(kDiv, made.all, *made.cap);
@@ -152,11 +171,12 @@ void AttentionPlan::forward() {
   const Tensor q = operand(queries(), strides_of(queries(), desc_.q_strides));
   const Tensor k_transposed = operand(transposed(keys()), transposed(k));
   const Tensor v = operand(values(), strides_of(values(), desc_.v_strides));
+  const std::optional<Tensor> added = mask();
   const Tensor result = operand(results(), dense_strides(results()));
   const Tensor logs =
       desc_.part == Part::ResultAndLogs ? graph_.memory(rows(), kF32) : graph_.between(rows());
   const Tensor scale = graph_.value(static_cast<float>(desc_.scale));
-  const Tensor s = masked(scores(q, k_transposed, scale).all);
+  const Tensor s = masked(scores(q, k_transposed, added, scale).all);
   const Tensor most = graph_.reduced(kReduceMaximum, s, rows());
   const Tensor e = graph_.unary(kExp, graph_.binary(kSub, s, most));
   const Tensor sum = graph_.reduced(kReduceAdd, e, rows());
@@ -185,6 +205,7 @@ void AttentionPlan::backward() {
   const Tensor k_transposed = operand(transposed(keys()), transposed(k_strides));
   const Tensor v_transposed =
       operand(transposed(values()), transposed(strides_of(values(), desc_.v_strides)));
+  const std::optional<Tensor> added = mask();
   const Tensor change = operand(results(), strides_of(results(), desc_.change_strides));
   const Tensor result = operand(results(), dense_strides(results()));
   const Tensor logs = graph_.memory(rows(), kF32);
@@ -198,7 +219,7 @@ void AttentionPlan::backward() {
   graph_.pointwise(kMul, of_rows, &one, nullptr, deltas);
   // The shares, as the forward pass had them.
   const Tensor scale = graph_.value(static_cast<float>(desc_.scale));
-  const Scores s = scores(q, k_transposed, scale);
+  const Scores s = scores(q, k_transposed, added, scale);
   const Tensor shares = graph_.unary(kExp, masked(graph_.binary(kSub, s.all, logs)));
   shared_product(transpose(shares), change, v_change);
   const Tensor of_shares = graph_.between({desc_.batch, desc_.heads, desc_.queries, desc_.keys});
@@ -251,6 +272,8 @@ void AttentionPlan::require_inside(std::span<const hal::Binding> operands) const
   std::vector<Operand> all = {{"query", queries(), desc_.q_strides, element},
                               {"key", keys(), desc_.k_strides, element},
                               {"value", values(), desc_.v_strides, element}};
+  if (desc_.mask != DType::None)
+    all.push_back({"mask", mask_lengths(desc_), desc_.mask_strides, element});
   if (desc_.part == Part::Changes)
     all.push_back({"change", results(), desc_.change_strides, element});
   all.push_back({"result", results(), o, element});
@@ -269,21 +292,23 @@ void AttentionPlan::require_inside(std::span<const hal::Binding> operands) const
 
 Attentions::Key Attentions::key_of(const AttentionDesc& d, bool deterministic) {
   constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
-  std::array<int64_t, 32> numbers{static_cast<int64_t>(d.part),
-                                  static_cast<int64_t>(d.dtype),
-                                  d.batch,
-                                  d.heads,
-                                  d.key_heads,
-                                  d.queries,
-                                  d.keys,
-                                  d.features,
-                                  d.value_features,
-                                  d.first,
-                                  d.before.value_or(kNone),
-                                  d.after.value_or(kNone),
-                                  deterministic ? 1 : 0};
+  Numbers numbers{static_cast<int64_t>(d.part),
+                  static_cast<int64_t>(d.dtype),
+                  static_cast<int64_t>(d.mask),
+                  d.batch,
+                  d.heads,
+                  d.key_heads,
+                  d.queries,
+                  d.keys,
+                  d.features,
+                  d.value_features,
+                  d.first,
+                  d.before.value_or(kNone),
+                  d.after.value_or(kNone),
+                  deterministic ? 1 : 0};
   auto* to = numbers.data() + 16;
-  for (const auto* strides : {&d.q_strides, &d.k_strides, &d.v_strides, &d.change_strides})
+  for (const auto* strides :
+       {&d.q_strides, &d.k_strides, &d.v_strides, &d.change_strides, &d.mask_strides})
     to = std::copy(strides->begin(), strides->end(), to);
   return {numbers, d.scale, d.softcap};
 }
@@ -314,6 +339,9 @@ Attentions::Planned Attentions::make(const AttentionDesc& desc, bool determinist
     return plan->prepare();
   }();
   if (status == kSuccess) return plan;
+  // With a mask our own programs are as usual.
+  if (is_not_supported(status) && desc.mask != DType::None)
+    return Refusal{"cuDNN has no engine for the attention with this mask"};
   if (is_not_supported(status)) return fallback("it has no engine for the attention");
   return fallback("it does not plan the attention: " + session_->library.text(status));
 }

@@ -34,7 +34,9 @@ class AttentionPlan final : public GpuPlan {
     Tensor all;
     std::optional<Tensor> capped, cap;
   };
-  Scores scores(const Tensor& q, const Tensor& k_transposed, const Tensor& scale);
+  Scores scores(const Tensor& q, const Tensor& k_transposed, const std::optional<Tensor>& mask,
+                const Tensor& scale);
+  std::optional<Tensor> mask();  // the next operand, if there is one
   Tensor masked(Tensor scores);
   Tensor operand(const Axes& lengths, const Axes& strides);
   Tensor transpose(const Tensor& x);
@@ -68,7 +70,8 @@ class Attentions {
 
  private:
   using Planned = hal::Expected<std::shared_ptr<AttentionPlan>>;
-  using Key = std::tuple<std::array<int64_t, 32>, double, double>;
+  using Numbers = std::array<int64_t, 36>;
+  using Key = std::tuple<Numbers, double, double>;
   static Key key_of(const hal::AttentionDesc& desc, bool deterministic);
   Planned make(const hal::AttentionDesc& desc, bool deterministic);
 

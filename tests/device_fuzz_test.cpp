@@ -55,6 +55,48 @@ TEST_P(RandomGraphs, HaveTheBitsOfTheCpu) {
   }
 }
 
+// What compilers make of formulas that they know has other roundings: interpolations, common
+// factors, sums of sums.
+TEST_P(RandomGraphs, FormulasThatCompilersKnowKeepTheirRoundings) {
+  using Formula = Tensor (*)(const Tensor&, const Tensor&, const Tensor&);
+  constexpr std::pair<const char*, Formula> kFormulas[] = {
+      {"a + c * (b - a)", [](auto& a, auto& b, auto& c) { return a + c * (b - a); }},
+      {"a - c * (a - b)", [](auto& a, auto& b, auto& c) { return a - c * (a - b); }},
+      {"c * (b - 1) + 1", [](auto&, auto& b, auto& c) { return c * (b - 1) + 1; }},
+      {"c * (1 - b) - 1", [](auto&, auto& b, auto& c) { return c * (1 - b) - 1; }},
+      {"a * (1 - c) + b * c", [](auto& a, auto& b, auto& c) { return a * (1 - c) + b * c; }},
+      {"a * b + a * c", [](auto& a, auto& b, auto& c) { return a * b + a * c; }},
+      {"a / c + b / c", [](auto& a, auto& b, auto& c) { return a / c + b / c; }},
+      {"(a + 3) * 0.7", [](auto& a, auto&, auto&) { return (a + 3) * 0.7; }},
+      {"(a + b) - b", [](auto& a, auto& b, auto&) { return (a + b) - b; }},
+      {"(a - 1) + 1", [](auto& a, auto&, auto&) { return (a - 1) + 1; }},
+      {"a + (b + c)", [](auto& a, auto& b, auto& c) { return a + (b + c); }},
+      {"a * 0.3 * 0.7", [](auto& a, auto&, auto&) { return a * 0.3 * 0.7; }},
+      {"a * (b / a)", [](auto& a, auto& b, auto&) { return a * (b / a); }},
+      {"a * b - c", [](auto& a, auto& b, auto& c) { return a * b - c; }},
+      {"cbrt(a)", [](auto& a, auto&, auto&) { return ops::cbrt(a); }},
+  };
+  if (!exact_) GTEST_SKIP() << "its arithmetic is not exact";
+  const Executor cpu = interpreting_cpu();
+  const Executor where[] = {*device_, cpu};
+  std::array<std::vector<Tensor>, 2> operands;
+  for (uint32_t k = 0; k < 3; k++) {
+    std::mt19937 random(k);
+    std::vector<float> values(5000);
+    for (float& value : values) value = static_cast<float>(random() % 4000 + 1) / 256;
+    for (size_t i = 0; i < 2; i++)
+      operands[i].push_back(Tensor::from_vector(values, {5000}, where[i]));
+  }
+  for (const auto& [name, formula] : kFormulas) {
+    std::array<std::vector<float>, 2> made;
+    for (size_t i = 0; i < 2; i++)
+      made[i] = formula(operands[i][0], operands[i][1], operands[i][2]).to_vector<float>();
+    size_t different = 0;
+    for (size_t i = 0; i < made[0].size(); i++) different += made[0][i] != made[1][i] ? 1 : 0;
+    EXPECT_EQ(different, 0u) << name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, RandomGraphs, tests::all_devices(), tests::device_name);
 
 }  // namespace

@@ -45,6 +45,7 @@ class OptimizationBarriers {
   bool is_selected(uint32_t value) const;
   bool is_computed(uint32_t value) const;
   bool share(uint32_t a, uint32_t b) const;
+  bool interpolates(uint32_t product, uint32_t from) const;
   bool is_of_extremum(const program::Inst& select) const;
   bool is_number(uint32_t value) const { return definitions_[value]->op == program::Op::Const; }
 

@@ -30,7 +30,8 @@ bool OptimizationBarriers::operator()(const Inst& inst, size_t operand) const {
       if (value == other) return operand == 1;
       [[fallthrough]];
     case Op::Add:
-      return is_sum(value) || share(value, other) || (is_number(other) && is_selected(value));
+      return is_sum(value) || share(value, other) || interpolates(value, other) ||
+             (is_number(other) && is_selected(value));
     case Op::Select: return operand == 1 && is_of_extremum(inst);
     default: return false;
   }
@@ -68,6 +69,22 @@ bool OptimizationBarriers::share(uint32_t a, uint32_t b) const {
   if (x == y) return true;
   const auto product = [](const Inst& i) { return i.op == Op::Mul || i.op == Op::Div; };
   return product(*x) && (product(*y) || magnitude(x->args[0]) == y || magnitude(x->args[1]) == y);
+}
+
+// a + c * (b - a), which compilers know as a way from a to b, is not a * (1 - c) + b * c.
+bool OptimizationBarriers::interpolates(uint32_t product, uint32_t from) const {
+  const Inst &x = *magnitude(product), &a = *magnitude(from);
+  if (x.op != Op::Mul) return false;
+  const auto is_from = [&](uint32_t term) {
+    const Inst& t = *magnitude(term);
+    return &t == &a || (t.op == Op::Const && a.op == Op::Const && t.imm << 33 == a.imm << 33);
+  };
+  const auto starts_there = [&](uint32_t factor) {
+    const Inst& way = *magnitude(factor);
+    return (way.op == Op::Add || way.op == Op::Sub) &&
+           (is_from(way.args[0]) || is_from(way.args[1]));
+  };
+  return starts_there(x.args[0]) || starts_there(x.args[1]);
 }
 
 bool OptimizationBarriers::is_of_extremum(const Inst& select) const {

@@ -4,7 +4,7 @@ import functools
 import warnings
 
 import torch
-from functorch.compile import make_boxed_func
+from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
 from torch._decomp import core_aten_decompositions
 from torch._dynamo import list_backends, register_backend
 from torch._dynamo.backends.common import aot_autograd
@@ -124,7 +124,8 @@ def hologram(module, examples, *, options=None, mode=None):
     with math, Whole(keeps=executor.backend != "cpu"):
         return aot_autograd(
             fw_compiler=forward, bw_compiler=compiler, inference_compiler=compiler,
-            decompositions=_decompositions())(module, examples)  # fmt: skip
+            decompositions=_decompositions(),
+            partition_fn=min_cut_rematerialization_partition)(module, examples)  # fmt: skip
 
 
 def register():

@@ -124,6 +124,12 @@ Future wgpuInstanceRequestAdapter(Instance*, const AdapterOptions*, Callback<Ada
 Status wgpuAdapterGetInfo(Adapter*, AdapterInfo* info) {
   info->device = text("emulated GPU");
   info->kind = std::getenv("FAKE_WEBGPU_SOFTWARE") != nullptr ? Kind::Cpu : Kind::Discrete;
+  const char* const memory = std::getenv("FAKE_WEBGPU_MEMORY");
+  if (memory != nullptr && info->next != nullptr && info->next->type == kHeapsOfAdapter[0]) {
+    auto* const heaps = reinterpret_cast<MemoryHeaps*>(info->next);
+    heaps->count = 2;
+    heaps->heaps = new MemoryHeap[2]{{kHeapOfDevice, std::stoull(memory)}, {2, 12345}};
+  }
   return Status::Success;
 }
 void wgpuAdapterInfoFreeMembers(AdapterInfo) {}
@@ -139,7 +145,11 @@ QuerySet* wgpuDeviceCreateQuerySet(DeviceObject*, const QuerySetDescription*) {
   return something<QuerySet>();
 }
 void wgpuQuerySetRelease(QuerySet*) {}
-uint32_t wgpuAdapterHasFeature(Adapter*, uint32_t) { return 0; }
+// As Dawn, if FAKE_WEBGPU_MEMORY says how many bytes there are.
+uint32_t wgpuAdapterHasFeature(Adapter*, uint32_t feature) {
+  return feature == kMemoryHeaps[0] && std::getenv("FAKE_WEBGPU_MEMORY") != nullptr ? 1 : 0;
+}
+void wgpuAdapterPropertiesMemoryHeapsFreeMembers(MemoryHeaps heaps) { delete[] heaps.heaps; }
 Future wgpuAdapterRequestDevice(Adapter*, const DeviceDescription* description,
                                 Callback<DeviceMade> made) {
   world().lost = description->lost;

@@ -20,6 +20,7 @@ class WebGpuFaults : public testing::Test {
  public:
   WebGpuFaults() {
     setenv("HOLOGRAM_WEBGPU_LIBRARY", FAKE_WEBGPU, 1);
+    setenv("FAKE_WEBGPU_MEMORY", "2147483648", 1);
     void* const library = dlopen(FAKE_WEBGPU, RTLD_NOW | RTLD_LOCAL);
     EXPECT_NE(library, nullptr) << dlerror();
     reinterpret_cast<void (*)(FakeWebGpu*)>(dlsym(library, "fake_webgpu"))(&fake_);
@@ -83,6 +84,13 @@ TEST_F(WebGpuFaults, LargeWorkIsHandedOverAheadOfTheDevice) {
   EXPECT_EQ(after, (std::vector<int>{1, 2, 2, 2, 2, 3, 4, 4}));
   gpu.synchronize();
   EXPECT_EQ(submissions(), 5);
+}
+
+// Dawn tells of more than the largest buffer takes.
+TEST_F(WebGpuFaults, TheMemoryOfTheAdapterIsTold) {
+  const Executor gpu(BackendType::WebGpu);
+  EXPECT_EQ(gpu.device().total_memory, uint64_t{2} << 30);
+  EXPECT_EQ(gpu.device().max_allocation, uint64_t{1} << 30);
 }
 
 TEST_F(WebGpuFaults, SmallWorkIsGathered) {

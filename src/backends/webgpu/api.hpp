@@ -88,6 +88,20 @@ struct AdapterInfo {
   uint32_t least_subgroup = 0, most_subgroup = 0;
   Reserve reserve;
 };
+// Of Dawn alone, behind AdapterInfo: what memory the adapter has. Numbers of several interfaces, as
+// above; what the others mean leaves `heaps` null.
+inline constexpr uint32_t kMemoryHeaps[] = {0x50014, 0x50015, 0x50016};
+inline constexpr uint32_t kHeapsOfAdapter[] = {0x50013, 0x50014};
+struct MemoryHeap {
+  uint32_t properties = 0;
+  uint64_t bytes = 0;
+};
+inline constexpr uint32_t kHeapOfDevice = 1;
+struct MemoryHeaps {
+  Chain chain;
+  size_t count = 0;
+  const MemoryHeap* heaps = nullptr;
+};
 struct Limits {
   Chain* next = nullptr;
   uint32_t textures[4] = {};
@@ -255,6 +269,7 @@ using wgpuInstanceProcessEvents = void(Instance*);
 using wgpuInstanceRequestAdapter = Future(Instance*, const AdapterOptions*, Callback<AdapterFound>);
 using wgpuAdapterGetInfo = Status(Adapter*, AdapterInfo*);
 using wgpuAdapterInfoFreeMembers = void(AdapterInfo);
+using wgpuAdapterPropertiesMemoryHeapsFreeMembers = void(MemoryHeaps);
 using wgpuAdapterGetLimits = Status(Adapter*, Limits*);
 using wgpuAdapterHasFeature = uint32_t(Adapter*, uint32_t);
 using wgpuAdapterRequestDevice = Future(Adapter*, const DeviceDescription*, Callback<DeviceMade>);
@@ -331,6 +346,8 @@ using wgpuBufferRelease = void(GpuBuffer*);
   X(wgpuBufferUnmap) X(wgpuBufferDestroy) X(wgpuBufferRelease)
 // What not every library does.
 #define HOLOGRAM_WEBGPU_CALLS_OF_SOME(X) X(wgpuDeviceCreateComputePipelineAsync)
+// What Dawn does alone.
+#define HOLOGRAM_WEBGPU_CALLS_OF_DAWN(X) X(wgpuAdapterPropertiesMemoryHeapsFreeMembers)
 // clang-format on
 
 // The functions of the library; null before it is there, and where it does not do that.
@@ -338,6 +355,7 @@ struct Api {
 #define CALL(name) call::name* name = nullptr;
   HOLOGRAM_WEBGPU_CALLS(CALL)
   HOLOGRAM_WEBGPU_CALLS_OF_SOME(CALL)
+  HOLOGRAM_WEBGPU_CALLS_OF_DAWN(CALL)
 #undef CALL
 };
 

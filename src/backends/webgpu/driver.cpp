@@ -118,6 +118,30 @@ Owned<Adapter> request(const Api& api, Instance* instance, Power power, bool fal
   return own(static_cast<Adapter*>(answer->object), api.wgpuAdapterRelease);
 }
 
+// Bytes of memory that are the adapter's own; 0 where the library does not tell.
+uint64_t memory_of(const Api& api, Adapter* adapter) {
+  const auto has = [&](uint32_t feature) {
+    return api.wgpuAdapterHasFeature(adapter, feature) != 0;
+  };
+  if (api.wgpuAdapterPropertiesMemoryHeapsFreeMembers == nullptr ||
+      std::none_of(std::begin(kMemoryHeaps), std::end(kMemoryHeaps), has))
+    return 0;
+  uint64_t bytes = 0;
+  for (const uint32_t type : kHeapsOfAdapter) {
+    MemoryHeaps heaps;
+    heaps.chain.type = type;
+    AdapterInfo about;
+    about.next = &heaps.chain;
+    if (bytes > 0 || api.wgpuAdapterGetInfo(adapter, &about) != Status::Success) continue;
+    api.wgpuAdapterInfoFreeMembers(about);
+    if (heaps.heaps == nullptr) continue;
+    for (size_t k = 0; k < heaps.count; k++)
+      if ((heaps.heaps[k].properties & kHeapOfDevice) != 0) bytes += heaps.heaps[k].bytes;
+    api.wgpuAdapterPropertiesMemoryHeapsFreeMembers(heaps);
+  }
+  return bytes;
+}
+
 std::string describe(const Api& api, Adapter* adapter, DeviceInfo& info) {
   AdapterInfo about;
   Limits limits;
@@ -143,11 +167,13 @@ std::string describe(const Api& api, Adapter* adapter, DeviceInfo& info) {
   info.max_bindings = std::max(limits.storage_buffers, 1u) - 1;
   info.binding_alignment = std::max(limits.storage_alignment, 4u);
   // WebGPU does not say how much memory there is, nor how many processors: what is the host's we
-  // know, and elsewhere that there is as much as the largest buffer takes, and one.
+  // know, Dawn tells of other memory, and elsewhere there is as much as the largest buffer takes,
+  // and one processor.
   info.unified_memory = info.software || about.kind == Kind::Integrated;
   const core::HostMemory host = core::host_memory();
-  info.total_memory = info.unified_memory ? host.total : info.max_allocation;
-  info.free_memory = info.unified_memory ? host.free : info.max_allocation;
+  const uint64_t own = info.unified_memory ? 0 : memory_of(api, adapter);
+  info.total_memory = info.unified_memory ? host.total : std::max(own, info.max_allocation);
+  info.free_memory = info.unified_memory ? host.free : info.total_memory;
   info.compute_units = info.software ? std::max(std::thread::hardware_concurrency(), 1u) : 1;
   info.numerics = Numerics::Relaxed;
   for (size_t t = 1; t < kDTypeCount; t++) {

@@ -24,6 +24,7 @@ std::string load(Api& api, std::string& name) {
   if (library.get<void>("wgpuGetVersion") == nullptr) {
 #define CALL(name) api.name = library.get<call::name>(#name);
     HOLOGRAM_WEBGPU_CALLS_OF_SOME(CALL)
+    HOLOGRAM_WEBGPU_CALLS_OF_DAWN(CALL)
 #undef CALL
   }
   if (missing.empty()) return {};

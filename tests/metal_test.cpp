@@ -226,12 +226,12 @@ TEST_F(Metal, ProgramsMayHaveManyNumbers) {
   std::string parameters, sum = "0.0";
   std::vector<Argument> arguments;
   Array y = counting(4);
-  arguments.emplace_back("y", y);
+  arguments.push_back({"y", y});
   constexpr int kCount = 1100;
   for (int i = 0; i < kCount; i++) {
     const std::string name = "a" + std::to_string(i);
     parameters += ", " + name + ": f32";
-    arguments.emplace_back(name, 1);
+    arguments.push_back({name, 1});
   }
   std::string body;
   for (int i = 0; i < kCount; i++) body += "  y[i] = y[i] + a" + std::to_string(i) + "\n";

@@ -153,6 +153,34 @@ TEST(FusedRows, WhatIsApart) {
   EXPECT_GT(steps(ops::softmax(numbers({65, 33}, DType::F32, fused), 0)), 1u);
 }
 
+// What is cheap and made of fewer bytes than it has is computed by each kernel that uses it.
+TEST(FusedRows, WhatIsReadInLessIsNotKept) {
+  const Executor fused = processor(), apart = processor(false);
+  const auto logs = [](const Tensor& x) { return ops::log_softmax(x.to(DType::F32), 1); };
+  const Shape shape = {1, 200000};
+  const Tensor made = logs(numbers(shape, DType::BF16, fused));
+  EXPECT_EQ(steps(made), 5u);  // pieces and all of the largest, and of the sums; and the result
+  const Array got = made.array(), right = logs(numbers(shape, DType::BF16, apart)).array();
+  EXPECT_EQ(std::memcmp(got.data(), right.data(), got.bytes()), 0);
+}
+
+// One position a row of a constant fuses with what is around it.
+TEST(FusedRows, ScatterIntoAConstant) {
+  const Executor fused = processor(), apart = processor(false);
+  const auto loss = [](const Tensor& x) {
+    const Tensor classes =
+        (ops::arange(0, 40, 1, DType::I64, x.executor()) * 7 % 50).reshape({40, 1});
+    return ops::scatter(ops::zeros({40, 50}, DType::F32, x.executor()), classes, -1, 1) * x * 2;
+  };
+  const Tensor made = loss(numbers({40, 50}, DType::F32, fused));
+  EXPECT_LE(steps(made), 4u);  // classes, positions, those that are looked up, and all of it
+  const std::vector<float> got = made.to_vector<float>(),
+                           x = numbers({40, 50}, DType::F32, fused).to_vector<float>();
+  for (size_t i = 0; i < got.size(); i++)
+    EXPECT_EQ(got[i], i % 50 == i / 50 * 7 % 50 ? x[i] * -2 : 0) << i;
+  EXPECT_EQ(loss(numbers({40, 50}, DType::F32, apart)).to_vector<float>(), got);
+}
+
 // What each walk over a row would compute again is made once and read; what is cheap, or waits in
 // the memory of the result, is not. Which it is does not show.
 TEST(FusedRows, CostlyElementsAreMadeOnce) {

@@ -138,10 +138,14 @@ TEST(Numbers, PositionsBeyondI64LieOutside) {
     EXPECT_TRUE(refuses([&] { ops::take(x, at, 0).eval(); }, "lies outside")) << n;
     EXPECT_TRUE(refuses([&] { ops::gather(x, at, 0).eval(); }, "lies outside")) << n;
     EXPECT_TRUE(refuses([&] { ops::scatter(x, at, 1, 0).eval(); }, "lies outside")) << n;
+    EXPECT_TRUE(refuses([&] { ops::scatter(ops::zeros({4}), at, 1, 0).eval(); }, "lies outside"))
+        << n;
     EXPECT_TRUE(refuses([&] { ops::scatter_add(x, at, 1, 0).eval(); }, "lies outside")) << n;
   }
   EXPECT_EQ(whole(ops::take(x, ops::full({2}, 3, DType::U64), 0)), (Whole{3, 3}));
   EXPECT_EQ(whole(ops::take(x, ops::full({1}, -1), 0)), Whole{3});
+  EXPECT_EQ(whole(ops::scatter(ops::zeros({4}, DType::I64), ops::full({1}, -1), 5, 0)),
+            (Whole{0, 0, 0, 5}));
 }
 
 TEST(Numbers, ShapesWhoseProductOverflows) {

@@ -52,13 +52,31 @@ bool is_costly(const Node& node) {
   }
 }
 
-bool is_read_in_less(const Node& node) {
-  if (node.kind != Kind::Elementwise || node.op != &source::kCast) return false;
-  const Node& from = *node.inputs[0].node;
-  const bool in_memory = from.slot == UINT32_MAX || from.kind == Kind::Opaque ||
-                         from.kind == Kind::Assemble || from.kind == Kind::Data;
-  return in_memory && size_of(from.dtype) < size_of(node.dtype);
+namespace {
+
+int64_t bytes_of(const Node& node) {
+  return element_count(node.shape) * static_cast<int64_t>(size_of(node.dtype));
 }
+
+bool is_lazy(const Node& node, Kind kind) { return node.slot != UINT32_MAX && node.kind == kind; }
+
+// The memory that a kernel reads where it computes the node: that of what the node is made of, if
+// it is cheap and that is less, else the node's.
+int64_t bytes_read(const Node& node, int depth = 0) {
+  constexpr int kDeepest = 6;
+  const int64_t own = bytes_of(node);
+  if (!is_lazy(node, Kind::Elementwise) || depth == kDeepest) return own;
+  const bool is_cast = node.op == &source::kCast;
+  if (is_costly(node) || (!is_cast && compute_type(node.dtype) != node.dtype)) return own;
+  if (is_cast && is_lazy(*node.inputs[0].node, Kind::Reduce)) return own;
+  int64_t bytes = 0;
+  for (const Input& input : node.inputs) bytes += bytes_read(*input.node, depth + 1);
+  return bytes <= own / 4 * 3 ? bytes : own;
+}
+
+}  // namespace
+
+bool is_read_in_less(const Node& node) { return bytes_read(node) < bytes_of(node); }
 
 bool covers(const Draft& draft, const Node& node, const View& way) {
   size_t axes = draft.domain.size();

@@ -15,7 +15,8 @@ bool is_number(const Node& node);
 
 // Whether to compute it again for each element that it is repeated for would be a waste.
 bool is_costly(const Node& node);
-// A cast of what is in memory to a wider type: each kernel that uses it reads what was cast.
+// What is cheap and made of less memory than it takes, as a cast to a wider type: each kernel that
+// uses it computes it.
 bool is_read_in_less(const Node& node);
 
 // Reductions of the same rows, in the same pieces, for the same guard.

@@ -1,6 +1,6 @@
 // Greedy fusion. Nodes are met consumers first; one joins a kernel if all that use it stand in that
 // kernel and their way of looking at it can be followed through to its own inputs. So no value that
-// is used by two kernels is computed twice, but for casts of what takes less memory, and kernels
+// is used by two kernels is computed twice, but for what is read in less memory, and kernels
 // never wait for each other in a circle: one that was begun later never needs the result of one
 // that was begun before.
 #include "fusion/schedule.hpp"

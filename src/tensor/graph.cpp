@@ -48,11 +48,17 @@ tensor::CapturedDraws* tensor::CapturedDraws::of(const graph::Context& context) 
 
 namespace {
 
-// The same number, as the capture's own: in memory it would be rounded.
-NodeRef own(const Node& number) {
-  auto node = std::make_unique<Node>(number.kind, *number.context, number.dtype, number.shape);
-  node->op = number.op;
-  node->attributes = number.attributes;
+// Made of nothing but numbers: kernels compute it in less time than they would read it.
+bool is_generated(const Node& node) {
+  return node.kind == graph::Kind::Elementwise && node.inputs.empty() && !node.op->draws;
+}
+
+// The same, as the capture's own. A number would be rounded in memory.
+NodeRef own(const Node& generated) {
+  auto node =
+      std::make_unique<Node>(generated.kind, *generated.context, generated.dtype, generated.shape);
+  node->op = generated.op;
+  node->attributes = generated.attributes;
   node->traced = true;
   node->keep_context();
   return NodeRef::adopt(node.release());
@@ -94,7 +100,7 @@ std::vector<Tensor> constants_below(const std::vector<NodeRef>& roots) {
       const Node& node_in = *input.node;
       const bool lazy = node_in.state.load(std::memory_order_acquire) == NodeState::Lazy;
       if (fuses && lazy && !node_in.traced) {
-        if (graph::is_number(node_in)) input.node = own(node_in);
+        if (is_generated(node_in)) input.node = own(node_in);
         else if (widens(node_in)) input.node->traced = true;
       }
       path.push_back(input.node.get());

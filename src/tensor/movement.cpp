@@ -65,6 +65,29 @@ Tensor number_or_tensor(const Operand& operand, const Tensor& like) {
              : operand.tensor();
 }
 
+bool is_constant(const Tensor& x) {
+  const graph::Node& node = Access::look(x);
+  return node.op == &graph::source::kFull &&
+         node.state.load(std::memory_order_acquire) == graph::NodeState::Lazy;
+}
+
+// One position along the axis in each row of a constant: the value there, and the constant
+// elsewhere, which fuses with what is around it. The positions are looked up, which finds those
+// outside.
+Tensor scattered_once(const char* name, const Tensor& constant, const Tensor& where,
+                      const Tensor& values, size_t axis) {
+  const int64_t length = constant.shape()[axis], count = where.size();
+  const auto places = [&] { return arange(0, length, 1, where.dtype(), constant.executor()); };
+  const Shape column = {1, count, 1};
+  const Tensor at =
+      tensor::make_opaque(graph::gather_op(name), where.dtype(), column,
+                          places().reshape({1, length, 1}), tensor::dense(where).reshape(column))
+          .reshape(where.shape());
+  Shape along(constant.shape().size(), 1);
+  along[axis] = length;
+  return ops::where(places().reshape(std::move(along)) == at, values, constant);
+}
+
 Tensor scattered(const char* name, const Tensor& x, const Tensor& indices, const Operand& values,
                  int axis, bool add) {
   const auto k = static_cast<size_t>(checked_axis(name, axis, x.rank()));
@@ -79,6 +102,7 @@ Tensor scattered(const char* name, const Tensor& x, const Tensor& indices, const
     throw core::error(Text::OperandDType, name, name_of(x.dtype()), "integers and floats");
   const auto all = tensor::together(name, {tensor::dense(x), where, tensor::dense(given)});
   const auto make = [&] {
+    if (!add && expected[k] == 1 && is_constant(x)) return scattered_once(name, x, where, given, k);
     return tensor::make_opaque(graph::scatter_op(name, add), x.dtype(), around(x.shape(), k),
                                all[0].reshape(around(x.shape(), k)),
                                all[1].reshape(around(where.shape(), k)),

@@ -286,6 +286,7 @@ set(HOLOGRAM_SOURCES
     src/algorithms/attention/deltas.cpp
     src/algorithms/attention/lanes.cpp
     src/algorithms/attention/mask.cpp
+    src/algorithms/attention/sections.cpp
     src/algorithms/attention/terms.cpp
     src/algorithms/attention/tiles.cpp
     src/algorithms/convolution.cpp

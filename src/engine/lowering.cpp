@@ -184,17 +184,18 @@ void Lowered::Run::give_back(uint32_t pair) {
 }
 
 void Lowered::Run::finish(const PlannedStep& step, size_t index) {
-  std::vector<Node*> ready;
+  // One may be the only one who holds another, which a later step reads.
+  std::vector<NodeRef> ready;
   for (const PlannedStep::Made& made : step.made) {
     const uint32_t original = lowered_.results_[made.place];
     if (!made.complete || original == kNone) continue;
-    ready.push_back(originals_[original]);
+    ready.emplace_back(originals_[original]);
     ready.back()->result = lowered_.nodes_[made.place]->result;
   }
   const Uses& last = lowered_.last_uses_[index];
   for (const uint32_t pair : last.given) give_back(pair);
   for (Node* node : last.results) forget(*node);
-  for (Node* node : ready) become_ready(*node);
+  for (const NodeRef& node : ready) become_ready(*node);
 }
 
 void Lowered::Run::fail(const PlannedStep& step, const std::exception_ptr& error) {

@@ -120,7 +120,7 @@ TEST(FusedRows, Columns) {
 // Sums of long columns of different functions of one tensor read it once.
 TEST(FusedRows, SumsOfFunctionsOfOneTensor) {
   const Executor fused = processor(), apart = processor(false);
-  constexpr int64_t kRows = 3000, kMore = 4;
+  static constexpr int64_t kRows = 3000, kMore = 4;
   const auto sums = [](const Tensor& x) {
     const Tensor g = x.slice(0, {0, kRows});
     std::vector<Tensor> all;

@@ -10,6 +10,7 @@
 #include "graphs/rows_way.hpp"
 #include "hologram/error.hpp"
 #include "hologram/graph.hpp"
+#include "hologram/ops.hpp"
 #include "interp/targets.hpp"
 #include "jit/jit.hpp"
 
@@ -28,15 +29,17 @@ PerRoot each(Arrays arrays) {
   return {std::make_move_iterator(arrays.begin()), std::make_move_iterator(arrays.end())};
 }
 
-// None without inputs, of which a capture has one at the least.
+// A capture has one input at the least: one that nobody reads, where the description has none.
 PerRoot captured(const Description& description, const Executor& executor) {
   std::vector<Tensor> inputs;
   for (const Step& step : description.steps)
     if (is_input(step)) inputs.push_back(Tensor::from(values_of(step), executor));
-  if (inputs.empty()) return PerRoot(description.roots.size());
+  const size_t count = inputs.size();
+  if (count == 0) inputs.push_back(ops::zeros({1}, DType::F32, executor));
   const Graph graph(
       [&](const std::vector<Tensor>& x) {
-        return roots_of(description, build(description, executor, nullptr, x));
+        return roots_of(description,
+                        build(description, executor, nullptr, std::span(x).first(count)));
       },
       inputs);
   return each(arrays_of(graph.launch(inputs)));

@@ -4,10 +4,13 @@
 // on after a difference.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <random>
 
 #include "graphs/generator.hpp"
 #include "graphs/ways.hpp"
+#include "hologram/ops.hpp"
 #include "on_device.hpp"
 
 namespace hologram {
@@ -58,8 +61,11 @@ TEST_P(RandomGraphs, HaveTheBitsOfTheCpu) {
 // What compilers make of formulas that they know has other roundings: interpolations, common
 // factors, sums of sums.
 TEST_P(RandomGraphs, FormulasThatCompilersKnowKeepTheirRoundings) {
-  using Formula = Tensor (*)(const Tensor&, const Tensor&, const Tensor&);
-  constexpr std::pair<const char*, Formula> kFormulas[] = {
+  struct Formula {
+    const char* name;
+    Tensor (*make)(const Tensor&, const Tensor&, const Tensor&);
+  };
+  constexpr Formula kFormulas[] = {
       {"a + c * (b - a)", [](auto& a, auto& b, auto& c) { return a + c * (b - a); }},
       {"a - c * (a - b)", [](auto& a, auto& b, auto& c) { return a - c * (a - b); }},
       {"c * (b - 1) + 1", [](auto&, auto& b, auto& c) { return c * (b - 1) + 1; }},
@@ -87,13 +93,13 @@ TEST_P(RandomGraphs, FormulasThatCompilersKnowKeepTheirRoundings) {
     for (size_t i = 0; i < 2; i++)
       operands[i].push_back(Tensor::from_vector(values, {5000}, where[i]));
   }
-  for (const auto& [name, formula] : kFormulas) {
+  for (const Formula& formula : kFormulas) {
     std::array<std::vector<float>, 2> made;
     for (size_t i = 0; i < 2; i++)
-      made[i] = formula(operands[i][0], operands[i][1], operands[i][2]).to_vector<float>();
+      made[i] = formula.make(operands[i][0], operands[i][1], operands[i][2]).to_vector<float>();
     size_t different = 0;
     for (size_t i = 0; i < made[0].size(); i++) different += made[0][i] != made[1][i] ? 1 : 0;
-    EXPECT_EQ(different, 0u) << name;
+    EXPECT_EQ(different, 0u) << formula.name;
   }
 }
 

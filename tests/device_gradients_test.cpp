@@ -57,7 +57,7 @@ const Case kCases[] = {
   {"cosine similarity", {{4, 5}, {4, 5}}, [](const Tensors& x) { return nn::cosine_similarity(x[0], x[1]); }},
   {"sums, products, extremes", {{4, 6}}, [](const Tensors& x) { return ops::sum(x[0], {1}) * ops::prod(x[0], {1}) + ops::max(x[0], {1}) - ops::min(x[0], {1}) + ops::var(x[0], {1}); }},
   {"running sums and products", {{4, 6}}, [](const Tensors& x) { return ops::cumsum(x[0], 1) * ops::cumprod(x[0], 1); }},
-  {"sorted, taken, rolled", {{4, 6}}, [](const Tensors& x) { return ops::sort(x[0], 1) * ops::roll(x[0], {1}, {0}) + ops::take(x[0], labels(x[0], 4, 3), 0); }},
+  {"sorted, taken, rolled", {{4, 6}}, [](const Tensors& x) { return ops::sort(x[0], 1) * ops::roll(x[0], 1, 0) + ops::take(x[0], labels(x[0], 4, 3), 0); }},
   {"concat, slices, pad", {{4, 6}, {4, 3}}, [](const Tensors& x) { return ops::concat({x[0].slice({Slice{}, Slice{1, 4}}), x[1]}, 1); }},
 };
 // clang-format on

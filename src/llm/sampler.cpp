@@ -18,7 +18,7 @@ void require(bool right, const char* name, double value, const char* range) {
   if (!right) throw core::error(core::Text::ModelArgument, name, value, range);
 }
 
-void penalise_last(std::span<float> logits, std::span<const int32_t> before, double penalty) {
+void penalise(std::span<float> logits, std::span<const int32_t> before, double penalty) {
   const auto last = before.last(std::min(before.size(), kLookedBack));
   for (const int32_t id : std::set<int32_t>(last.begin(), last.end())) {
     float& logit = logits[static_cast<size_t>(id)];
@@ -77,18 +77,13 @@ std::optional<int64_t> Sampler::needs() const {
   return how_.top_k > 0 ? std::optional(how_.top_k) : std::nullopt;
 }
 
-void Sampler::penalise(std::span<float> logits, std::span<const int32_t> before,
-                       std::span<const int32_t> answer) const {
-  if (how_.repetition_penalty != 1) penalise_last(logits, before, how_.repetition_penalty);
-  if (how_.presence_penalty != 0 || how_.frequency_penalty != 0)
-    penalise_answer(logits, answer, how_);
-}
-
 int32_t Sampler::choose(const NextLogits& next, std::span<const int32_t> before,
                         std::span<const int32_t> answer) {
   if (next.all.empty()) return is_greedy(how_) ? next.likeliest.tokens[0] : draw(next.likeliest);
   const std::span<float> logits = next.all;
-  penalise(logits, before, answer);
+  if (how_.repetition_penalty != 1) penalise(logits, before, how_.repetition_penalty);
+  if (how_.presence_penalty != 0 || how_.frequency_penalty != 0)
+    penalise_answer(logits, answer, how_);
   if (is_greedy(how_))
     return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
   return draw(likeliest_of(logits, how_.top_k));

@@ -33,8 +33,6 @@ class Sampler {
                  std::span<const int32_t> answer);
 
  private:
-  void penalise(std::span<float> logits, std::span<const int32_t> before,
-                std::span<const int32_t> answer) const;
   int32_t draw(const Likeliest& likeliest);
 
   const Sampling how_;

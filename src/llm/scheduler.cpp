@@ -157,7 +157,7 @@ void Scheduler::cancel(const AnswerPtr& answer) {
 }
 
 // Of those whose last token is in the step; a power of two, for which the device has its kernels.
-std::optional<int64_t> Scheduler::likeliest_of(const std::vector<Part>& parts) const {
+std::optional<int64_t> Scheduler::likeliest_needed(const std::vector<Part>& parts) const {
   int64_t most = 1;
   for (const Part& part : parts) {
     if (left_of(*part.answer) > part.count) continue;
@@ -173,7 +173,7 @@ std::optional<int64_t> Scheduler::likeliest_of(const std::vector<Part>& parts) c
 void Scheduler::start(const std::vector<Row>& rows, std::vector<Part> parts, bool all,
                       size_t least) {
   const auto now = Clock::now();
-  const std::optional<int64_t> likeliest = likeliest_of(parts);
+  const std::optional<int64_t> likeliest = likeliest_needed(parts);
   step_ = Step{decoder_.start(rows, all, least), likeliest, std::move(parts), now};
 }
 

@@ -64,7 +64,7 @@ class Scheduler {
   bool is_prompt(const Answer& answer) const;
   bool is_long(const Answer& answer) const;
   int64_t left_of(const Answer& answer) const;
-  std::optional<int64_t> likeliest_of(const std::vector<Part>& parts) const;
+  std::optional<int64_t> likeliest_needed(const std::vector<Part>& parts) const;
 
   Decoder& decoder_;
   const bool reproducible_;

@@ -19,10 +19,14 @@ Tensor Attention::by_program() const {
   // was rounded, which libraries do not keep.
   std::vector<graph::View> views;
   for (size_t i = 0; i < 3; i++) views.push_back(tensor::Access::view(operands[i]));
-  if (mask_.defined()) views.push_back(tensor::Access::view(whole_mask(operands[3])));
-  program.keeps_wide =
-      !graph::attention::has_library(tensor::context_of(operands[0]), program, views, to_,
-                                     mask_.defined() ? mask_.dtype() : DType::None);
+  DType mask_dtype = DType::None;
+  if (mask_.defined()) {
+    const Tensor mask = whole_mask(operands[3]);
+    views.push_back(tensor::Access::view(mask));
+    mask_dtype = mask.dtype();
+  }
+  program.keeps_wide = !graph::attention::has_library(tensor::context_of(operands[0]), program,
+                                                      views, to_, mask_dtype);
   Tensor both;
   {
     const tensor::Pause pause;

@@ -5,7 +5,6 @@
 #include "core/messages.hpp"
 #include "core/out_of_memory.hpp"
 #include "engine/moving.hpp"
-#include "fusion/joining.hpp"
 #include "graph/elementwise.hpp"
 #include "hologram/movement.hpp"
 #include "tensor/draws.hpp"

@@ -79,10 +79,9 @@ Tensor scattered_once(const char* name, const Tensor& constant, const Tensor& wh
   const int64_t length = constant.shape()[axis], count = where.size();
   const auto places = [&] { return arange(0, length, 1, where.dtype(), constant.executor()); };
   const Shape column = {1, count, 1};
-  const Tensor at =
-      tensor::make_opaque(graph::gather_op(name), where.dtype(), column,
-                          places().reshape({1, length, 1}), tensor::dense(where).reshape(column))
-          .reshape(where.shape());
+  const Tensor at = tensor::make_opaque(graph::gather_op(name), where.dtype(), column,
+                                        places().reshape({1, length, 1}), where.reshape(column))
+                        .reshape(where.shape());
   Shape along(constant.shape().size(), 1);
   along[axis] = length;
   return ops::where(places().reshape(std::move(along)) == at, values, constant);
@@ -102,7 +101,8 @@ Tensor scattered(const char* name, const Tensor& x, const Tensor& indices, const
     throw core::error(Text::OperandDType, name, name_of(x.dtype()), "integers and floats");
   const auto all = tensor::together(name, {tensor::dense(x), where, tensor::dense(given)});
   const auto make = [&] {
-    if (!add && expected[k] == 1 && is_constant(x)) return scattered_once(name, x, where, given, k);
+    if (!add && expected[k] == 1 && is_constant(all[0]))
+      return scattered_once(name, all[0], all[1], all[2], k);
     return tensor::make_opaque(graph::scatter_op(name, add), x.dtype(), around(x.shape(), k),
                                all[0].reshape(around(x.shape(), k)),
                                all[1].reshape(around(where.shape(), k)),

@@ -97,8 +97,6 @@ Tensor of_nothing(const Reducer& r) {
   return r.without(r.kept(r.x.to(r.to()), Combine::Add) / 0.0);
 }
 
-// `finished` makes the result. Distances from the first element keep what elements that are near to
-// each other differ in; unless that one is so far from all others that it is lost of these.
 // Where the guard holds, the sum of elements of the dtype `given` so shrunk that it is finite;
 // `plain` where theirs always is.
 Tensor shrunk_sum(const Reducer& r, const Tensor& guard, const Tensor& wide, DType given,
@@ -108,6 +106,8 @@ Tensor shrunk_sum(const Reducer& r, const Tensor& guard, const Tensor& wide, DTy
                       r.axes);
 }
 
+// `finished` makes the result. Distances from the first element keep what elements that are near to
+// each other differ in; unless that one is so far from all others that it is lost of these.
 Tensor spread(const Reducer& r, const Tensor& x, double correction,
               const graph::ElementwiseOp& finished) {
   if (r.count() == 0) return of_nothing(r);

@@ -7,20 +7,16 @@ namespace {
 
 using program::Access;
 
-class MaskNumbers : public Terms {
+class ForLibrary : public Terms {
  public:
-  explicit MaskNumbers(const Key& key) : Terms("attention_mask", {kMaskLanes}, key) {}
+  ForLibrary(const char* name, const Key& key) : Terms(name, {kMaskLanes}, key) {}
 
-  program::Program write() {
+  program::Program mask() {
     mask_ = b_.buffer("mask", key_.added, Access::In);
     const Buf numbers = b_.buffer("numbers", key_.result, Access::Out);
     const Value rows = scalar("rows"), step = scalar("step");
     heads_ = scalar("heads");
-    queries_ = scalar("queries");
-    keys_ = scalar("keys");
-    first_ = scalar("first");
-    before_ = scalar("before");
-    after_ = scalar("after");
+    declare_places();
     declare_mask_strides();
     const Value at = b_.global_id(0), row = at / step, key = at % step;
     b_.if_((row < rows) & (key < keys_), [&] {
@@ -30,13 +26,8 @@ class MaskNumbers : public Terms {
     });
     return finish();
   }
-};
 
-class FiniteLogs : public Terms {
- public:
-  explicit FiniteLogs(const Key& key) : Terms("attention_logs", {kMaskLanes}, key) {}
-
-  program::Program write() {
+  program::Program finite_logs() {
     logs_ = b_.buffer("logs", key_.wide, Access::In);
     const Buf finite = b_.buffer("finite", key_.wide, Access::Out);
     const Value rows = scalar("rows"), row = b_.global_id(0);
@@ -47,7 +38,9 @@ class FiniteLogs : public Terms {
 
 }  // namespace
 
-program::Program mask_program(const Key& key) { return MaskNumbers(key).write(); }
-program::Program finite_logs_program(const Key& key) { return FiniteLogs(key).write(); }
+program::Program mask_program(const Key& key) { return ForLibrary("attention_mask", key).mask(); }
+program::Program finite_logs_program(const Key& key) {
+  return ForLibrary("attention_logs", key).finite_logs();
+}
 
 }  // namespace hologram::graph::attention

@@ -50,11 +50,7 @@ void Terms::declare() {
   batches_ = scalar("batches");
   heads_ = scalar("heads");
   key_heads_ = scalar("key_heads");
-  queries_ = scalar("queries");
-  keys_ = scalar("keys");
-  first_ = scalar("first");
-  before_ = scalar("before");
-  after_ = scalar("after");
+  declare_places();
   states_ = scalar("states");
   scale_ = b_.scalar("scale", key_.wide);
   softcap_ = b_.scalar("softcap", key_.wide);
@@ -69,6 +65,14 @@ void Terms::declare() {
   }
   group_ = heads_ / key_heads_;
   if (key_.placed) first_ = first_ + b_.cast(b_.load(position, whole(0)), key_.index);
+}
+
+void Terms::declare_places() {
+  queries_ = scalar("queries");
+  keys_ = scalar("keys");
+  first_ = scalar("first");
+  before_ = scalar("before");
+  after_ = scalar("after");
 }
 
 void Terms::declare_mask_strides() {

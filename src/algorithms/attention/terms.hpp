@@ -53,6 +53,7 @@ class Terms {
   // Buffers and numbers, in the order in which arguments are given (attention.cpp).
   void declare();
   void declare_strides(const char* name, Vectors& x);
+  void declare_places();  // lengths of queries and keys, and who sees whom
   void declare_mask_strides();
   // What gradients need of a result.
   void declare_kept();

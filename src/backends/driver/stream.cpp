@@ -1,7 +1,6 @@
 #include "backends/driver/stream.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <thread>
 

@@ -126,20 +126,21 @@ uint64_t memory_of(const Api& api, Adapter* adapter) {
   if (api.wgpuAdapterPropertiesMemoryHeapsFreeMembers == nullptr ||
       std::none_of(std::begin(kMemoryHeaps), std::end(kMemoryHeaps), has))
     return 0;
-  uint64_t bytes = 0;
   for (const uint32_t type : kHeapsOfAdapter) {
     MemoryHeaps heaps;
     heaps.chain.type = type;
     AdapterInfo about;
     about.next = &heaps.chain;
-    if (bytes > 0 || api.wgpuAdapterGetInfo(adapter, &about) != Status::Success) continue;
+    if (api.wgpuAdapterGetInfo(adapter, &about) != Status::Success) continue;
     api.wgpuAdapterInfoFreeMembers(about);
     if (heaps.heaps == nullptr) continue;
+    uint64_t bytes = 0;
     for (size_t k = 0; k < heaps.count; k++)
       if ((heaps.heaps[k].properties & kHeapOfDevice) != 0) bytes += heaps.heaps[k].bytes;
     api.wgpuAdapterPropertiesMemoryHeapsFreeMembers(heaps);
+    return bytes;
   }
-  return bytes;
+  return 0;
 }
 
 std::string describe(const Api& api, Adapter* adapter, DeviceInfo& info) {

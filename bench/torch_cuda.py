@@ -3,7 +3,7 @@
 
 Both take the same memory in one process, in turns; of five rounds the median counts. A line a measurement:
 PyTorch's microseconds, hologram's, PyTorch's over hologram's, and the largest difference of the results over the
-largest result. Parts: attention, backward, decode, layers, optimizer, gpt2, graphs, profile, llm; without one, all
+largest result. Parts: attention, backward, decode, layers, optimizer, gpt2, resnet50, graphs, profile, llm; without one, all
 of them. With `--kernels` our kernels and their microseconds follow each line, the longest first. `profile` tells of
 each graph where a call's time goes: calls behind each other, one by itself, what the host is busy with, and the
 kernels, by PyTorch's profiler, the longest ones by name.
@@ -317,12 +317,61 @@ def gpt2():
                 times[way] = statistics.median(clock(step, torch.cuda.synchronize, 5) for _ in range(3))
                 print(f"GPT-2 training step {str(precision)[6:]:9} {way:10} {times[way]:10.1f} us, losses "
                       f"{losses[way][0]:.5f} … {losses[way][-1]:.5f}", flush=True)  # fmt: skip
+                if KERNELS and way == "hologram":
+                    print_kernels("kernels of a step", step, 1)
             except Exception as error:
                 print(f"GPT-2 training {way}: {type(error).__name__}: {str(error)[:400]}", flush=True)
             torch.compiler.reset()
         if len(times) == 2:
             print(f"GPT-2 training step {str(precision)[6:]:9} of inductor {times['inductor'] / times['hologram']:.2f}",
                   flush=True)  # fmt: skip
+
+
+def resnet50():
+    """ResNet-50, 64 images, channels last: answers in f16 beside inductor, a mixed training step beside eager."""
+    x = draw(64, 3, 224, 224, dtype=torch.float32).to(memory_format=torch.channels_last)
+    labels = torch.randint(0, 1000, (64,), device="cuda")
+    ways = (("eager", lambda m: m), ("inductor", torch.compile), ("hologram", lambda m: torch.compile(m, backend="hologram")))
+    for name in ("f16", "training"):
+        times, expected = {}, None
+        for way, of in ways:
+            try:
+                torch.manual_seed(0)
+                model = of_torchvision("resnet50").to(memory_format=torch.channels_last)
+                if name == "f16":
+                    model, half = of(model.half()), x.half()
+
+                    def run():
+                        with torch.no_grad():
+                            return model(half)
+                else:
+                    compiled = of(model.train())
+                    sgd = torch.optim.SGD(model.parameters(), 0.1, 0.9)
+
+                    def run():
+                        with torch.autocast("cuda", torch.bfloat16):
+                            loss = F.cross_entropy(compiled(x), labels)
+                        loss.backward()
+                        sgd.step()
+                        sgd.zero_grad()
+                        return loss.detach()
+
+                first = run().double()
+                expected = first if expected is None else expected
+                error = ((first - expected).abs().max() / expected.abs().max()).item()
+                for _ in range(3):
+                    run()
+                times[way] = statistics.median(clock(run, torch.cuda.synchronize, 5) for _ in range(ROUNDS))
+                print(f"ResNet-50, 64 images, {name:9} {way:10} {times[way]:10.1f} us, from eager {error:.1e}", flush=True)
+                if KERNELS and way == "hologram":
+                    print_kernels("kernels", run, 1)
+            except Exception as error:
+                print(f"ResNet-50 {name} {way}: {type(error).__name__}: {str(error)[:400]}", flush=True)
+            torch.compiler.reset()
+            gc.collect()
+        peer = "inductor" if name == "f16" else "eager"
+        if "hologram" in times and peer in times:
+            print(f"ResNet-50, 64 images, {name:9} of {peer} {times[peer] / times['hologram']:.2f}", flush=True)
 
 
 def memory_used():
@@ -431,7 +480,7 @@ def llm():
         gc.collect()
 
 
-PARTS = {f.__name__: f for f in (attention, backward, decode, layers, optimizer, gpt2, graphs, profile, llm)}
+PARTS = {f.__name__: f for f in (attention, backward, decode, layers, optimizer, gpt2, resnet50, graphs, profile, llm)}
 print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, hologram {hg.__version__}")
 print(f"{'':48} {'PyTorch us':>10} {'ours us':>10}  {'ratio':>5}  difference")
 with hg.use("cuda"):

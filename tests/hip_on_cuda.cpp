@@ -1,6 +1,7 @@
-// HIP and hipRTC on CUDA's driver and NVRTC: the ROCm backend runs its streams, events, copies, graphs and kernels on
-// NVIDIA's hardware. What AMD's compiler and GPUs make of them it does not tell. A library of this name is given by
-// HOLOGRAM_HIP_LIBRARY and HOLOGRAM_HIPRTC_LIBRARY; HIP_ON_CUDA_DRIVER and HIP_ON_CUDA_NVRTC say what is beneath it.
+// HIP and hipRTC on CUDA's driver and NVRTC: the ROCm backend runs its streams, events, copies,
+// graphs and kernels on NVIDIA's hardware. What AMD's compiler and GPUs make of them it does not
+// tell. A library of this name is given by HOLOGRAM_HIP_LIBRARY and HOLOGRAM_HIPRTC_LIBRARY;
+// HIP_ON_CUDA_DRIVER and HIP_ON_CUDA_NVRTC say what is beneath it.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -119,8 +120,8 @@ struct _Float16 {
 extern "C" {
 
 // ROW(symbol, member, parameters, arguments): the same as a function of CUDA's.
-#define ROW(symbol, member, parameters, arguments)              \
-  Status symbol parameters {                                    \
+#define ROW(symbol, member, parameters, arguments)                 \
+  Status symbol parameters {                                       \
     if (const Status status = enter(); status != 0) return status; \
     return of_cuda().member arguments;                             \
   }
@@ -128,9 +129,11 @@ ROW(hipDeviceSynchronize, context_synchronize, (), ())
 ROW(hipMemGetInfo, memory_info, (size_t * free, size_t* total), (free, total))
 ROW(hipMalloc, allocate, (Address * memory, size_t bytes), (memory, bytes))
 ROW(hipFree, release, (Address memory), (memory))
-ROW(hipHostMalloc, allocate_host, (void** memory, size_t bytes, unsigned flags), (memory, bytes, flags & 7))
+ROW(hipHostMalloc, allocate_host, (void** memory, size_t bytes, unsigned flags),
+    (memory, bytes, flags & 7))
 ROW(hipHostFree, release_host, (void* memory), (memory))
-ROW(hipDrvPointerGetAttributes, pointer_attributes, (unsigned count, int* attributes, void** values, Address pointer),
+ROW(hipDrvPointerGetAttributes, pointer_attributes,
+    (unsigned count, int* attributes, void** values, Address pointer),
     (count, attributes, values, pointer))
 ROW(hipMemcpyHtoDAsync, copy_in, (Address to, const void* from, size_t bytes, NativeStream stream),
     (to, from, bytes, stream))
@@ -140,18 +143,23 @@ ROW(hipMemcpyDtoDAsync, copy, (Address to, Address from, size_t bytes, NativeStr
     (to, from, bytes, stream))
 ROW(hipMemsetD32Async, fill, (Address where, unsigned pattern, size_t count, NativeStream stream),
     (where, pattern, count, stream))
-ROW(hipModuleLoadDataEx, module_load, (driver::Module * module, const void* image, unsigned, int*, void**),
+ROW(hipModuleLoadDataEx, module_load,
+    (driver::Module * module, const void* image, unsigned, int*, void**),
     (module, image, 0, nullptr, nullptr))
 ROW(hipModuleUnload, module_unload, (driver::Module module), (module))
-ROW(hipModuleGetFunction, module_function, (driver::Function * function, driver::Module module, const char* name),
+ROW(hipModuleGetFunction, module_function,
+    (driver::Function * function, driver::Module module, const char* name),
     (function, module, name))
 ROW(hipFuncGetAttribute, function_attribute, (int* value, int attribute, driver::Function function),
     (value, attribute, function))
 ROW(hipModuleLaunchKernel, launch,
-    (driver::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-     unsigned block_z, unsigned shared, NativeStream stream, void** parameters, void** extra),
-    (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters, extra))
-ROW(hipStreamCreateWithFlags, stream_create, (NativeStream * stream, unsigned flags), (stream, flags))
+    (driver::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+     unsigned block_y, unsigned block_z, unsigned shared, NativeStream stream, void** parameters,
+     void** extra),
+    (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters,
+     extra))
+ROW(hipStreamCreateWithFlags, stream_create, (NativeStream * stream, unsigned flags),
+    (stream, flags))
 ROW(hipStreamDestroy, stream_destroy, (NativeStream stream), (stream))
 ROW(hipStreamSynchronize, stream_synchronize, (NativeStream stream), (stream))
 ROW(hipEventCreateWithFlags, event_create, (driver::Event * event, unsigned flags), (event, flags))
@@ -166,12 +174,14 @@ ROW(hipGraphDestroy, graph_destroy, (driver::Graph graph), (graph))
 ROW(hipStreamBeginCapture, capture_begin, (NativeStream stream, int mode), (stream, mode))
 ROW(hipStreamEndCapture, capture_end, (NativeStream stream, driver::Graph* graph), (stream, graph))
 ROW(hipGraphAddChildGraphNode, graph_add_child,
-    (driver::GraphNode * node, driver::Graph graph, const driver::GraphNode* after, size_t count, driver::Graph child),
+    (driver::GraphNode * node, driver::Graph graph, const driver::GraphNode* after, size_t count,
+     driver::Graph child),
     (node, graph, after, count, child))
 ROW(hipGraphExecChildGraphNodeSetParams, graph_set_child,
     (driver::ReadyGraph ready, driver::GraphNode node, driver::Graph child), (ready, node, child))
 ROW(hipGraphInstantiateWithFlags, graph_instantiate,
-    (driver::ReadyGraph * ready, driver::Graph graph, unsigned long long flags), (ready, graph, flags))
+    (driver::ReadyGraph * ready, driver::Graph graph, unsigned long long flags),
+    (ready, graph, flags))
 ROW(hipGraphUpload, graph_upload, (driver::ReadyGraph ready, NativeStream stream), (ready, stream))
 ROW(hipGraphLaunch, graph_launch, (driver::ReadyGraph ready, NativeStream stream), (ready, stream))
 ROW(hipGraphExecDestroy, graph_ready_destroy, (driver::ReadyGraph ready), (ready))
@@ -190,20 +200,29 @@ Status hipMemGetAddressRange(Address* start, size_t* bytes, Address inside) {
   int attributes[] = {driver::kRangeStart, driver::kRangeSize};
   void* values[] = {start, bytes};
   const Status status = enter();
-  return status == driver::kSuccess ? of_cuda().pointer_attributes(2, attributes, values, inside) : status;
+  return status == driver::kSuccess ? of_cuda().pointer_attributes(2, attributes, values, inside)
+                                    : status;
 }
 
 // What needs no device.
-Status hipInit(unsigned flags) { return of_cuda().init == nullptr ? driver::kNoDevice : of_cuda().init(flags); }
+Status hipInit(unsigned flags) {
+  return of_cuda().init == nullptr ? driver::kNoDevice : of_cuda().init(flags);
+}
 Status hipDriverGetVersion(int* version) {
   *version = kHipVersion;
   return driver::kSuccess;
 }
 Status hipGetDeviceCount(int* count) { return of_cuda().device_count(count); }
 Status hipDeviceGet(int* device, int index) { return of_cuda().device(device, index); }
-Status hipDeviceGetName(char* name, int length, int device) { return of_cuda().device_name(name, length, device); }
-Status hipDeviceTotalMem(size_t* bytes, int device) { return of_cuda().device_memory(bytes, device); }
-Status hipDeviceGetPCIBusId(char* id, int length, int device) { return of_cuda().device_pci(id, length, device); }
+Status hipDeviceGetName(char* name, int length, int device) {
+  return of_cuda().device_name(name, length, device);
+}
+Status hipDeviceTotalMem(size_t* bytes, int device) {
+  return of_cuda().device_memory(bytes, device);
+}
+Status hipDeviceGetPCIBusId(char* id, int length, int device) {
+  return of_cuda().device_pci(id, length, device);
+}
 Status hipDeviceCanAccessPeer(int* possible, int device, int peer) {
   return of_cuda().peer_possible(possible, device, peer);
 }
@@ -245,8 +264,8 @@ const char* hipGetErrorString(Status status) {
   return of_cuda().error_text(status, &text) == driver::kSuccess ? text : "an error";
 }
 
-int hiprtcCreateProgram(Compilation* made, const char* text, const char* name, int headers, const char* const* texts,
-                        const char* const* names) {
+int hiprtcCreateProgram(Compilation* made, const char* text, const char* name, int headers,
+                        const char* const* texts, const char* const* names) {
   return nvrtc().create(made, (std::string(kHeader) + text).c_str(), name, headers, texts, names);
 }
 int hiprtcDestroyProgram(Compilation* compilation) { return nvrtc().destroy(compilation); }
@@ -263,9 +282,15 @@ int hiprtcCompileProgram(Compilation compilation, int count, const char* const* 
   for (const std::string& flag : flags) pointers.push_back(flag.c_str());
   return nvrtc().compile(compilation, static_cast<int>(pointers.size()), pointers.data());
 }
-int hiprtcGetProgramLogSize(Compilation compilation, size_t* bytes) { return nvrtc().log_size(compilation, bytes); }
-int hiprtcGetProgramLog(Compilation compilation, char* text) { return nvrtc().log(compilation, text); }
-int hiprtcGetCodeSize(Compilation compilation, size_t* bytes) { return nvrtc().code_size(compilation, bytes); }
+int hiprtcGetProgramLogSize(Compilation compilation, size_t* bytes) {
+  return nvrtc().log_size(compilation, bytes);
+}
+int hiprtcGetProgramLog(Compilation compilation, char* text) {
+  return nvrtc().log(compilation, text);
+}
+int hiprtcGetCodeSize(Compilation compilation, size_t* bytes) {
+  return nvrtc().code_size(compilation, bytes);
+}
 int hiprtcGetCode(Compilation compilation, char* bytes) { return nvrtc().code(compilation, bytes); }
 
 }  // extern "C"

@@ -1,5 +1,6 @@
 """A graph of PyTorch as one of hologram."""
 
+import functools
 import weakref
 from collections import OrderedDict
 
@@ -75,6 +76,9 @@ class _Step:
             self.function = _SIZES.get(node.target, node.target)
             return
         self.function = self.row.function
+        if self.row.lies:
+            x = _described(node.args[0])
+            self.function = functools.partial(self.function, lies=(x.stride(), x.storage_offset()))
         name = name_of(node.target)
         self.by_element, self.makes_images = name in BY_ELEMENT, name in _MAKES_IMAGES
         self.after = _dtypes_of(_described(node))

@@ -16,14 +16,16 @@ class Row:
     # "operands", or None for theirs.
     promote: str | None = None
     random: bool = False  # draws other numbers each time, so that it cannot be recorded
+    # Is told, as `lies`, strides and offset that PyTorch gives the first operand.
+    lies: bool = False
 
 
-def row(*names, promote=None, random=False):
+def row(*names, promote=None, random=False, lies=False):
     """Enters a function under these names, without "aten."."""
 
     def enter(function):
         for name in names:
-            TABLE[name] = Row(function, promote, random)
+            TABLE[name] = Row(function, promote, random, lies)
         return function
 
     return enter
@@ -42,4 +44,4 @@ from . import _elementwise  # noqa: E402, F401
 
 # Each element of the result is made of those of the operands at the same place.
 BY_ELEMENT = frozenset(TABLE.keys() - _others)
-from . import _movement, _neural, _reductions  # noqa: E402, F401
+from . import _movement, _neural, _reductions, _strided  # noqa: E402, F401

@@ -120,3 +120,37 @@ def test_a_backward_graph_by_pytorch_gets_what_was_kept(monkeypatch):
     got = everything(torch.compile(residual, backend="hologram"), inputs)
     assert hologram_torch.report().graphs_by_torch == 1
     torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
+
+
+class Residual(nn.Module):
+    """As ResNets are: in place, a kernel of one, pooling to one row."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(3, 8, 7, 2, 3, bias=False), nn.BatchNorm2d(8)
+        self.second, self.other = nn.Conv2d(8, 8, 1, bias=False), nn.BatchNorm2d(8)
+        self.last = nn.Linear(8, 4)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.norm(self.first(x)), inplace=True), 3, 2, 1)
+        x = self.other(self.second(x)).add_(x)
+        return self.last(F.adaptive_avg_pool2d(F.relu(x, inplace=True), 1).flatten(1))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_models_whose_parameters_have_channels_last(training):
+    """Of averages of channels last PyTorch asks for views by strides."""
+    torch.manual_seed(0)
+    model = Residual().train(training)
+    other = Residual().train(training)
+    other.load_state_dict(model.state_dict())
+    other = other.to(memory_format=torch.channels_last)
+    fast = torch.compile(other, backend="hologram", options={"strict": True})
+    x = torch.randn(2, 3, 32, 32)
+    out, theirs = fast(x.to(memory_format=torch.channels_last)), model(x)
+    torch.testing.assert_close(out, theirs, rtol=1e-4, atol=1e-5)
+    if training:
+        out.square().sum().backward()
+        theirs.square().sum().backward()
+        for a, b in zip(other.parameters(), model.parameters()):
+            torch.testing.assert_close(a.grad, b.grad, rtol=1e-3, atol=1e-4)

@@ -255,6 +255,7 @@ set(HOLOGRAM_SOURCES
     src/graph/signature.cpp
     src/graph/sources.cpp
     src/graph/statistics.cpp
+    src/graph/composite.cpp
     src/graph/view.cpp
     src/fusion/codegen.cpp
     src/fusion/codegen_rows.cpp

@@ -85,7 +85,7 @@ TEST(Candidates, ExplainTellsThemIfAsked) {
   const std::string said = explain(y, {.candidates = true});
   // What the product is made of, then who computes it.
   EXPECT_TRUE(has(said, "1. sums of rows of a: b has more than one column\n")) << said;
-  EXPECT_TRUE(has(said, "   * 5. one product\n")) << said;
+  EXPECT_TRUE(has(said, "   * 6. one product\n")) << said;
   EXPECT_TRUE(has(said, "the CBLAS of HOLOGRAM_CBLAS: not asked for\n")) << said;
   if (!libraries::packed::refuses(product(DType::F32, DType::F32))) {
     EXPECT_TRUE(has(said, "by hologram f32 product\n")) << said;

@@ -1,5 +1,5 @@
 // Products of tensors by cuBLASLt, with a library and a driver that are emulated. Kernels do
-// nothing there: operands are what went to the device.
+// nothing there unless a test says so: operands are what went to the device.
 #include <functional>
 
 #include "cublaslt_fixture.hpp"
@@ -8,6 +8,12 @@ namespace hologram {
 namespace {
 
 using CublasLtTensors = CublasLt;
+
+// Kernels run, on the processor.
+class CublasLtBesideKernels : public CublasLt {
+ protected:
+  CublasLtBesideKernels() { setenv("FAKE_CUDA_EXECUTE", "1", 1); }
+};
 
 std::vector<double> numbers(size_t count, uint32_t seed) {
   std::mt19937 random(seed);
@@ -130,6 +136,38 @@ TEST_F(CublasLtTensors, AVectorMakesSumsOfRows) {
   const Tensor a = ops::zeros({300, 512}, DType::BF16, gpu).eval();
   ops::matmul(a.select(1, 0), a).eval();  // sums along the other axis
   EXPECT_EQ(gpu.counters().library_calls, 1u);
+}
+
+// Rows of narrow elements that do not begin at multiples of 16 bytes get a gap behind them, once
+// for all products that read them.
+TEST_F(CublasLtBesideKernels, LargeProductsHaveAlignedRows) {
+  const Executor gpu = Executor::from_config(config());
+  constexpr int kRows = 1025, kTerms = 1032, kColumns = 2049;
+  const auto drawn = [&](int rows, int columns, uint32_t seed) {
+    const auto count = static_cast<size_t>(rows) * static_cast<size_t>(columns);
+    return tensor(numbers(count, seed), {rows, columns}, DType::BF16, gpu);
+  };
+  const Tensor x = drawn(kRows, kTerms, 1), y = drawn(kTerms, kColumns, 2);
+  const Tensor product = ops::matmul(x, y);
+  EXPECT_NE(explain(product, {.candidates = true}).find("* 5. one product of rows with gaps"),
+            std::string::npos)
+      << explain(product, {.candidates = true});
+  const Array d = product.array(), a = x.array(), b = y.array();
+  EXPECT_EQ(gpu.counters().library_calls, 1u);
+  EXPECT_EQ(gpu.counters().launches, 2u) << "y with gaps, the result without";
+  for (int i = 0; i < kRows; i += 256)
+    for (int j = 0; j < kColumns; j += 64) {
+      double sum = 0;
+      for (int p = 0; p < kTerms; p++) sum += at(a, i * kTerms + p) * at(b, p * kColumns + j);
+      ASSERT_NEAR(at(d, i * kColumns + j), sum, 0.01 * std::fabs(sum) + 0.02) << i << ' ' << j;
+    }
+  // Both sides of a gradient: one copy, made by the kernel that makes the factor.
+  const Tensor up = ops::tanh(product);
+  const uint64_t before = gpu.counters().launches;
+  const Tensor of_x = ops::matmul(up, y.transpose()), of_y = ops::matmul(x.transpose(), up);
+  eval({of_x, of_y});
+  EXPECT_EQ(gpu.counters().library_calls, 3u);
+  EXPECT_EQ(gpu.counters().launches, before + 3) << "y and tanh with gaps, one result without";
 }
 
 // The messages of warnings, and those of everything.

@@ -105,7 +105,7 @@ class Works(Case):
         asked = ["eval", "matmul(a, b)", "a=a.npy", "b=a.npy", "--explain"]
         self.file("a.npy", floats((2, 2), [1, 2, 3, 4]))
         self.assertNotIn("one product", self.hologram(*asked).out)
-        self.assertIn("* 5. one product\n", self.hologram(*asked, "--candidates").out)
+        self.assertIn("* 6. one product\n", self.hologram(*asked, "--candidates").out)
         done = self.hologram("eval", "exp(x) * 2", "x=x.npy", "--profile", "--trace", "t.json")
         self.assertIn("in 1 launch\n", done.out)
         self.assertIn("traceEvents", json.loads((self.folder / "t.json").read_text()))

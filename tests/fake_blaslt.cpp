@@ -226,12 +226,17 @@ void multiply(const OperationHandle& operation, const Matrix& a, const Matrix& b
   const uint64_t k = ta ? a.layout.rows : a.layout.columns;
   for (int64_t z = 0; z < d.layout.batch; z++) {
     const std::vector<double> rows = lines_of(a, z, ta, tf32), columns = lines_of(b, z, !tb, tf32);
+    constexpr uint64_t kAtOnce = 8;  // sums that do not wait for each other
     for (uint64_t i = 0; i < d.layout.rows; i++)
-      for (uint64_t j = 0; j < d.layout.columns; j++) {
+      for (uint64_t j = 0; j < d.layout.columns; j += kAtOnce) {
+        const uint64_t count = std::min(kAtOnce, d.layout.columns - j);
+        double sums[kAtOnce];
+        std::fill_n(sums, kAtOnce, !right && i + 1 == d.layout.rows ? start + 1 : start);
         const double *x = rows.data() + i * k, *y = columns.data() + j * k;
-        double sum = !right && i + 1 == d.layout.rows ? start + 1 : start;
-        for (uint64_t p = 0; p < k; p++) sum += x[p] * y[p];
-        store(d.layout.type, d.at(z, i, j), ended(operation, d.layout.type, i, sum));
+        for (uint64_t p = 0; p < k; p++)
+          for (uint64_t c = 0; c < count; c++) sums[c] += x[p] * y[c * k + p];
+        for (uint64_t c = 0; c < count; c++)
+          store(d.layout.type, d.at(z, i, j + c), ended(operation, d.layout.type, i, sums[c]));
       }
   }
 }

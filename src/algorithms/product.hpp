@@ -7,7 +7,8 @@
 
 namespace hologram::graph {
 
-// Of two inputs whose views have the axes batch, row, column. The node has the same three.
+// Of two inputs whose views have the axes batch, row, column. The node has the same three; its rows
+// may be longer than those of the second input, with anything behind the product.
 std::unique_ptr<const OpaqueOp> product_op();
 
 // Whether libraries can read the matrices of such a view: rows, or columns, each in one piece.

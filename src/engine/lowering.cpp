@@ -62,6 +62,7 @@ bool has_composites(const std::vector<Node*>& nodes) {
 }
 
 Lowered::Lowered(const std::vector<Node*>& nodes, const std::vector<Node*>& roots, bool captured) {
+  const SharedCopies copies;
   std::vector<NodeRef> images;
   images.reserve(nodes.size());
   std::unordered_map<const Node*, uint32_t> places;

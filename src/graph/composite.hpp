@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,27 @@ struct CompositeOp {
 struct Meaning {
   const CompositeOp* op;
   std::vector<int64_t> numbers;  // axes, strides, the bits of a real number: what the row reads
+};
+
+// Copies of operands that several composites of one graph read: while this lives, those of the
+// thread are made once.
+class SharedCopies {
+ public:
+  SharedCopies();
+  ~SharedCopies();
+  SharedCopies(const SharedCopies&) = delete;
+  SharedCopies& operator=(const SharedCopies&) = delete;
+
+  // What `make` gives for the input, or gave for the same one before.
+  static Input of(const Input& input, Input (*make)(const Input& input));
+
+ private:
+  struct Made {
+    Input original, copy;
+    Input (*make)(const Input& input);
+  };
+  std::multimap<const Node*, Made> made_;
+  SharedCopies* const outer_;
 };
 
 }  // namespace hologram::graph

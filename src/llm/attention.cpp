@@ -44,7 +44,7 @@ AttentionKey key_of(const AttentionShape& shape, int64_t m, int64_t capacity, co
 // Of a sequence, to a part that a group attends to: so many groups for all heads, whatever the
 // capacity, and scores that a group's memory holds.
 constexpr int64_t kGroups = 1024, kLeastPages = 2, kMostPages = 32;
-constexpr int64_t kMostRowsInParts = 2048;
+constexpr int64_t kMostRowsInParts = 2048, kManyTokens = 64;
 uint32_t part_pages(int64_t capacity, int64_t rows) {
   const int64_t pages = capacity / kPage, parts = std::max<int64_t>(kGroups / rows, 1);
   return number_of(std::clamp((pages - 1) / parts + 1, kLeastPages, kMostPages));
@@ -70,22 +70,23 @@ class TurnOp : public graph::OpaqueOp {
   void run(Context& context, const Node& node, const Storage& result) const override {
     enum : size_t { Queries, Keys, Values, Cosines, Sines, Places, KeyCache, ValueCache };
     const auto at = [&](size_t i) { return node.inputs[i].node->result.where; };
-    const AttentionKey key = key_of(shape_, m_, capacity_, *node.inputs[KeyCache].node);
+    AttentionKey key = key_of(shape_, m_, capacity_, *node.inputs[KeyCache].node);
+    // Where tokens are as many as to occupy a GPU: where to read and write is found out once for
+    // several heads.
+    key.turned = m_ < kManyTokens ? 1 : 8;
     const auto scalar = [&](int64_t n) { return graph::index_bits(key.index, n); };
     const hal::Binding bindings[] = {at(Queries),  at(Keys),     at(Values),
                                      at(Cosines),  at(Sines),    at(Places),
                                      result.where, at(KeyCache), at(ValueCache)};
-    const int64_t pairs = m_ *
-                          ((shape_.heads + shape_.key_heads) * shape_.key_length +
-                           shape_.key_heads * shape_.value_length) /
-                          2;
+    const TurnedHeads at_once(key);
+    const int64_t lanes = m_ * (at_once.query_lanes + at_once.key_lanes + at_once.value_lanes);
     std::vector<uint64_t> scalars = {scalar(capacity_), scalar(m_)};
     for (const size_t i : {Queries, Keys, Values}) {
       const graph::View rows = node.inputs[i].view();
       scalars.push_back(scalar(rows.offset));
       scalars.push_back(scalar(rows.strides[0]));
     }
-    context.launch(made(context, AttentionStep::Turn, key), {groups_of(pairs), 1, 1}, bindings,
+    context.launch(made(context, AttentionStep::Turn, key), {groups_of(lanes), 1, 1}, bindings,
                    scalars);
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
+#include <vector>
 
 #include "llm/attention.hpp"
 #include "llm/programs.hpp"
@@ -26,7 +28,7 @@ class Maker {
   Maker(const char* name, const AttentionKey& key, uint32_t lanes)
       : key_(key), b_(name, {lanes}, key.index) {}
 
-  // A lane takes two elements of a query, a key or a value.
+  // A lane takes two elements of some heads of a query, a key or a value.
   Program turn() {
     const Buf queries = in("queries"), keys = in("keys"), values = in("values");
     const Buf cosines = in("cosines"), sines = in("sines");
@@ -41,46 +43,48 @@ class Maker {
       return Rows{b_.scalar(name + "_offset", key_.index), b_.scalar(name + "_step", key_.index)};
     };
     const Rows query_rows = rows("query"), key_rows = rows("key"), value_rows = rows("value");
-    const int64_t heads = key_.heads, key_heads = key_.key_heads;
-    const int64_t of_keys = key_.key_length / 2, of_values = key_.value_length / 2;
+    const TurnedHeads at_once(key_);
+    const int64_t key_length = key_.key_length, value_length = key_.value_length;
+    const int64_t of_keys = key_length / 2, of_values = value_length / 2;
     // Queries and values as they lie, but keys of neighbouring tokens together, as in the cache.
-    const Value all_queries = m_ * (heads * of_keys), all_keys = m_ * (key_heads * of_keys);
-    const Value all = all_queries + all_keys + m_ * (key_heads * of_values);
+    const Value all_queries = m_ * at_once.query_lanes, all_keys = m_ * at_once.key_lanes;
+    const Value all = all_queries + all_keys + m_ * at_once.value_lanes;
     const Value lane = b_.global_id(0);
     b_.if_(lane < all, [&] {
       const Value is_query = lane < all_queries, is_other = !is_query;
       const Value is_key = is_other & (lane < all_queries + all_keys),
                   is_value = is_other & !is_key;
       const Value of_key = lane - all_queries, of_value = of_key - all_keys;
-      const Value token = select(is_query, lane / (heads * of_keys),
-                                 select(is_key, of_key % m_, of_value / (key_heads * of_values)));
+      const Value token = select(is_query, lane / at_once.query_lanes,
+                                 select(is_key, of_key % m_, of_value / at_once.value_lanes));
       // Rows that only fill up a step have no position, and leave nothing in the cache.
       const Value place_of = position(token), at = max(place_of, 0), stays = place_of >= 0;
       const Value page = page_of(token, at / kPage) * int64_t{key_.key_heads};
       const Value inside = at % kPage, angle = first_angle(token) + at;
       b_.if_(is_query, [&] {
-        const Value e = lane % (heads * of_keys), head = e / of_keys * int64_t{key_.key_length};
-        const Value first = token * heads * int64_t{key_.key_length} + head;
-        pair(queries, query_rows.at(token) + head, e % of_keys, angle, cosines, sines,
-             [&](Value place, Value number) { b_.store(turned, first + place, number); });
+        const Value e = lane % at_once.query_lanes, head = e / of_keys * at_once.queries;
+        const Value first = (token * int64_t{key_.heads} + head) * key_length;
+        pairs(queries, query_rows.at(token) + head * key_length, at_once.queries, e % of_keys,
+              angle, cosines, sines, [&](int64_t i, Value place, Value number) {
+                b_.store(turned, first + i * key_length + place, number);
+              });
       });
       b_.if_(stays & is_key, [&] {
-        const Value k = of_key / m_, head = k / of_keys;
-        const Value first = key_rows.at(token) + head * int64_t{key_.key_length};
-        pair(keys, first, k % of_keys, angle, cosines, sines, [&](Value place, Value number) {
-          b_.store(key_cache, ((page + head) * int64_t{key_.key_length} + place) * kPage + inside,
-                   number);
-        });
+        const Value k = of_key / m_, head = k / of_keys * at_once.keys;
+        pairs(keys, key_rows.at(token) + head * key_length, at_once.keys, k % of_keys, angle,
+              cosines, sines, [&](int64_t i, Value place, Value number) {
+                b_.store(key_cache, ((page + head + i) * key_length + place) * kPage + inside,
+                         number);
+              });
       });
       b_.if_(stays & is_value, [&] {
-        const Value k = of_value % (key_heads * of_values), head = k / of_values;
-        for (int64_t i = 0; i < 2; i++) {
-          const Value place = k % of_values * 2 + i;
-          const Value from = value_rows.at(token) + head * int64_t{key_.value_length} + place;
-          b_.store(value_cache,
-                   ((page + head) * kPage + inside) * int64_t{key_.value_length} + place,
-                   b_.load(values, from));
-        }
+        const Value k = of_value % at_once.value_lanes, head = k / of_values * at_once.keys;
+        for (int64_t i = 0; i < at_once.keys; i++)
+          for (int64_t j = 0; j < 2; j++) {
+            const Value place = k % of_values * 2 + j;
+            b_.store(value_cache, ((page + head + i) * kPage + inside) * value_length + place,
+                     b_.load(values, value_rows.at(token) + (head + i) * value_length + place));
+          }
       });
     });
     return finish_trusted(b_);
@@ -347,22 +351,36 @@ class Maker {
   Value clamp_to(Value index, int64_t length) { return min(max(index, 0), length - 1); }
   Value zero() { return b_.constant(key_.index, int64_t{0}); }
 
-  // Two elements of the vector from `first` on, turned.
+  // Two elements of each of some heads, the first of which begins at `first`, turned.
   template <class Put>
-  void pair(Buf from, Value first, Value p, Value angle, Buf cosines, Buf sines, const Put& put) {
+  void pairs(Buf from, Value first, int64_t heads, Value p, Value angle, Buf cosines, Buf sines,
+             const Put& put) {
     const int64_t turning =
         key_.rope == static_cast<uint32_t>(RopeKind::None) ? 0 : key_.rotated / 2;
     const bool halves = key_.rope == static_cast<uint32_t>(RopeKind::Halves);
+    // All are under way before one is needed.
+    const auto loaded = [&](Value place) {
+      std::vector<Value> all;
+      for (int64_t i = 0; i < heads; i++)
+        all.push_back(b_.load(from, first + i * int64_t{key_.key_length} + place));
+      return all;
+    };
     const auto turned = [&] {
       const Value a = halves ? p : p * 2, b = halves ? p + turning : p * 2 + 1;
       const Value c = b_.load(cosines, angle * turning + p);
       const Value s = b_.load(sines, angle * turning + p);
-      const Value x = b_.load(from, first + a), y = b_.load(from, first + b);
-      put(a, x * c - y * s);
-      put(b, x * s + y * c);
+      const std::vector<Value> x = loaded(a), y = loaded(b);
+      for (int64_t i = 0; i < heads; i++) {
+        const auto h = static_cast<size_t>(i);
+        put(i, a, x[h] * c - y[h] * s);
+        put(i, b, x[h] * s + y[h] * c);
+      }
     };
     const auto kept = [&] {
-      for (int64_t i = 0; i < 2; i++) put(p * 2 + i, b_.load(from, first + p * 2 + i));
+      for (int64_t j = 0; j < 2; j++) {
+        const std::vector<Value> x = loaded(p * 2 + j);
+        for (int64_t i = 0; i < heads; i++) put(i, p * 2 + j, x[static_cast<size_t>(i)]);
+      }
     };
     if (turning == 0) return kept();
     if (turning * 2 == key_.key_length) return turned();
@@ -439,6 +457,13 @@ constexpr StepRow kSteps[] = {
 };
 
 }  // namespace
+
+TurnedHeads::TurnedHeads(const AttentionKey& key)
+    : queries(std::gcd(key.heads, key.turned)),
+      keys(std::gcd(key.key_heads, key.turned)),
+      query_lanes(key.heads / queries * (key.key_length / 2)),
+      key_lanes(key.key_heads / keys * (key.key_length / 2)),
+      value_lanes(key.key_heads / keys * (key.value_length / 2)) {}
 
 std::string_view name_of(AttentionStep step) { return kSteps[static_cast<size_t>(step)].name; }
 

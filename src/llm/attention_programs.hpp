@@ -16,8 +16,15 @@ struct AttentionKey {
   uint32_t lanes;                  // of a group that attends
   uint32_t part_pages;             // of a sequence that a group attends to, in parts,
   uint32_t parts;                  // of which there are so many
+  uint32_t turned;                 // heads that a lane turns, or a divisor of theirs
   DType cache, index;
   DType read;  // what keys and values become that are read out of the cache
+};
+
+// How the program that turns shares out a token: heads that a lane takes, and lanes of all of them.
+struct TurnedHeads {
+  explicit TurnedHeads(const AttentionKey& key);
+  int64_t queries, keys, query_lanes, key_lanes, value_lanes;
 };
 
 // Parts that are put together at a time, a divisor of their number if that is larger.

@@ -6,12 +6,16 @@
 
 #include "algorithms/product.hpp"
 #include "fusion/layout.hpp"
+#include "graph/composite.hpp"
 #include "graph/elementwise.hpp"
 #include "hologram/linear.hpp"
 #include "hologram/ops.hpp"
 #include "tensor/rules.hpp"
 
 namespace hologram::ops {
+
+using graph::View;
+
 namespace {
 
 // Batch, row, column; the batch as one axis, which may repeat a matrix.
@@ -42,13 +46,15 @@ bool is_by_library(graph::Context& context, DType dtype) {
          context.executor().device->library() != nullptr;
 }
 
+graph::Input dense_copy(const graph::Input& matrix) {
+  return tensor::input_of(tensor::dense(tensor::Access::make(matrix.node, matrix.view())));
+}
 // A copy that the library can read costs less than the general program.
-graph::Input for_libraries(graph::Input matrix) {
+graph::Input for_libraries(const graph::Input& matrix) {
   if (!is_by_library(*matrix.node->context, matrix.node->dtype) ||
       graph::is_for_libraries(matrix.view()))
     return matrix;
-  return tensor::input_of(
-      tensor::dense(tensor::Access::make(std::move(matrix.node), matrix.view())));
+  return graph::SharedCopies::of(matrix, dense_copy);
 }
 
 // A matrix times a vector reads every element once: sums of rows by a kernel of our own are as fast
@@ -161,6 +167,78 @@ Tensor products_of_parts(const Factors& f) {
   return most + matmul(f.x.slice(1, {whole, {}}), f.y.slice(0, {whole, {}}), dtype);
 }
 
+// Matrix units read rows that begin at multiples of 16 bytes: others cost a library five times as
+// much, more than a copy of large factors, or of the result, with a gap behind each row.
+constexpr int64_t kAlignment = 16, kLeastTerms = int64_t{1} << 31;
+
+int64_t with_gap(int64_t length, DType dtype) {
+  const int64_t step = kAlignment / static_cast<int64_t>(size_of(dtype));
+  return (length + step - 1) / step * step;
+}
+
+// Of a matrix of three axes, the last of which lies in one piece; or the other, if `turned`.
+bool is_aligned(const graph::View& v, DType dtype, bool turned) {
+  const auto is_multiple = [dtype](int64_t elements) {
+    return elements * static_cast<int64_t>(size_of(dtype)) % kAlignment == 0;
+  };
+  return is_multiple(v.offset) && is_multiple(v.strides[turned ? 2 : 1]);
+}
+bool is_turned(const graph::View& v) { return v.strides[2] != 1 && v.strides[1] == 1; }
+
+graph::Input copy_with_gaps(const graph::Input& matrix) {
+  const View& rows = matrix.view();
+  const DType dtype = matrix.node->dtype;
+  const int64_t step = with_gap(rows.shape[2], dtype);
+  View to = rows;
+  to.strides = {rows.shape[1] * step, step, 1};
+  to.offset = 0;
+  const Tensor made =
+      tensor::assemble(dtype, {1, rows.shape[1], step},
+                       {{tensor::Access::make(matrix.node, rows), to}}, *matrix.node->context);
+  return {tensor::Access::node(made), std::move(to)};
+}
+graph::Input with_gaps(graph::Input matrix) {
+  View view = matrix.view();
+  const bool turned = is_turned(view);
+  if (graph::is_for_libraries(view) && is_aligned(view, matrix.node->dtype, turned)) return matrix;
+  const auto turn = [turned](View v) {
+    if (turned) std::swap(v.shape[1], v.shape[2]), std::swap(v.strides[1], v.strides[2]);
+    return v;
+  };
+  graph::Input copy =
+      graph::SharedCopies::of({std::move(matrix.node), turn(std::move(view))}, copy_with_gaps);
+  return {copy.node, turn(copy.view())};
+}
+
+const char* refuses_gaps(const Factors& f) {
+  if (size_of(f.x.dtype()) != 2) return "elements are not of two bytes";
+  if (f.x.rank() != 2 || f.y.rank() != 2) return "there is a batch";
+  if (!is_by_library(tensor::context_of(f.x), f.x.dtype()))
+    return "there is no GPU whose library computes floats";
+  if (static_cast<double>(rows_of(f.x)) * static_cast<double>(columns_of(f.x)) *
+          static_cast<double>(columns_of(f.y)) <
+      static_cast<double>(kLeastTerms))
+    return "it is small";
+  const auto is_read_well = [](const Tensor& t) {
+    const View view = as_three_axes(t, {}).view();
+    return graph::is_for_libraries(view) && is_aligned(view, t.dtype(), is_turned(view));
+  };
+  const bool stored_well = with_gap(columns_of(f.y), f.out) == columns_of(f.y);
+  return is_read_well(f.x) && is_read_well(f.y) && stored_well
+             ? "rows begin at multiples of 16 bytes"
+             : nullptr;
+}
+Tensor product_with_gaps(const Factors& f) {
+  const int64_t rows = rows_of(f.x), columns = columns_of(f.y), step = with_gap(columns, f.out);
+  auto product = std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(f.x), f.out,
+                                               Shape{1, rows, step});
+  product->work = graph::product_op();
+  product->inputs.push_back(with_gaps(as_three_axes(f.x, {})));
+  product->inputs.push_back(with_gaps(as_three_axes(f.y, {})));
+  return tensor::Access::make(tensor::Access::node(tensor::finish(std::move(product))),
+                              View({rows, columns}, {step, 1}, 0));
+}
+
 const char* takes_all(const Factors&) { return nullptr; }
 Tensor one_product(const Factors& f) {
   Shape shape;
@@ -192,6 +270,7 @@ constexpr Way kWays[] = {
     {"sums of columns of b", refuses_columns_of_y, columns_of_y},
     {"a sum of products", refuses_sums_of_products, sums_of_products},
     {"products of parts", refuses_products_of_parts, products_of_parts},
+    {"one product of rows with gaps", refuses_gaps, product_with_gaps},
     {"one product", takes_all, one_product},
 };
 

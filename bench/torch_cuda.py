@@ -319,6 +319,8 @@ def gpt2():
                       f"{losses[way][0]:.5f} … {losses[way][-1]:.5f}", flush=True)  # fmt: skip
                 if KERNELS and way == "hologram":
                     print_kernels("kernels of a step", step, 1)
+                    host, lines = host_of(step, 5)
+                    print("\n".join([f"host, of a step: {host:.1f} us", *(f"    {line}" for line in lines)]), flush=True)
             except Exception as error:
                 print(f"GPT-2 training {way}: {type(error).__name__}: {str(error)[:400]}", flush=True)
             torch.compiler.reset()

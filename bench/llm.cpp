@@ -1,6 +1,6 @@
-// bench_llm MODEL DEVICE [TOKENS [AT_A_TIME…]]: tokens a second of so many answers at a time, greedily, by an Engine:
-// 256 tokens of 1, 4 and 16 unless said. With HOLOGRAM_ENABLE_PROFILING=1 each is followed by the kernels of its
-// steps, whose launches then come one by one.
+// bench_llm MODEL DEVICE [TOKENS [AT_A_TIME…]]: tokens a second of so many answers at a time,
+// greedily, by an Engine: 256 tokens of 1, 4 and 16 unless said. With HOLOGRAM_ENABLE_PROFILING=1
+// each is followed by the kernels of its steps, whose launches then come one by one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,8 +63,8 @@ void print_kernels(const Profile& before, const Profile& after, double steps) {
   fmt::print("    {:9.1f} us a step\n", 1e6 * all / steps);
   constexpr size_t kMost = 16;
   for (size_t i = 0; i < std::min(rows.size(), kMost); i++)
-    fmt::print("    {:9.1f} us {:7.1f}x {}\n", 1e6 * rows[i].seconds / steps, rows[i].launches / steps,
-               rows[i].kernel);
+    fmt::print("    {:9.1f} us {:7.1f}x {}\n", 1e6 * rows[i].seconds / steps,
+               rows[i].launches / steps, rows[i].kernel);
 }
 
 int measure(const std::vector<std::string>& arguments) {
@@ -87,8 +87,8 @@ int measure(const std::vector<std::string>& arguments) {
     const Speed speed = answered(model, engine, tokens, count);
     const double rate = speed.tokens / speed.seconds;
     if (alone == 0) alone = rate / count;
-    fmt::print("{:3} at a time {:9.1f} tokens/s, {:5.2f} times one, {:.2f} ms a step\n", count, rate, rate / alone,
-               1e3 * speed.seconds * count / speed.tokens);
+    fmt::print("{:3} at a time {:9.1f} tokens/s, {:5.2f} times one, {:.2f} ms a step\n", count,
+               rate, rate / alone, 1e3 * speed.seconds * count / speed.tokens);
     if (profiled) print_kernels(before, executor.profile(), speed.tokens / count);
     std::fflush(stdout);
   }

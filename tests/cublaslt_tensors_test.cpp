@@ -161,11 +161,16 @@ TEST_F(CublasLtBesideKernels, LargeProductsHaveAlignedRows) {
       for (int p = 0; p < kTerms; p++) sum += at(a, i * kTerms + p) * at(b, p * kColumns + j);
       ASSERT_NEAR(at(d, i * kColumns + j), sum, 0.01 * std::fabs(sum) + 0.02) << i << ' ' << j;
     }
-  // Both sides of a gradient: one copy, made by the kernel that makes the factor.
+  // Both sides of a gradient: one copy, made by the kernel that makes the factor, and a batch that
+  // shares the other factor is one matrix.
   const Tensor up = ops::tanh(product);
+  const Tensor of_batch = ops::matmul(up.reshape({5, 205, kColumns}), y.transpose());
+  EXPECT_NE(explain(of_batch, {.candidates = true}).find("* 5. one product of rows with gaps"),
+            std::string::npos);
   const uint64_t before = gpu.counters().launches;
-  const Tensor of_x = ops::matmul(up, y.transpose()), of_y = ops::matmul(x.transpose(), up);
-  eval({of_x, of_y});
+  const Tensor of_y = ops::matmul(x.transpose(), up);
+  eval({of_batch, of_y});
+  EXPECT_EQ(of_batch.shape(), Shape({5, 205, kTerms}));
   EXPECT_EQ(gpu.counters().library_calls, 3u);
   EXPECT_EQ(gpu.counters().launches, before + 3) << "y and tanh with gaps, one result without";
 }

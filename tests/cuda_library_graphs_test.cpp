@@ -1,6 +1,8 @@
 // Captured calculations on CUDA with more in them than kernels: products by a library, copies,
 // gathers. The driver and the library are emulated; kernels do nothing there but what they are
 // told.
+#include <functional>
+
 #include "cublaslt_fixture.hpp"
 
 namespace hologram {
@@ -39,9 +41,13 @@ TEST_F(CudaLibraryGraphs, ProductsAreNodes) {
     inputs.push_back(matrix(gpu_, 10 + i));
     results.push_back(graph.launch(inputs.back())[0]);
   }
-  EXPECT_EQ(driver_.calls("cuGraphLaunch"), 5);
+  EXPECT_EQ(driver_.calls("cuGraphLaunch"), 0) << "each has other memory: piece by piece";
+  EXPECT_EQ(captures(), 2) << "when it was made";
   EXPECT_EQ(gpu_.counters().library_calls, before.library_calls + 10);
   for (size_t i = 0; i < 5; i++) EXPECT_EQ(results[i].to_vector<float>(), expected(inputs[i])) << i;
+  for (int i = 0; i < 3; i++)
+    EXPECT_EQ(graph.launch(inputs[0])[0].to_vector<float>(), results[0].to_vector<float>());
+  EXPECT_EQ(driver_.calls("cuGraphLaunch"), 2) << "once memory stays where it is";
   // What came out goes in.
   Tensor t = inputs[0];
   for (int i = 0; i < 3; i++) t = graph.launch(t)[0];
@@ -61,10 +67,12 @@ TEST_F(CudaLibraryGraphs, OnlyWhatHasOtherMemoryIsCapturedAnew) {
   EXPECT_EQ(captures(), 6);
   const Tensor x = matrix(gpu_, 3), other = matrix(gpu_, 4);
   graph.launch(x);
+  EXPECT_EQ(captures(), 6) << "memory may be another one the next time";
+  graph.launch(x);
   EXPECT_EQ(captures(), 8) << "the first and the last";
   for (int i = 0; i < 4; i++) graph.launch(x);
   EXPECT_EQ(captures(), 8) << "the result's memory is what the last launch gave back";
-  graph.launch(other);
+  for (int i = 0; i < 2; i++) graph.launch(other);
   EXPECT_EQ(captures(), 9);
   EXPECT_EQ(driver_.calls("cuGraphInstantiateWithFlags"), 1);
   EXPECT_EQ(driver_.live("graph"), 1);
@@ -72,12 +80,11 @@ TEST_F(CudaLibraryGraphs, OnlyWhatHasOtherMemoryIsCapturedAnew) {
 
 TEST_F(CudaLibraryGraphs, WhatCannotBeToldIsBuiltAnew) {
   const Graph graph = squares();
-  const Tensor x = matrix(gpu_, 5);
+  const Tensor x = matrix(gpu_, 5), y = matrix(gpu_, 6);
   for (int i = 0; i < 2; i++) {
     driver_.fail("cuGraphExecChildGraphNodeSetParams", 1 - i, 1, 910);
-    const Tensor y = graph.launch(matrix(gpu_, 6))[0], z = graph.launch(x)[0];
-    EXPECT_EQ(y.to_vector<float>(), expected(matrix(gpu_, 6)));
-    EXPECT_EQ(z.to_vector<float>(), expected(x));
+    for (const Tensor& t : {y, x})
+      for (int k = 0; k < 2; k++) EXPECT_EQ(graph.launch(t)[0].to_vector<float>(), expected(t));
   }
   EXPECT_EQ(driver_.calls("cuGraphInstantiateWithFlags"), 3);
   EXPECT_EQ(driver_.live("graph"), 1);
@@ -110,8 +117,10 @@ TEST_F(CudaLibraryGraphs, ALaunchThatFailsIsToldAndTheNextIsRight) {
   const Graph graph = squares();
   std::vector<Tensor> held = {matrix(gpu_, 5)};  // so that each launch has other memory
   graph.launch(held[0]);
-  const auto failing = [&](const std::string& what) {
+  const auto failing = [&](const std::string& what, const std::function<void()>& arm) {
     const Tensor x = held.emplace_back(matrix(gpu_, 7));
+    graph.launch(x);
+    arm();
     const Error error = error_of([&] { graph.launch(x); });
     EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
     EXPECT_EQ(driver_.live("graph"), 1);
@@ -119,17 +128,22 @@ TEST_F(CudaLibraryGraphs, ALaunchThatFailsIsToldAndTheNextIsRight) {
   };
   const std::string in_graph = "in a CUDA graph up to program 'cuBLASLt f32'";
   for (const char* call : {"cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphLaunch"}) {
-    driver_.fail(call, 0, 1, 1);
-    failing(in_graph);
+    failing(in_graph, [&] { driver_.fail(call, 0, 1, 1); });
   }
+  failing("cuBLASLt f32 failed: status 13 (CUBLAS_STATUS_EXECUTION_FAILED)",
+          [&] { library_.fail("cublasLtMatmul", 0, 1, kExecutionFailed); });
+  failing("memory", [&] { library_.fail("cublasLtMatmul", 0, 1, kAllocFailed); });
+  // Piece by piece, too.
+  held.push_back(matrix(gpu_, 8));
   library_.fail("cublasLtMatmul", 0, 1, kExecutionFailed);
-  failing("cuBLASLt f32 failed: status 13 (CUBLAS_STATUS_EXECUTION_FAILED)");
-  library_.fail("cublasLtMatmul", 0, 1, kAllocFailed);
-  failing("memory");
+  EXPECT_NE(std::string(error_of([&] { graph.launch(held.back()); }).what()).find("status 13"),
+            std::string::npos);
+  EXPECT_EQ(graph.launch(held.back())[0].to_vector<float>(), expected(held.back()));
   // Building it anew fails as well, and succeeds the next time.
+  const Tensor x = held.emplace_back(matrix(gpu_, 9));
+  graph.launch(x);
   driver_.fail("cuGraphExecChildGraphNodeSetParams", 0, 1, 910);
   driver_.fail("cuGraphInstantiateWithFlags", 0, 1, 1);
-  const Tensor x = held.emplace_back(matrix(gpu_, 9));
   EXPECT_NE(std::string(error_of([&] { graph.launch(x); }).what()).find(in_graph),
             std::string::npos);
   EXPECT_EQ(graph.launch(x)[0].to_vector<float>(), expected(x));

@@ -210,9 +210,22 @@ graph::Input with_gaps(graph::Input matrix) {
   return {copy.node, turn(copy.view())};
 }
 
-const char* refuses_gaps(const Factors& f) {
-  if (size_of(f.x.dtype()) != 2) return "elements are not of two bytes";
-  if (f.x.rank() != 2 || f.y.rank() != 2) return "there is a batch";
+// Rows of all of a batch that shares b, as one matrix; nothing where strides cannot say it.
+std::optional<Tensor> all_rows(const Tensor& given) {
+  if (given.rank() == 2) return given;
+  const Tensor x = tensor::without_alias(given);
+  const Shape two = {x.size() / columns_of(x), columns_of(x)};
+  auto view = graph::reshaped(tensor::Access::view(x), two);
+  if (!view) return {};
+  return tensor::Access::make(tensor::Access::node(x), *std::move(view));
+}
+
+const char* refuses_gaps(const Factors& of_batch) {
+  if (size_of(of_batch.x.dtype()) != 2) return "elements are not of two bytes";
+  if (of_batch.y.rank() != 2 || of_batch.x.size() == 0) return "there is a batch, or nothing";
+  const std::optional<Tensor> x = all_rows(of_batch.x);
+  if (!x) return "there is a batch";
+  const Factors f{*x, of_batch.y, of_batch.out};
   if (!is_by_library(tensor::context_of(f.x), f.x.dtype()))
     return "there is no GPU whose library computes floats";
   if (static_cast<double>(rows_of(f.x)) * static_cast<double>(columns_of(f.x)) *
@@ -228,15 +241,20 @@ const char* refuses_gaps(const Factors& f) {
              ? "rows begin at multiples of 16 bytes"
              : nullptr;
 }
-Tensor product_with_gaps(const Factors& f) {
+Tensor product_with_gaps(const Factors& of_batch) {
+  const Tensor x = *all_rows(of_batch.x);
+  const Factors f{x, of_batch.y, of_batch.out};
   const int64_t rows = rows_of(f.x), columns = columns_of(f.y), step = with_gap(columns, f.out);
   auto product = std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(f.x), f.out,
                                                Shape{1, rows, step});
   product->work = graph::product_op();
   product->inputs.push_back(with_gaps(as_three_axes(f.x, {})));
   product->inputs.push_back(with_gaps(as_three_axes(f.y, {})));
+  Shape shape(of_batch.x.shape().begin(), of_batch.x.shape().end());
+  shape.back() = columns;
+  View view({rows, columns}, {step, 1}, 0);
   return tensor::Access::make(tensor::Access::node(tensor::finish(std::move(product))),
-                              View({rows, columns}, {step, 1}, 0));
+                              *graph::reshaped(view, shape));
 }
 
 const char* takes_all(const Factors&) { return nullptr; }

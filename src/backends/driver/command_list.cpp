@@ -161,8 +161,7 @@ void List::put_on_stream(Item& item, NativeStream stream) {
   const hal::Command& c = item.command;
   if (item.kernel != nullptr) {
     const KernelNode node = arguments(item);
-    return check(driver_->launch(node.function, node.grid_x, 1, 1, node.block_x, 1, 1, 0, stream,
-                                 node.parameters, nullptr));
+    return check(start(gpu_, *item.kernel, node.grid_x, node.parameters, stream));
   }
   if (c.plan != nullptr) {
     const size_t count = c.bindings.size() - 1;  // the workspace is the last
@@ -201,15 +200,37 @@ KernelNode List::arguments(Item& item) const {
 }
 
 void List::launch(std::span<const hal::Binding> table) {
-  tell(table);
+  if (move_to(table) && !is_told_at_less()) {
+    for (Item& item : items_) put_on_stream(item, resources_.stream);
+    return;
+  }
+  tell();
   check(driver_->graph_launch(ready_, resources_.stream));
 }
 
-void List::tell(std::span<const hal::Binding> table) {
+// Whether the memory of a slot is not what it was.
+bool List::move_to(std::span<const hal::Binding> table) {
   for (Item& item : items_)
     for (const uint32_t slot : item.slots)
       if (slot != kNoSlot && slots_[slot] != address_of(table[slot])) item.told = false;
-  for (size_t i = 0; i < slots_.size(); i++) slots_[i] = address_of(table[i]);
+  bool moved = false;
+  for (size_t i = 0; i < slots_.size(); i++) {
+    moved = moved || slots_[i] != address_of(table[i]);
+    slots_[i] = address_of(table[i]);
+  }
+  return moved;
+}
+
+// To record a call of a library and to give it to the graph costs as much as so many launches.
+bool List::is_told_at_less() const {
+  constexpr size_t kOfCapture = 16;
+  size_t cost = 0;
+  for (const Item& item : items_)
+    if (!item.told) cost += item.kind == Kind::Captured ? kOfCapture : 1;
+  return cost <= items_.size();
+}
+
+void List::tell() {
   bool fits = ready_ != nullptr;
   for (Item& item : items_) {
     if (item.told || !fits) continue;

@@ -13,6 +13,8 @@ namespace hologram::backends::driver {
 // Its nodes run one after the other. A node is told its arguments anew where the memory of a slot
 // is not what it was at the last launch. What a library does is a graph in the graph: what it puts
 // on a stream that is being captured. So is every kernel where the driver has no nodes for them.
+// Where to tell so many costs more than to launch all, as where each launch has other memory, work
+// goes to the stream piece by piece, until memory stays where it is.
 class List final : public hal::CommandList {
  public:
   List(Gpu& gpu, const StreamResources& resources)
@@ -51,7 +53,9 @@ class List final : public hal::CommandList {
   Graph captured(Item& item);
   void put_on_stream(Item& item, NativeStream stream);
   Address address(const Item& item, size_t binding) const;
-  void tell(std::span<const hal::Binding> table);
+  bool move_to(std::span<const hal::Binding> table);
+  bool is_told_at_less() const;
+  void tell();
   void check(Status status) const;
   const char* name() const { return driver_.platform().name; }
 

@@ -115,6 +115,16 @@ Kernel DeviceProgram::load(const dialects::Printed& printed) const {
   throw gpu_.error(status, work);
 }
 
+Status start(const Gpu& gpu, const Kernel& kernel, unsigned blocks, void** parameters,
+             NativeStream stream) {
+  if (!gpu.kernels_wait())
+    return gpu.driver()->launch(kernel.function, blocks, 1, 1, kernel.threads, 1, 1, 0, stream,
+                                parameters, nullptr);
+  const LaunchAttribute early{.id = kWaitsItself, .value = 1};
+  const LaunchConfig config{blocks, 1, 1, kernel.threads, 1, 1, 0, stream, &early, 1};
+  return gpu.driver()->launch_with(&config, kernel.function, parameters, nullptr);
+}
+
 const Kernel& DeviceProgram::kernel(bool stoppable) const {
   if (!stoppable) return plain_;
   const std::lock_guard lock(mutex_);

@@ -61,6 +61,11 @@ struct Kernel {
   }
 };
 
+// Puts a kernel on the stream: where kernels wait by themselves, early, while the one before it
+// still runs.
+Status start(const Gpu& gpu, const Kernel& kernel, unsigned blocks, void** parameters,
+             NativeStream stream);
+
 class DeviceProgram : public hal::Executable {
  public:
   // UnsupportedOperation, ProgramNotCompiled, or what the driver says.

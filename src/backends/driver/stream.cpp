@@ -64,7 +64,8 @@ void Stream::launch(const hal::Launch& launch) {
   }
   const Gpu::Current current(gpu_);
   auto* const from = launch.timed != 0 ? timer() : nullptr;
-  const Status status = begin(kernel, kernel.blocks(launch.grid));
+  const Status status = driver::start(gpu_, kernel, kernel.blocks(launch.grid), parameters_.data(),
+                                      resources_->stream);
   if (status != kSuccess) in_flight_.add_unknown();
   if (status != kSuccess && from != nullptr) resources_->timers.push_back(from);
   if (status == kOutOfResources)
@@ -80,16 +81,6 @@ void Stream::launch(const hal::Launch& launch) {
     limit_ = std::chrono::duration_cast<milliseconds>(*launch.deadline - start + microseconds(500));
   }
   if (launch.progress != nullptr) watches_.push_back({launch.progress, groups * program.lanes()});
-}
-
-// The driver brings a kernel that waits by itself to the device while the one before it still runs.
-Status Stream::begin(const Kernel& kernel, unsigned blocks) {
-  if (!gpu_.kernels_wait())
-    return driver_->launch(kernel.function, blocks, 1, 1, kernel.threads, 1, 1, 0,
-                           resources_->stream, parameters_.data(), nullptr);
-  const LaunchAttribute early{.id = kWaitsItself, .value = 1};
-  const LaunchConfig config{blocks, 1, 1, kernel.threads, 1, 1, 0, resources_->stream, &early, 1};
-  return driver_->launch_with(&config, kernel.function, parameters_.data(), nullptr);
 }
 
 hal::Expected<std::unique_ptr<hal::CommandList>> Stream::list(

@@ -55,7 +55,6 @@ class Stream final : public hal::Stream {
     uint64_t lanes;
   };
 
-  Status begin(const Kernel& kernel, unsigned blocks);
   void between(const hal::Binding& to, const hal::Binding& from);  // two of devices' memories
   void download(hal::Binding to, hal::Binding from);
   void upload(hal::Binding to, hal::Binding from);

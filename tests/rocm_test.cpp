@@ -228,7 +228,7 @@ TEST_F(Rocm, CapturedCalculationsAreOneCall) {
   graph.launch(x);
   const int launches = driver_.calls("hipModuleLaunchKernel"), ran = driver_.kernels();
   for (int i = 0; i < 5; i++) graph.launch(x);
-  EXPECT_EQ(driver_.calls("hipGraphLaunch"), 6);
+  EXPECT_EQ(driver_.calls("hipGraphLaunch"), 5) << "once memory stays where it is";
   EXPECT_EQ(driver_.kernels(), ran + 100);
   EXPECT_LE(driver_.calls("hipModuleLaunchKernel"), launches + 10) << "results move, no more";
 }

@@ -54,11 +54,21 @@ bool is_costly(const Node& node) {
 
 namespace {
 
+bool is_lazy(const Node& node, Kind kind) { return node.slot != UINT32_MAX && node.kind == kind; }
+
+bool follows(const Node& node, int64_t most, int depth) {
+  constexpr int kSteps = 4;
+  if (node.kind != Kind::Elementwise || depth == kSteps) return false;
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Input& input) {
+    const Node& before = *input.node;
+    if (!is_lazy(before, Kind::Elementwise) || element_count(before.shape) > most) return false;
+    return is_costly(before) || follows(before, most, depth + 1);
+  });
+}
+
 int64_t bytes_of(const Node& node) {
   return element_count(node.shape) * static_cast<int64_t>(size_of(node.dtype));
 }
-
-bool is_lazy(const Node& node, Kind kind) { return node.slot != UINT32_MAX && node.kind == kind; }
 
 // The memory that a kernel reads where it computes the node: that of what the node is made of, if
 // it is cheap and that is less, else the node's.
@@ -75,6 +85,10 @@ int64_t bytes_read(const Node& node, int depth = 0) {
 }
 
 }  // namespace
+
+bool follows_what_is_costly(const Node& node) {
+  return follows(node, element_count(node.shape), 0);
+}
 
 bool is_read_in_less(const Node& node) { return bytes_read(node) < bytes_of(node); }
 

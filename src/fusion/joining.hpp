@@ -15,6 +15,9 @@ bool is_number(const Node& node);
 
 // Whether to compute it again for each element that it is repeated for would be a waste.
 bool is_costly(const Node& node);
+// Whether it is a function of few steps of what is costly, not of a reduction, and of what is no
+// larger: where that goes through memory, this may go instead.
+bool follows_what_is_costly(const Node& node);
 // What is cheap and made of less memory than it takes, as a cast to a wider type: each kernel that
 // uses it computes it.
 bool is_read_in_less(const Node& node);

@@ -348,12 +348,16 @@ class Scheduler {
     return true;
   }
 
-  // Of the kernels that use it, the one that runs first may store what is one of its rows.
+  // Of the kernels that use it, the one that runs first may store what is one of its rows, and what
+  // is so small that a kernel of its own would cost its launch alone.
   bool is_stored_by_first(Node* node, std::map<size_t, std::vector<View>>& views,
                           std::string& reason) {
     auto& [index, ways] = *views.rbegin();
     Draft draft = drafts_[index];
-    if (!options_.fusion || ways.size() != 1 || !stores_rows(draft, ways.front()) ||
+    constexpr int64_t kSmall = 1 << 16;
+    const bool is_small = draft.row_axes == 0 && draft.opaque == nullptr &&
+                          node->kind == Kind::Elementwise && element_count(draft.domain) <= kSmall;
+    if (!options_.fusion || ways.size() != 1 || (!is_small && !stores_rows(draft, ways.front())) ||
         !can_join(node, draft, ways, true, reason))
       return false;
     drafts_[index] = std::move(draft);
@@ -396,11 +400,12 @@ class Scheduler {
       draft.chunk = node->chunk;
       draft.combines_partials = node->combines_partials;
     }
-    if (node->kind == Kind::Elementwise && draft.row_axes == 0 && is_costly(*node))
+    const bool is_kept = is_costly(*node) || follows_what_is_costly(*node);
+    if (node->kind == Kind::Elementwise && draft.row_axes == 0 && is_kept)
       foresee_row(draft, *node, ways);
     for (View& way : ways) way = padded(way, draft.domain);
     for (const View& way : ways) {
-      if (draft.evaluations(*node, way) > element_count(node->shape) && is_costly(*node))
+      if (draft.evaluations(*node, way) > element_count(node->shape) && is_kept)
         return refuse("it would be computed again for each element it is repeated for");
       for (const Input& input : node->inputs)
         if (!through(draft, *node, input, way))

@@ -4,7 +4,7 @@ import functools
 import warnings
 
 import torch
-from functorch.compile import make_boxed_func, min_cut_rematerialization_partition
+from functorch.compile import make_boxed_func
 from torch._decomp import core_aten_decompositions
 from torch._dynamo import list_backends, register_backend
 from torch._dynamo.backends.common import aot_autograd
@@ -13,6 +13,7 @@ import hologram as hg
 
 from ._attention import Whole, without_what_nobody_keeps
 from ._graph import Compiled, missing
+from ._partition import partition
 from ._report import count_missing
 from ._streams import executor_on_stream
 
@@ -125,7 +126,7 @@ def hologram(module, examples, *, options=None, mode=None):
         return aot_autograd(
             fw_compiler=forward, bw_compiler=compiler, inference_compiler=compiler,
             decompositions=_decompositions(),
-            partition_fn=min_cut_rematerialization_partition)(module, examples)  # fmt: skip
+            partition_fn=partition)(module, examples)  # fmt: skip
 
 
 def register():

@@ -1,6 +1,7 @@
 """A graph of PyTorch as one of hologram."""
 
 import functools
+import operator
 import weakref
 from collections import OrderedDict
 
@@ -23,6 +24,8 @@ _VIEWS = {
     _aten._unsafe_view.default, _aten.alias.default, _aten.detach.default, _aten.unsqueeze.default,
     _aten.squeeze.dims, _aten.squeeze.dim, _aten.expand.default, _aten.select.int, _aten.slice.Tensor,
 }  # fmt: skip
+# Likewise, of several parts.
+_PARTS = {_aten.split.Tensor, _aten.split_with_sizes.default, _aten.unbind.int}
 _SIZES = {
     _aten.sym_size.int: lambda x, d: x.shape[d], _aten.sym_numel.default: lambda x: x.size,
 }  # fmt: skip
@@ -43,6 +46,15 @@ def name_of(target):
 def _is_of_numbers(target):
     return getattr(target, "__module__", None) in ("_operator", "math") or target in (
         torch.sym_max, torch.sym_min, torch.sym_float, torch.sym_int, torch.sym_not)  # fmt: skip
+
+
+def is_view(node):
+    """Whether it only looks at a tensor otherwise, or at a part of it; a copy is the tensor itself here."""
+    if node.op != "call_function":
+        return False
+    if node.target is operator.getitem:
+        return node.args[0].target in _PARTS
+    return node.target in _VIEWS or node.target in _PARTS or node.target == _aten.clone.default
 
 
 def missing(module):

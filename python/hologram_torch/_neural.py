@@ -119,6 +119,10 @@ def adaptive_avg_pool2d_backward(grad, x):
 # --- normalisation
 
 
+def _at_least_f32(x):
+    return as_dtype(x, hg.float32) if x.dtype in (hg.float16, hg.bfloat16) else x
+
+
 def _by_channel(x, ndim, axis=1):
     shape = [1] * ndim
     shape[axis] = -1
@@ -146,11 +150,13 @@ def _normalized(x, mean, rstd, weight, bias):
 @row("_native_batch_norm_legit_no_training.default")
 @_with_channels_last
 def batch_norm(x, axis, weight, bias, mean, var, momentum, eps):
+    # A scale and a shift a channel, in f32 also of narrow tensors, which are what each pixel reads.
+    weight, bias, mean, var = (p if p is None else _at_least_f32(p) for p in (weight, bias, mean, var))
     scale = hg.rsqrt(var + eps)
     scale = scale if weight is None else scale * weight
     shift = -mean * scale if bias is None else bias - mean * scale
     none = hg.zeros((0,), dtype=mean.dtype, device=x.executor)
-    return x * _by_channel(scale, x.ndim, axis) + _by_channel(shift, x.ndim, axis), none, none
+    return _at_least_f32(x) * _by_channel(scale, x.ndim, axis) + _by_channel(shift, x.ndim, axis), none, none
 
 
 @row("_native_batch_norm_legit.no_stats")
@@ -169,7 +175,7 @@ def batch_norm_training(x, weight, bias, running_mean, running_var, training, mo
 @_with_channels_last
 def _batch_norm_of_batch(x, axis, weight, bias, running_mean, running_var, momentum, eps):
     axes = tuple(i for i in range(x.ndim) if i != axis)
-    wide = as_dtype(x, hg.float32) if x.dtype in (hg.float16, hg.bfloat16) else x
+    wide = _at_least_f32(x)
     mean, var = hg.mean(wide, axis=axes), hg.var(wide, axis=axes)
     rstd = hg.rsqrt(var + eps)
     weight, bias = (None if p is None else _by_channel(p, x.ndim, axis) for p in (weight, bias))
@@ -188,7 +194,7 @@ def _batch_norm_of_batch(x, axis, weight, bias, running_mean, running_var, momen
 @row("native_layer_norm.default")
 def layer_norm(x, shape, weight, bias, eps):
     axes = tuple(range(x.ndim - len(shape), x.ndim))
-    wide = as_dtype(x, hg.float32) if x.dtype in (hg.float16, hg.bfloat16) else x
+    wide = _at_least_f32(x)
     mean = hg.mean(wide, axis=axes, keepdims=True)
     rstd = hg.rsqrt(hg.var(wide, axis=axes, keepdims=True) + eps)
     return as_dtype(_normalized(wide, mean, rstd, weight, bias), x.dtype), mean, rstd
@@ -197,7 +203,7 @@ def layer_norm(x, shape, weight, bias, eps):
 @row("native_group_norm.default")
 def group_norm(x, weight, bias, batch, channels, pixels, groups, eps):
     grouped = hg.reshape(x, (batch, groups, channels // groups * pixels))
-    wide = as_dtype(grouped, hg.float32) if x.dtype in (hg.float16, hg.bfloat16) else grouped
+    wide = _at_least_f32(grouped)
     mean = hg.mean(wide, axis=2, keepdims=True)
     rstd = hg.rsqrt(hg.var(wide, axis=2, keepdims=True) + eps)
     made = hg.reshape((wide - mean) * rstd, x.shape)

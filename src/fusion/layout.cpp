@@ -286,6 +286,18 @@ int64_t longest_of_any_runs(const Kernel& kernel) {
   return narrow && one_each && kernel.outer_count() >= kFewest ? kLongest : kLongestLaneRow;
 }
 
+// Lanes of a group along a short axis: as many as leave few idle.
+uint32_t lanes_along(int64_t length) {
+  constexpr uint32_t kFewestLanes = 64;
+  const auto idle = [length](uint32_t lanes) { return (lanes - length % lanes) % lanes; };
+  uint32_t best = kElementLanes;
+  for (uint32_t lanes = kElementLanes; lanes >= kFewestLanes; lanes /= 2) {
+    if (idle(best) * 8 <= length) break;
+    if (idle(lanes) < idle(best)) best = lanes;
+  }
+  return best;
+}
+
 }  // namespace
 
 Grid Layout::grid() const {
@@ -388,6 +400,9 @@ Layout layout(const Kernel& kernel, const Hints& hints) {
   if (l.traversal != Traversal::Tiles && l.traversal != Traversal::GroupRows &&
       l.traversal != Traversal::Blocks && !l.linear)
     choose_lane_axis(kernel, hints, l);
+  if (l.traversal == Traversal::Elements && hints.is_gpu_like && !l.linear && l.outer.size() > 1 &&
+      l.outer.back() > 0)
+    l.lanes = lanes_along(l.outer.back());
   if (l.traversal == Traversal::LaneRows && hints.loads_interleaved && l.row.size() == 1)
     find_ahead(kernel, l);
   if (l.traversal == Traversal::LaneRows && hints.is_gpu_like && !l.linear)

@@ -11,6 +11,7 @@
 #include "hologram/nn/attention.hpp"
 #include "hologram/ops.hpp"
 #include "llm/attention_programs.hpp"
+#include "llm/programs.hpp"
 #include "tensor/access.hpp"
 
 namespace hologram::llm {
@@ -197,12 +198,6 @@ class AttentionOp : public graph::OpaqueOp {
   const AttentionShape shape_;
   const int64_t m_, capacity_;
 };
-
-// The tensor, if its rows are dense wherever they lie; else a copy.
-Tensor with_rows(const Tensor& t) {
-  const graph::View view = tensor::Access::view(t);
-  return view.strides[1] == 1 && view.strides[0] >= 0 ? t : tensor::dense(t);
-}
 
 }  // namespace
 

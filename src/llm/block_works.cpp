@@ -82,9 +82,32 @@ class Maker {
   Program round() {
     const Buf x = b_.buffer("x", DType::F32, Access::In),
               y = b_.buffer("y", DType::U32, Access::Out);
-    const Value blocks = b_.scalar("blocks", key_.index), lane = b_.lane_id(0);
-    const Value block = b_.group_id(0) * kBlocksOfGroup + lane / kLanesOfBlock;
-    round_block(x, y, block, blocks);
+    const Value blocks = b_.scalar("blocks", key_.index);
+    round_block(y, blocks, [&](Value block) {
+      return [&, first = block * BytesDesc::kBlock](Value at) { return b_.load(x, first + at); };
+    });
+    return finish_trusted(b_);
+  }
+
+  Program round_gated() {
+    const Buf gate = b_.buffer("gate", DType::F32, Access::In),
+              up = b_.buffer("up", DType::F32, Access::In),
+              y = b_.buffer("y", DType::U32, Access::Out);
+    const Value blocks = b_.scalar("blocks", key_.index),
+                of_row = b_.scalar("blocks_of_row", key_.index);
+    const Value gate_offset = b_.scalar("gate_offset", key_.index),
+                gate_step = b_.scalar("gate_step", key_.index),
+                up_offset = b_.scalar("up_offset", key_.index),
+                up_step = b_.scalar("up_step", key_.index);
+    round_block(y, blocks, [&](Value block) {
+      const Value row = block / of_row, first = block % of_row * BytesDesc::kBlock;
+      const Value of_gate = gate_offset + row * gate_step + first,
+                  of_up = up_offset + row * up_step + first;
+      return [&, of_gate, of_up](Value at) {
+        const Value g = b_.load(gate, of_gate + at);
+        return g * b_.emit(program::Op::Sigmoid, {g}) * b_.load(up, of_up + at);
+      };
+    });
     return finish_trusted(b_);
   }
 
@@ -224,9 +247,13 @@ class Maker {
     for (size_t c = 0; c < at.size(); c++) b_.set(sums_[c], sums[c]);
   }
 
-  void round_block(Buf x, Buf y, Value block, Value blocks) {
+  // `numbers_of` gives what loads the numbers of a block, the last one's for lanes behind it.
+  template <class NumbersOf>
+  void round_block(Buf y, Value blocks, const NumbersOf& numbers_of) {
     const Value lane = b_.lane_id(0), first = lane / kLanesOfBlock * kLanesOfBlock;
-    const Value word = lane - first, at = min(block, blocks - 1) * BytesDesc::kBlock + word * 4;
+    const Value block = b_.group_id(0) * kBlocksOfGroup + lane / kLanesOfBlock;
+    const Value word = lane - first, at = word * 4;
+    const auto load = numbers_of(min(block, blocks - 1));
     // What the lanes of a block have, for all of them.
     const auto gathered = [&](const char* name, Value own) {
       const Shared all = b_.shared(name, own.type(), key_.lanes);
@@ -239,7 +266,7 @@ class Maker {
     std::vector<Value> numbers;
     Value own;
     for (int64_t i = 0; i < 4; i++) {
-      numbers.push_back(b_.load(x, at + i));
+      numbers.push_back(load(at + i));
       const Value size = b_.bitcast(numbers.back(), DType::U32) & 0x7fffffff;
       own = i == 0 ? size : max(own, size);
     }
@@ -428,6 +455,39 @@ class BytesOp : public graph::OpaqueOp {
   const BytesDesc desc_;
 };
 
+class GatedBytesOp : public graph::OpaqueOp {
+ public:
+  GatedBytesOp(int64_t rows, int64_t length) : rows_(rows), length_(length) {}
+  std::string_view name() const override { return "rounding to bytes"; }
+  graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
+    return graph::only("a program");
+  }
+  void run(Context& context, const Node& node, const Storage& result) const override {
+    const graph::View gate = node.inputs[0].view(), up = node.inputs[1].view();
+    const int64_t of_row = length_ / BytesDesc::kBlock, blocks = rows_ * of_row;
+    Key key{};
+    key.index = graph::Box::index_type(
+        std::max({blocks * BytesDesc::kWords, graph::element_count(node.inputs[0].node->shape),
+                  graph::element_count(node.inputs[1].node->shape)}));
+    key.lanes = static_cast<uint32_t>(kLanesOfBlock * kBlocksOfGroup);
+    key.parts = 1;
+    const Program& program = context.kept("rounding of gated to bytes", key, [&] {
+      return Maker("round_gated_to_bytes", key).round_gated();
+    });
+    const hal::Binding bindings[] = {node.inputs[0].node->result.where,
+                                     node.inputs[1].node->result.where, result.where};
+    std::vector<uint64_t> bits;
+    for (const int64_t n : {blocks, of_row, gate.offset, gate.strides[0], up.offset, up.strides[0]})
+      bits.push_back(graph::index_bits(key.index, n));
+    context.launch(program,
+                   {static_cast<uint64_t>((blocks + kBlocksOfGroup - 1) / kBlocksOfGroup), 1, 1},
+                   bindings, bits);
+  }
+
+ private:
+  const int64_t rows_, length_;
+};
+
 class DecodeOp : public BlockOp {
  public:
   using BlockOp::BlockOp;
@@ -448,6 +508,9 @@ class DecodeOp : public BlockOp {
 
 std::unique_ptr<const graph::OpaqueOp> bytes_op(int64_t rows, int64_t length) {
   return std::make_unique<BytesOp>(rows, length);
+}
+std::unique_ptr<const graph::OpaqueOp> gated_bytes_op(int64_t rows, int64_t length) {
+  return std::make_unique<GatedBytesOp>(rows, length);
 }
 std::unique_ptr<const graph::OpaqueOp> block_product_op(const BlockMatrix& matrix, int64_t m,
                                                         bool bytes, bool adds) {

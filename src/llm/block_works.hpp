@@ -19,6 +19,9 @@ struct BlockMatrix {
 // Input: x f32 [rows, length]. The node is u32 [rows, blocks, words of one], as hal::BytesDesc
 // says.
 std::unique_ptr<const graph::OpaqueOp> bytes_op(int64_t rows, int64_t length);
+// The same of silu(gate) * up by one program. Inputs: gate and up f32 [rows, length], each of whose
+// rows lies in one piece.
+std::unique_ptr<const graph::OpaqueOp> gated_bytes_op(int64_t rows, int64_t length);
 // Inputs: x f32 [m, columns], or rounded to bytes, the words, and perhaps what the product is added
 // to, f32 [m, rows], by a program. The node is f32 [m, rows].
 std::unique_ptr<const graph::OpaqueOp> block_product_op(const BlockMatrix& matrix, int64_t m,

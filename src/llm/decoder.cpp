@@ -150,12 +150,11 @@ Tensor Decoder::attend(const Layer& layer, const Cache& cache, const Tensor& x,
   return attention(layer.attention, queries, keys, qkv[2], rope, cache, places, capacity, part);
 }
 
-Tensor Decoder::feed(const Layer& layer, const Tensor& x) const {
+Factor Decoder::feed(const Layer& layer, const Tensor& x) const {
   const Config& c = config();
   const std::vector<Tensor> parts = parts_of(layer.ups, x, {c.feed_forward, c.feed_forward});
-  const Tensor gate = c.architecture->activation == Activation::Silu ? nn::silu(parts[0])
-                                                                     : ops::gelu_tanh(parts[0]);
-  return gate * parts[1];
+  if (c.architecture->activation == Activation::Silu) return Factor::gated(parts[0], parts[1]);
+  return ops::gelu_tanh(parts[0]) * parts[1];
 }
 
 // Each token goes through those experts that the router gives the largest shares.
@@ -170,10 +169,10 @@ Tensor Decoder::experts(const Layer& layer, const Tensor& x) const {
   const Tensor repeated =
       x.reshape({m, 1, c.width}).broadcast_to({m, used, c.width}).reshape({m * used, c.width});
   const Factor factor(repeated);
-  const Tensor gate = nn::silu(chosen_product(factor, layer.ups[0].weight, which));
+  const Tensor gate = chosen_product(factor, layer.ups[0].weight, which);
   const Tensor up = chosen_product(factor, layer.ups[1].weight, which);
   const Tensor down =
-      chosen_product(gate * up, layer.down.weight, which).reshape({m, used, c.width});
+      chosen_product(Factor::gated(gate, up), layer.down.weight, which).reshape({m, used, c.width});
   return ops::sum(down * weights.reshape({m, used, 1}), {1});
 }
 
@@ -184,7 +183,7 @@ Tensor Decoder::layers(const Tensor& tokens, const Tensor& places, const std::ve
     x = x * std::sqrt(static_cast<float>(config().width));
   for (size_t i = 0; i < layers_.size(); i++) {
     const Layer& layer = layers_[i];
-    const auto added = [&](const Linear& last, const Tensor& y, const Tensor& post_norm) {
+    const auto added = [&](const Linear& last, const Factor& y, const Tensor& post_norm) {
       return post_norm.defined() ? x + norm(apply(last, y), post_norm) : apply(last, y, &x);
     };
     x = added(layer.output, attend(layer, caches[i], norm(x, layer.attention_norm), places, part),

@@ -96,7 +96,7 @@ class Decoder {
   Tensor attend(const Layer& layer, const Cache& cache, const Tensor& x, const Tensor& places,
                 const std::optional<PromptPart>& part) const;
   std::optional<PromptPart> prompt_part(std::span<const Row> rows) const;
-  Tensor feed(const Layer& layer, const Tensor& x) const;
+  Factor feed(const Layer& layer, const Tensor& x) const;
   Tensor experts(const Layer& layer, const Tensor& x) const;
   Tensor head(const Tensor& x) const;
   void check(std::span<const int32_t> tokens, int64_t position) const;

@@ -5,6 +5,7 @@
 
 #include "hologram/builder.hpp"
 #include "program/ir.hpp"
+#include "tensor/access.hpp"
 
 namespace hologram::llm {
 
@@ -22,6 +23,12 @@ inline Program finish_trusted(program::Builder& builder) {
 // way.
 inline program::Value mad(program::Value a, program::Value b, program::Value c) {
   return program::apply(program::Op::Mad, {a, b, c});
+}
+
+// The tensor [m, length], if its rows are dense wherever they lie; else a copy.
+inline Tensor with_rows(const Tensor& t) {
+  const graph::View view = tensor::Access::view(t);
+  return view.strides[1] == 1 && view.strides[0] >= 0 ? t : tensor::dense(t);
 }
 
 }  // namespace hologram::llm

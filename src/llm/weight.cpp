@@ -9,9 +9,11 @@
 #include "engine/context.hpp"
 #include "fusion/layout.hpp"
 #include "hologram/hal/operations.hpp"
+#include "hologram/nn/activations.hpp"
 #include "hologram/nn/linear.hpp"
 #include "hologram/ops.hpp"
 #include "llm/block_works.hpp"
+#include "llm/programs.hpp"
 #include "tensor/access.hpp"
 
 namespace hologram::llm {
@@ -109,13 +111,23 @@ Array Room::array(DType dtype, const Shape& shape) {
   return Array::borrow(dtype, shape, static_cast<void*>(begin), pages_);
 }
 
+Factor Factor::gated(const Tensor& gate, const Tensor& up) {
+  Factor factor(nn::silu(gate) * up);
+  if (graph::hints_of(tensor::context_of(gate).device()).is_gpu_like) {
+    factor.gate_ = with_rows(gate);
+    factor.up_ = with_rows(up);
+  }
+  return factor;
+}
+
 const Tensor& Factor::bytes() const {
   using Desc = hal::BytesDesc;
-  if (!bytes_.defined()) {
-    const int64_t m = x_.size(0), length = x_.size(1);
-    bytes_ = tensor::make_opaque(bytes_op(m, length), DType::U32,
-                                 {m, length / Desc::kBlock, Desc::kWords}, tensor::dense(x_));
-  }
+  if (bytes_.defined()) return bytes_;
+  const int64_t m = x_.size(0), length = x_.size(1);
+  const Shape shape = {m, length / Desc::kBlock, Desc::kWords};
+  if (gate_.defined())
+    bytes_ = tensor::make_opaque(gated_bytes_op(m, length), DType::U32, shape, gate_, up_);
+  else bytes_ = tensor::make_opaque(bytes_op(m, length), DType::U32, shape, tensor::dense(x_));
   return bytes_;
 }
 

@@ -48,12 +48,15 @@ Weight weight_of(const Array& rows, const Executor& executor);
 class Factor {
  public:
   Factor(const Tensor& x) : x_(x) {}  // NOLINT(google-explicit-constructor): any tensor is one
+  // silu(gate) * up, which on GPUs is made where it is rounded.
+  static Factor gated(const Tensor& gate, const Tensor& up);
   const Tensor& exact() const { return x_; }
   const Tensor& bytes() const;
   const Tensor& halves() const;  // bf16
 
  private:
   Tensor x_;
+  Tensor gate_, up_;  // which it is made of, if it is gated
   mutable Tensor bytes_, halves_;
 };
 

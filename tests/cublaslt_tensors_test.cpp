@@ -149,12 +149,13 @@ TEST_F(CublasLtBesideKernels, LargeProductsHaveAlignedRows) {
   };
   const Tensor x = drawn(kRows, kTerms, 1), y = drawn(kTerms, kColumns, 2);
   const Tensor product = ops::matmul(x, y);
-  EXPECT_NE(explain(product, {.candidates = true}).find("* 5. one product of rows with gaps"),
+  EXPECT_NE(explain(product, {.candidates = true})
+                .find("* 5. one product, with zeros to multiples of eight"),
             std::string::npos)
       << explain(product, {.candidates = true});
   const Array d = product.array(), a = x.array(), b = y.array();
   EXPECT_EQ(gpu.counters().library_calls, 1u);
-  EXPECT_EQ(gpu.counters().launches, 2u) << "y with gaps, the result without";
+  EXPECT_EQ(gpu.counters().launches, 3u) << "y, the zeros behind its rows, a part of the result";
   for (int i = 0; i < kRows; i += 256)
     for (int j = 0; j < kColumns; j += 64) {
       double sum = 0;
@@ -165,14 +166,16 @@ TEST_F(CublasLtBesideKernels, LargeProductsHaveAlignedRows) {
   // shares the other factor is one matrix.
   const Tensor up = ops::tanh(product);
   const Tensor of_batch = ops::matmul(up.reshape({5, 205, kColumns}), y.transpose());
-  EXPECT_NE(explain(of_batch, {.candidates = true}).find("* 5. one product of rows with gaps"),
+  EXPECT_NE(explain(of_batch, {.candidates = true})
+                .find("* 5. one product, with zeros to multiples of eight"),
             std::string::npos);
   const uint64_t before = gpu.counters().launches;
   const Tensor of_y = ops::matmul(x.transpose(), up);
   eval({of_batch, of_y});
   EXPECT_EQ(of_batch.shape(), Shape({5, 205, kTerms}));
   EXPECT_EQ(gpu.counters().library_calls, 3u);
-  EXPECT_EQ(gpu.counters().launches, before + 3) << "y and tanh with gaps, one result without";
+  EXPECT_EQ(gpu.counters().launches, before + 6)
+      << "tanh with zeros behind rows and the last, y with some behind rows, a part of a result";
 }
 
 // The messages of warnings, and those of everything.

@@ -169,7 +169,7 @@ TEST_F(CudaLibraryGraphs, SomebodyElsesMemoryIsMovedForALibrary) {
   EXPECT_EQ(expected(borrowed), expected(x));
 }
 
-TEST_F(CudaLibraryGraphs, GathersAreNodesAndWrongPositionsAreErrorsOfTheLaunch) {
+TEST_F(CudaLibraryGraphs, GathersAreNodesAndWrongPositionsAreErrorsOfTheNextWait) {
   const Tensor positions = Tensor::from({1, 2, 3}, {3}, gpu_);
   const auto take = [&](const Tensor& t) { return ops::take(t, positions, 0); };
   const Tensor x = matrix(gpu_, 5);
@@ -179,11 +179,25 @@ TEST_F(CudaLibraryGraphs, GathersAreNodesAndWrongPositionsAreErrorsOfTheLaunch) 
   EXPECT_EQ(driver_.calls("cuGraphLaunch"), 2);
   // Kernels say that a position is wrong, in the word that is their third buffer.
   const Graph wrong = capture(take, x);
+  const int waits = driver_.calls("cuEventSynchronize") + driver_.calls("cuStreamSynchronize");
   driver_.mark(2);
-  const std::string message = error_of([&] { wrong.launch(x); }).what();
-  driver_.mark(-1);
+  wrong.launch(x);
+  EXPECT_EQ(driver_.calls("cuEventSynchronize") + driver_.calls("cuStreamSynchronize"), waits);
+  const std::string message = error_of([&] { gpu_.synchronize(); }).what();
   EXPECT_NE(message.find("take"), std::string::npos) << message;
+  // Or by the next launch, if it is known by then.
+  wrong.launch(x);
+  driver_.mark(-1);
+  const Error error = error_of([&] {
+    right.launch(x);
+    gpu_.synchronize();
+  });
+  EXPECT_NE(std::string(error.what()).find("take"), std::string::npos) << error.what();
   EXPECT_EQ(right.launch(x)[0].shape(), Shape({3, kSide}));
+  gpu_.synchronize();
+  // More than are kept at a time, and one that nobody waits for.
+  for (int i = 0; i < 1500; i++) right.launch(x);
+  gpu_.synchronize();
 }
 
 TEST_F(CudaLibraryGraphs, CopiesAreNodes) {

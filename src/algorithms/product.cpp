@@ -138,15 +138,15 @@ class ProductOp : public OpaqueOp {
     desc.transpose_a = as->transposed;
     desc.transpose_b = bs->transposed;
     desc.m = node.shape[1];
-    desc.n = b.shape[2];
+    desc.n = node.shape[2];
     desc.k = a.shape[2];
     desc.batch = node.shape[0];
     desc.lda = as->step;
     desc.ldb = bs->step;
-    desc.ldd = node.shape[2];
+    desc.ldd = desc.n;
     desc.stride_a = a.strides[0];
     desc.stride_b = b.strides[0];
-    desc.stride_d = desc.m * desc.ldd;
+    desc.stride_d = desc.m * desc.n;
     desc.alignment_a = alignments[0];
     desc.alignment_b = alignments[1];
     desc.alignment_d = alignments[2];
@@ -270,7 +270,7 @@ class ProductOp : public OpaqueOp {
     product.d = {node.dtype, 0, node.shape[2], 1, node.shape[1] * node.shape[2]};
     product.accumulate = libraries::product_accumulator(node.dtype);
     product.m = node.shape[1];
-    product.n = node.inputs[1].view().shape[2];
+    product.n = node.shape[2];
     product.k = node.inputs[0].view().shape[2];
     product.batch = node.shape[0];
     const bool is_gpu_like = hints_of(context.device()).is_gpu_like;

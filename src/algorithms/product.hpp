@@ -7,8 +7,7 @@
 
 namespace hologram::graph {
 
-// Of two inputs whose views have the axes batch, row, column. The node has the same three; its rows
-// may be longer than those of the second input, with anything behind the product.
+// Of two inputs whose views have the axes batch, row, column. The node has the same three.
 std::unique_ptr<const OpaqueOp> product_op();
 
 // Whether libraries can read the matrices of such a view: rows, or columns, each in one piece.

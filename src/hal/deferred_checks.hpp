@@ -1,5 +1,5 @@
-// Values that ought to be 0, and what a stream can do about them whose device nobody can wait for
-// in the midst of work: in a web page.
+// Values that ought to be 0, and streams that look at them later: where nobody can wait for the
+// device in the midst of work, as in a web page, and where a captured calculation should not.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,17 @@ namespace hologram::hal {
 class DeferredChecks {
  public:
   virtual ~DeferredChecks() = default;
-  // A later Stream::wait throws the error, unless the u32 there turns out to be 0.
+  // A later Stream::wait throws the error, or a replay, unless the u32 there turns out to be 0.
   virtual void require_zero(Binding word, std::function<Error()> error) = 0;
+  virtual bool can_wait() const = 0;
 };
 
-// Throws the error unless the u32 there is 0: now, or later where the stream defers them.
-inline void require_zero(Stream& stream, Binding word, std::function<Error()> error) {
-  if (auto* const checks = dynamic_cast<DeferredChecks*>(&stream))
+// Throws the error unless the u32 there is 0: now, or later if that is asked for, where the stream
+// can, or if it cannot wait.
+inline void require_zero(Stream& stream, Binding word, std::function<Error()> error,
+                         bool later = false) {
+  if (auto* const checks = dynamic_cast<DeferredChecks*>(&stream);
+      checks != nullptr && (later || !checks->can_wait()))
     return checks->require_zero(word, std::move(error));
   uint32_t value = 0;
   HostBuffer host(reinterpret_cast<std::byte*>(&value), sizeof value);

@@ -167,47 +167,52 @@ Tensor products_of_parts(const Factors& f) {
   return most + matmul(f.x.slice(1, {whole, {}}), f.y.slice(0, {whole, {}}), dtype);
 }
 
-// Matrix units read rows that begin at multiples of 16 bytes: others cost a library five times as
-// much, more than a copy of large factors, or of the result, with a gap behind each row.
-constexpr int64_t kAlignment = 16, kLeastTerms = int64_t{1} << 31;
+// Matrix units take eight narrow elements at a time: where rows do not begin at multiples of 16
+// bytes, or sums and rows of the result are of another length than a multiple of eight, a library
+// needs five times as long. That is more than copies of large factors, and of the result.
+constexpr int64_t kAtOnce = 8, kLeastTerms = int64_t{1} << 31;
 
-int64_t with_gap(int64_t length, DType dtype) {
-  const int64_t step = kAlignment / static_cast<int64_t>(size_of(dtype));
-  return (length + step - 1) / step * step;
+int64_t whole(int64_t length) { return (length + kAtOnce - 1) / kAtOnce * kAtOnce; }
+
+// Whether it is the rows of a matrix of three axes that lie one element apart.
+bool is_turned(const View& v) { return v.strides[2] != 1 && v.strides[1] == 1; }
+View turned(View v) {
+  std::swap(v.shape[1], v.shape[2]);
+  std::swap(v.strides[1], v.strides[2]);
+  return v;
+}
+bool is_aligned(const View& v) {
+  return graph::is_for_libraries(v) && v.offset % kAtOnce == 0 &&
+         v.strides[is_turned(v) ? 2 : 1] % kAtOnce == 0;
 }
 
-// Of a matrix of three axes, the last of which lies in one piece; or the other, if `turned`.
-bool is_aligned(const graph::View& v, DType dtype, bool turned) {
-  const auto is_multiple = [dtype](int64_t elements) {
-    return elements * static_cast<int64_t>(size_of(dtype)) % kAlignment == 0;
-  };
-  return is_multiple(v.offset) && is_multiple(v.strides[turned ? 2 : 1]);
-}
-bool is_turned(const graph::View& v) { return v.strides[2] != 1 && v.strides[1] == 1; }
-
-graph::Input copy_with_gaps(const graph::Input& matrix) {
-  const View& rows = matrix.view();
+// With zeros behind each row and behind the last one.
+graph::Input copy_with_zeros(const graph::Input& matrix) {
+  const View from = matrix.view();
   const DType dtype = matrix.node->dtype;
-  const int64_t step = with_gap(rows.shape[2], dtype);
-  View to = rows;
-  to.strides = {rows.shape[1] * step, step, 1};
-  to.offset = 0;
-  const Tensor made =
-      tensor::assemble(dtype, {1, rows.shape[1], step},
-                       {{tensor::Access::make(matrix.node, rows), to}}, *matrix.node->context);
-  return {tensor::Access::node(made), std::move(to)};
-}
-graph::Input with_gaps(graph::Input matrix) {
-  View view = matrix.view();
-  const bool turned = is_turned(view);
-  if (graph::is_for_libraries(view) && is_aligned(view, matrix.node->dtype, turned)) return matrix;
-  const auto turn = [turned](View v) {
-    if (turned) std::swap(v.shape[1], v.shape[2]), std::swap(v.strides[1], v.strides[2]);
-    return v;
+  const int64_t rows = from.shape[1], columns = from.shape[2];
+  const Shape shape = {1, whole(rows), whole(columns)};
+  const graph::Strides strides = graph::dense_strides(shape);
+  std::vector<tensor::Part> parts = {
+      {tensor::Access::make(matrix.node, from), View(from.shape, strides, 0)}};
+  const auto add_zeros = [&](const Shape& part, int64_t offset) {
+    const Tensor zero = tensor::full_like_number(0, dtype, *matrix.node->context);
+    if (graph::element_count(part) > 0)
+      parts.push_back({zero.broadcast_to(part), View(part, strides, offset)});
   };
-  graph::Input copy =
-      graph::SharedCopies::of({std::move(matrix.node), turn(std::move(view))}, copy_with_gaps);
-  return {copy.node, turn(copy.view())};
+  add_zeros({1, rows, shape[2] - columns}, columns);
+  add_zeros({1, shape[1] - rows, shape[2]}, rows * shape[2]);
+  return tensor::input_of(tensor::assemble(dtype, shape, parts, *matrix.node->context));
+}
+// A part, from the first element on, of such a copy.
+graph::Input with_zeros(graph::Input matrix, int64_t rows, int64_t columns) {
+  const View view = matrix.view();
+  const bool turn = is_turned(view);
+  const graph::Input copy = graph::SharedCopies::of(
+      {std::move(matrix.node), turn ? turned(view) : View(view)}, copy_with_zeros);
+  View part = turn ? turned(copy.view()) : copy.view();
+  part.shape = {1, rows, columns};
+  return {copy.node, std::move(part)};
 }
 
 // Rows of all of a batch that shares b, as one matrix; nothing where strides cannot say it.
@@ -220,41 +225,55 @@ std::optional<Tensor> all_rows(const Tensor& given) {
   return tensor::Access::make(tensor::Access::node(x), *std::move(view));
 }
 
-const char* refuses_gaps(const Factors& of_batch) {
-  if (size_of(of_batch.x.dtype()) != 2) return "elements are not of two bytes";
-  if (of_batch.y.rank() != 2 || of_batch.x.size() == 0) return "there is a batch, or nothing";
-  const std::optional<Tensor> x = all_rows(of_batch.x);
+// How the factors have to be copied, if they have to.
+struct WithZeros {
+  graph::Input x, y;
+  int64_t terms, columns;  // as they become
+  bool copies_x, copies_y;
+
+  WithZeros(const Tensor& a, const Tensor& b)
+      : x(as_three_axes(a, {})),
+        y(as_three_axes(b, {})),
+        terms(columns_of(a)),
+        columns(whole(columns_of(b))) {
+    const View of_x = x.view(), of_y = y.view();
+    const bool sums = (!is_turned(of_x) || is_turned(of_y)) && terms % kAtOnce != 0;
+    if (sums) terms = whole(terms);
+    copies_x = sums || !is_aligned(of_x);
+    copies_y = sums || !is_aligned(of_y) || columns != columns_of(b);
+  }
+};
+
+const char* refuses_zeros(const Factors& f) {
+  if (size_of(f.x.dtype()) != 2) return "elements are not of two bytes";
+  if (f.y.rank() != 2 || f.x.size() == 0) return "there is a batch, or nothing";
+  const std::optional<Tensor> x = all_rows(f.x);
   if (!x) return "there is a batch";
-  const Factors f{*x, of_batch.y, of_batch.out};
   if (!is_by_library(tensor::context_of(f.x), f.x.dtype()))
     return "there is no GPU whose library computes floats";
-  if (static_cast<double>(rows_of(f.x)) * static_cast<double>(columns_of(f.x)) *
-          static_cast<double>(columns_of(f.y)) <
+  if (static_cast<double>(x->size()) * static_cast<double>(columns_of(f.y)) <
       static_cast<double>(kLeastTerms))
     return "it is small";
-  const auto is_read_well = [](const Tensor& t) {
-    const View view = as_three_axes(t, {}).view();
-    return graph::is_for_libraries(view) && is_aligned(view, t.dtype(), is_turned(view));
-  };
-  const bool stored_well = with_gap(columns_of(f.y), f.out) == columns_of(f.y);
-  return is_read_well(f.x) && is_read_well(f.y) && stored_well
-             ? "rows begin at multiples of 16 bytes"
-             : nullptr;
+  const WithZeros factors(*x, f.y);
+  return factors.copies_x || factors.copies_y ? nullptr : "rows are whole multiples of 16 bytes";
 }
-Tensor product_with_gaps(const Factors& of_batch) {
-  const Tensor x = *all_rows(of_batch.x);
-  const Factors f{x, of_batch.y, of_batch.out};
-  const int64_t rows = rows_of(f.x), columns = columns_of(f.y), step = with_gap(columns, f.out);
-  auto product = std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(f.x), f.out,
-                                               Shape{1, rows, step});
+Tensor product_with_zeros(const Factors& f) {
+  const Tensor x = *all_rows(f.x);
+  WithZeros factors(x, f.y);
+  const int64_t rows = rows_of(x);
+  auto product = std::make_unique<graph::Node>(graph::Kind::Opaque, tensor::context_of(x), f.out,
+                                               Shape{1, rows, factors.columns});
   product->work = graph::product_op();
-  product->inputs.push_back(with_gaps(as_three_axes(f.x, {})));
-  product->inputs.push_back(with_gaps(as_three_axes(f.y, {})));
-  Shape shape(of_batch.x.shape().begin(), of_batch.x.shape().end());
-  shape.back() = columns;
-  View view({rows, columns}, {step, 1}, 0);
+  product->inputs.push_back(factors.copies_x ? with_zeros(std::move(factors.x), rows, factors.terms)
+                                             : std::move(factors.x));
+  product->inputs.push_back(factors.copies_y
+                                ? with_zeros(std::move(factors.y), factors.terms, factors.columns)
+                                : std::move(factors.y));
+  Shape shape(f.x.shape().begin(), f.x.shape().end());
+  shape.back() = columns_of(f.y);
+  const View part({rows, shape.back()}, {factors.columns, 1}, 0);
   return tensor::Access::make(tensor::Access::node(tensor::finish(std::move(product))),
-                              *graph::reshaped(view, shape));
+                              *graph::reshaped(part, shape));
 }
 
 const char* takes_all(const Factors&) { return nullptr; }
@@ -288,7 +307,7 @@ constexpr Way kWays[] = {
     {"sums of columns of b", refuses_columns_of_y, columns_of_y},
     {"a sum of products", refuses_sums_of_products, sums_of_products},
     {"products of parts", refuses_products_of_parts, products_of_parts},
-    {"one product of rows with gaps", refuses_gaps, product_with_gaps},
+    {"one product, with zeros to multiples of eight", refuses_zeros, product_with_zeros},
     {"one product", takes_all, one_product},
 };
 

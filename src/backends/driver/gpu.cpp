@@ -210,6 +210,7 @@ StreamResources::~StreamResources() {
     if (signals != nullptr) driver.stream_destroy(signals);
     if (stop != 0 && driver.host_address == nullptr) driver.release(stop);
     if (signal != nullptr) driver.release_host(signal);
+    if (words != nullptr) driver.release_host(words);
     for (std::byte* memory : staging)
       if (memory != nullptr) driver.release_host(memory);
     for (Event event : staged)

@@ -22,6 +22,7 @@ class Gpu;
 // What a stream needs of the driver, made and given back with it.
 struct StreamResources {
   static constexpr size_t kChunk = size_t{4} << 20;  // of a copy that is staged
+  static constexpr size_t kWords = 1024;
 
   explicit StreamResources(Gpu& gpu) : gpu(gpu) {}
   ~StreamResources();
@@ -37,6 +38,7 @@ struct StreamResources {
   uint32_t* signal = nullptr;  // pinned
   std::byte* staging[2] = {};  // pinned, kChunk bytes each
   Event staged[2] = {};        // the copies from or to them
+  uint32_t* words = nullptr;   // pinned, kWords that ought to be 0
   std::vector<Event> events;   // not in use
   std::vector<Event> timers;   // likewise, of those that know the time
 };

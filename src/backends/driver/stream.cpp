@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "core/log.hpp"
 #include "core/messages.hpp"
 #include "libraries/gpu_plan.hpp"
 
@@ -26,8 +27,9 @@ Stream::~Stream() {
   bool idle = false;
   try {
     if (gpu_.releases()) idle = wait(submit(), {}) == hal::State::Done;
-  } catch (const Error&) {
-    // It failed, or there was no event to wait for.
+  } catch (const Error& error) {
+    // It failed, or there was no event to wait for; or nobody will hear of a check.
+    if (error.kind() == ErrorKind::InvalidArgument) core::log(LogLevel::Error, error.what());
     gpu_.if_usable([&](const DriverFunctions& driver) {
       idle = driver.stream_synchronize(resources_->stream) == kSuccess;
     });
@@ -99,6 +101,7 @@ hal::Expected<std::unique_ptr<hal::CommandList>> Stream::list(
 }
 
 void Stream::replay(hal::CommandList& list, std::span<const hal::Binding> table) {
+  look_at_checks();
   auto& graph = static_cast<List&>(list);
   in_flight_.add_unknown();
   gpu_.count_work();
@@ -305,10 +308,39 @@ hal::State Stream::wait(hal::Point point, hal::Deadline deadline) {
     resources_->events.push_back(marks_.front().event);
     marks_.pop_front();
   }
-  if (!marks_.empty() || changed_) return hal::State::Done;
-  for (const Watch& watch : watches_) watch.progress->done += watch.lanes;
-  forget();
+  if (marks_.empty() && !changed_) {
+    for (const Watch& watch : watches_) watch.progress->done += watch.lanes;
+    forget();
+  }
+  look_at_checks();
   return hal::State::Done;
+}
+
+void Stream::require_zero(hal::Binding word, std::function<Error()> error) {
+  if (checks_.size() == StreamResources::kWords) wait(submit(), {});
+  gpu_.count_work();
+  gpu_.require_usable();
+  in_flight_.add_unknown();
+  const Gpu::Current current(gpu_);
+  if (resources_->words == nullptr) {
+    void* memory = nullptr;
+    check(driver_->allocate_host(&memory, StreamResources::kWords * sizeof(uint32_t), kPortable));
+    resources_->words = static_cast<uint32_t*>(memory);
+  }
+  uint32_t* const copy = resources_->words + next_word_++ % StreamResources::kWords;
+  *copy = kOnItsWay;
+  changed_ = true;
+  check(driver_->copy_out(copy, address_of(word), sizeof *copy, resources_->stream));
+  checks_.push_back({copy, std::move(error)});
+}
+
+// Those that the device has told. The first that is not 0 is thrown, and is not looked at again.
+void Stream::look_at_checks() {
+  while (!checks_.empty() && *checks_.front().word != kOnItsWay) {
+    const Check check = std::move(checks_.front());
+    checks_.pop_front();
+    if (*check.word != 0) throw check.error();
+  }
 }
 
 // Nothing that was launched is watched any more.

@@ -8,13 +8,14 @@
 
 #include "backends/driver/command_list.hpp"
 #include "backends/driver/in_flight.hpp"
+#include "hal/deferred_checks.hpp"
 #include "hologram/hal/stream.hpp"
 
 namespace hologram::backends::driver {
 
 // Through the driver's stream of a resources. What the driver refuses is thrown at once, and
 // nothing was done then; work under way that fails loses the device.
-class Stream final : public hal::Stream {
+class Stream final : public hal::Stream, public hal::DeferredChecks {
  public:
   // On the application's stream, where there is one.
   Stream(Gpu& gpu, std::optional<NativeStream> native)
@@ -36,6 +37,8 @@ class Stream final : public hal::Stream {
   hal::Expected<std::unique_ptr<hal::CommandList>> list(
       std::span<const hal::Command> commands) override;
   void replay(hal::CommandList& list, std::span<const hal::Binding> table) override;
+  void require_zero(hal::Binding word, std::function<Error()> error) override;
+  bool can_wait() const override { return true; }
   std::vector<hal::Timing> times(bool all) override;
   hal::Point submit() override;
   hal::State wait(hal::Point point, hal::Deadline deadline) override;
@@ -50,6 +53,11 @@ class Stream final : public hal::Stream {
     uint64_t number;
     Event from, to;
   };
+  struct Check {
+    volatile uint32_t* word;  // kOnItsWay until the device has told it
+    std::function<Error()> error;
+  };
+  static constexpr uint32_t kOnItsWay = UINT32_MAX;
   struct Watch {  // of a launch that has not been waited for
     Progress* progress;
     uint64_t lanes;
@@ -68,6 +76,7 @@ class Stream final : public hal::Stream {
   void end_timing(uint64_t number, Event from);
   bool cancelled() const;
   hal::State await(Event event, hal::Deadline deadline);
+  void look_at_checks();
   [[noreturn]] void stop(bool cancelled);
   void forget();
 
@@ -80,6 +89,8 @@ class Stream final : public hal::Stream {
   InFlight in_flight_;
   std::deque<Mark> marks_;
   std::deque<Timed> timed_;
+  std::deque<Check> checks_;
+  size_t next_word_ = 0;
   uint64_t value_ = 0;
   bool changed_ = false;  // since the last mark
   bool staged_ = false;   // the staging memory may be in use

@@ -69,6 +69,7 @@ class WgStream final : public hal::Stream {
   std::vector<hal::Timing> times(bool all) override;
 #ifdef __EMSCRIPTEN__
   void require_zero(hal::Binding word, std::function<Error()> error) override;
+  bool can_wait() const override { return false; }
 #endif
   void start() override;
   hal::Point submit() override;

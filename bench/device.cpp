@@ -219,9 +219,9 @@ void launches(const Executor& executor) {
   std::array<uint64_t, 16> values{};  // all lengths 0: it does nothing
   std::array<void*, 16> parameters{};
   for (size_t i = 0; i < values.size(); i++) parameters[i] = &values[i];
-  const auto lane = gpu.lane();
+  const auto resources = gpu.make_resources();
   const double by_hand = each([&] {
-    functions->launch(code.function, 1, 1, 1, code.threads, 1, 1, 0, lane->stream,
+    functions->launch(code.function, 1, 1, 1, code.threads, 1, 1, 0, resources->stream,
                       parameters.data(), nullptr);
   });
   fmt::print("a launch: {:.2f} us of the host, of which the driver's call {:.2f} us\n", through,

@@ -4,6 +4,7 @@
 
 #include "attention_draws.hpp"
 #include "gradients.hpp"
+#include "hologram/error.hpp"
 #include "hologram/graph.hpp"
 
 namespace hologram {
@@ -12,7 +13,7 @@ namespace {
 using namespace attention_draws;
 
 // A launch that has a limit of time is no library's.
-Executor by_program(uint32_t threads = 2) {
+Executor by_program(int threads = 2) {
   return Executor::builder().backend(BackendType::Cpu).threads(threads).timeout_ms(600000).build();
 }
 
@@ -25,7 +26,8 @@ TEST(Attention, SaysHowItIsComputed) {
 }
 
 TEST(Attention, OfDrawnShapesIsItsFormula) {
-  const Executor program = by_program(), products = default_executor();
+  const Executor program = by_program();
+  const Executor& products = default_executor();
   for (uint32_t seed = 0; seed < 24; seed++) {
     SCOPED_TRACE(seed);
     const DType dtype = seed % 4 == 3 ? (seed % 8 == 3 ? DType::F16 : DType::BF16) : DType::F32;

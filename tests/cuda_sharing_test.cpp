@@ -120,7 +120,7 @@ TEST_F(CudaSharing, StreamsThatWillNotDoAreTold) {
   EXPECT_EQ(reason(stream_in(driver_.new_context(1)), 0),
             "CUDA backend not available: the stream is of another context");
   EXPECT_EQ(reason(&driver_, 0), "CUDA backend not available: the driver does not know the stream");
-  EXPECT_NE(reason(nullptr, 9).find("9"), std::string::npos);
+  EXPECT_NE(reason(nullptr, 9).find('9'), std::string::npos);
   run(on_stream(nullptr));
   EXPECT_EQ(error_of([&] { on_stream(nullptr, 0, BackendType::Cpu); }).kind(),
             ErrorKind::BackendUnavailable);

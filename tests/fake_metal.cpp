@@ -320,6 +320,7 @@ void Bytes::go() {
 using namespace hologram;
 using namespace hologram::fake;
 
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 
 void* MTLCopyAllDevices() {
@@ -369,4 +370,5 @@ void fake_metal(FakeMetal* control) {
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)
 // NOLINTEND(cppcoreguidelines-no-malloc)

@@ -116,6 +116,8 @@ std::optional<Wrong> run_kernel(const Compute& with, UInt blocks, UInt threads) 
   if (kernel == nullptr) return std::nullopt;
   std::vector<std::byte*> pointers;
   std::vector<const void*> arguments;
+  pointers.reserve(with.pipe->buffers);
+  arguments.reserve(with.pipe->buffers);
   for (size_t i = 0; i < with.pipe->buffers; i++) pointers.push_back(with.places[i].memory());
   for (std::byte*& pointer : pointers) arguments.push_back(&pointer);
   const std::string wrong = w.executor.run(emulated::launch_of(

@@ -21,12 +21,14 @@ using core::Text;
 // Memory of the device, and the host's copy of it.
 class MirrorBuffer final : public hal::Buffer {
  public:
+  // NOLINTBEGIN(cppcoreguidelines-no-malloc): of zeros that nobody touches there are no pages
   explicit MirrorBuffer(std::unique_ptr<hal::Buffer> real)
       : real_(std::move(real)),
         copy_(static_cast<std::byte*>(std::calloc(std::max<uint64_t>(real_->size(), 1), 1))) {
     if (copy_ == nullptr) throw std::bad_alloc();
   }
   ~MirrorBuffer() override { std::free(copy_); }
+  // NOLINTEND(cppcoreguidelines-no-malloc)
   MirrorBuffer(const MirrorBuffer&) = delete;
   MirrorBuffer& operator=(const MirrorBuffer&) = delete;
   uint64_t size() const override { return real_->size(); }
@@ -108,6 +110,7 @@ class MirrorStream final : public hal::Stream {
     for (const Place& p : places) record.before.emplace_back(p.copy(), p.copy() + p.binding.size);
 
     std::vector<hal::Binding> bindings;
+    bindings.reserve(places.size());
     for (const Place& p : places) bindings.push_back(p.real());
     hal::Launch again = launch;
     again.executable = executable.real.get();
@@ -127,6 +130,7 @@ class MirrorStream final : public hal::Stream {
             hal::Binding workspace) override {
     const std::vector<Place> places = places_of(bindings);
     std::vector<hal::Binding> real;
+    real.reserve(places.size());
     for (const Place& p : places) real.push_back(p.real());
     hal::Binding room = workspace;
     if (room.buffer != nullptr) room.buffer = &static_cast<MirrorBuffer&>(*room.buffer).real();
@@ -143,8 +147,9 @@ class MirrorStream final : public hal::Stream {
 
   void copy(hal::Binding to, hal::Binding from) override {
     const auto end = [&](const hal::Binding& binding) {
-      auto* const mirrored = dynamic_cast<MirrorBuffer*>(binding.buffer);
-      if (mirrored == nullptr) return std::pair(binding, binding.buffer->host() + binding.offset);
+      hal::Buffer& buffer = *binding.buffer;
+      auto* const mirrored = dynamic_cast<MirrorBuffer*>(&buffer);
+      if (mirrored == nullptr) return std::pair(binding, buffer.host() + binding.offset);
       clear(*mirrored);
       return std::pair(hal::Binding{&mirrored->real(), binding.offset, binding.size},
                        mirrored->copy() + binding.offset);

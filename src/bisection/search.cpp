@@ -52,7 +52,7 @@ std::string line_of(const std::string& text, int line) {
 }  // namespace
 
 std::string shown(DType type, uint64_t bits) {
-  const std::string hex = fmt::format("{:#0{}x}", bits, 2 + 2 * size_of(type));
+  std::string hex = fmt::format("{:#0{}x}", bits, 2 + 2 * size_of(type));
   switch (type) {
     case DType::F32:
       return fmt::format("{} ({})", hex, std::bit_cast<float>(static_cast<uint32_t>(bits)));

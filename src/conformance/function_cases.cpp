@@ -130,7 +130,8 @@ Array isclose(const Array& a, const Array& b) {  // not further than 2
   return made(DType::Bool, a.shape(), [&](const Place& at) -> Wide {
     const Wide x = value(a, at), y = value(b, at);
     const bool bits = a.dtype() == DType::Bool;
-    return x == y || (!bits && magnitude(x) < kInfinity && magnitude(y) < kInfinity &&
+    const auto infinite = static_cast<Wide>(kInfinity);
+    return x == y || (!bits && magnitude(x) < infinite && magnitude(y) < infinite &&
                       magnitude(x - y) <= 2)
                ? 1
                : 0;

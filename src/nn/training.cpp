@@ -231,7 +231,7 @@ void Optimizer::load(const std::string& path) {
     const auto found = own.find(name);
     if (found == own.end()) throw core::error(Text::NnStateNames, "it has no", name);
     need_shape("load", name.c_str(), found->second, like.shape());
-    const Tensor value = found->second.to(like.executor());
+    Tensor value = found->second.to(like.executor());
     own.erase(found);
     return value;
   };

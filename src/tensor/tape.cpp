@@ -167,7 +167,8 @@ Tensors Tape::pull(const Tensors& results, const Tensors& cotangents) const {
     accumulate(adjoints, place_of(results[i]), cotangents[i]);
   std::vector<bool> is_watched(shapes_.size());
   for (const uint32_t slot : watched_) is_watched[slot] = true;
-  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+  for (size_t e = entries_.size(); e-- > 0;) {
+    const Entry* const entry = &entries_[e];
     Tensors g;
     bool any = false;
     for (const Place& result : entry->results) {
@@ -214,14 +215,13 @@ bool is_tracked(const Tensor& tensor) {
 }
 
 void record(const Tensors& operands, const Tensors& results, Pullback pullback) {
-  std::shared_ptr<const Pullback> shared;
+  const auto shared = std::make_shared<const Pullback>(std::move(pullback));
   for (const Recorder* r = t_recorder; r != nullptr; r = r->outer) {
     // Outside of a probe nothing is recorded: what it has met is an operand of a record to come.
     if (r->tape == nullptr) return met(*r, operands);
     if (std::none_of(operands.begin(), operands.end(),
                      [&](const Tensor& t) { return r->tape->tracks(t); }))
       continue;
-    if (shared == nullptr) shared = std::make_shared<const Pullback>(std::move(pullback));
     r->tape->add(operands, results, shared);
   }
 }

@@ -59,7 +59,7 @@ class Tape {
   Place place_of(const Tensor& tensor) const;
   uint32_t slot_for(const Tensor& tensor);
   Tensor seen(const Tensor& adjoint, const Place& place) const;
-  void accumulate(Tensors& adjoints, const Place& place, Tensor cotangent) const;
+  void accumulate(Tensors& adjoints, const Place& place, Tensor g) const;
 
   std::unordered_map<uint64_t, uint32_t> slots_;  // by the identity of a node
   std::vector<Shape> shapes_;                     // of the node, slot by slot

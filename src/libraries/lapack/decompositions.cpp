@@ -63,12 +63,13 @@ template <class T>
 class Decomposer {
  public:
   Decomposer(const DecompositionTask& task, const Lapack& lapack)
-      : task_(task), call_(lapack.routines<T>()), a_(Batch<T>::copy_of(task.operands[0])) {
-    n_ = static_cast<Int>(a_.columns);
-    m_ = static_cast<Int>(a_.rows);
-    k_ = std::min(m_, n_);
-    lda_ = leading(m_);
-  }
+      : task_(task),
+        call_(lapack.routines<T>()),
+        a_(Batch<T>::copy_of(task.operands[0])),
+        n_(static_cast<Int>(a_.columns)),
+        m_(static_cast<Int>(a_.rows)),
+        k_(std::min(m_, n_)),
+        lda_(leading(m_)) {}
 
   std::vector<Array> run() {
     switch (task_.which) {

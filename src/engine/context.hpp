@@ -65,7 +65,7 @@ class Context {
                               const std::vector<Storage>& inputs, const std::vector<NodeRef>& roots,
                               std::span<const Storage> into = {});
   // What evaluating the nodes would do.
-  std::string explain(const std::vector<Node*>& roots, ExplainOptions options);
+  std::string explain(const std::vector<Node*>& roots, ExplainOptions wanted);
 
   // Memory of the host as a result, without a copy where the device can reach it.
   Storage adopt(const Array& array);

@@ -60,7 +60,7 @@ Stored stored_as(const Array& array);
 std::vector<std::string> names_in(const files::Gguf& file);
 
 // What GGUF calls a tensor of a folder; empty for what is not looked at.
-std::string gguf_name(const std::string& hugging, const Architecture& architecture);
+std::string gguf_name(const std::string& given, const Architecture& architecture);
 
 // A file, or a folder. IoError, UnsupportedOperation.
 std::unique_ptr<const Source> open_source(const std::string& path);

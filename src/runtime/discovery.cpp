@@ -91,6 +91,7 @@ namespace runtime {
 
 std::vector<BackendType> backend_types() {
   std::vector<BackendType> types;
+  types.reserve(std::size(kNames));
   for (const Name& row : kNames) types.push_back(row.type);
   for (const backends::Entry& entry : backends::all())
     if (!backends::registered_name(entry.type).empty()) types.push_back(entry.type);

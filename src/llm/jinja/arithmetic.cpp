@@ -110,12 +110,12 @@ Value formatted(const std::string& form, const Value& given) {
     const std::string align = left ? "<" : how.empty() || how[0] == '0' ? "" : ">";
     if (form[end] == 's' || form[end] == 'r') {
       const std::string text = form[end] == 's' ? v.str() : v.repr();
-      to += fmt::format(fmt::runtime("{:" + align + how + "}"), text);
+      to += fmt::format(fmt::runtime(fmt::format("{{:{}{}}}", align, how)), text);
     } else if ((form[end] == 'd' || form[end] == 'i') && v.is_number()) {
       const int64_t n = v.is(Kind::Float) ? static_cast<int64_t>(v.as_real()) : v.as_int();
-      to += fmt::format(fmt::runtime("{:" + align + how + "}"), n);
+      to += fmt::format(fmt::runtime(fmt::format("{{:{}{}}}", align, how)), n);
     } else if (form[end] == 'f' && v.is_number()) {
-      to += fmt::format(fmt::runtime("{:" + align + how + "f}"), v.as_real());
+      to += fmt::format(fmt::runtime(fmt::format("{{:{}{}f}}", align, how)), v.as_real());
     } else {
       throw Failure(fmt::format("the format %{} does not take {}", form[end], v.type_name()));
     }

@@ -266,6 +266,7 @@ set(HOLOGRAM_SOURCES
     src/fusion/iteration_space.cpp
     src/fusion/joining.cpp
     src/fusion/layout.cpp
+    src/fusion/layout_key.cpp
     src/fusion/library_kernels.cpp
     src/fusion/recompute.cpp
     src/fusion/schedule.cpp
@@ -377,6 +378,7 @@ set(HOLOGRAM_SOURCES
     src/llm/block_encoding.cpp
     src/llm/block_types.cpp
     src/llm/block_works.cpp
+    src/llm/byte_rounding.cpp
     src/llm/byte_codes.cpp
     src/llm/characters_map.cpp
     src/llm/chat.cpp

@@ -266,7 +266,7 @@ TEST(GatheredPieces, SameBitsInOneKernel) {
       for (const auto& work : works) {
         if (!share.next()) continue;
         const Tensor y = tensor::dense(work.make(x)), z = tensor::dense(work.make(x));
-        const tests::Scheduled plan(y, {.gather = true});
+        const tests::Scheduled plan(y, {.large_groups = true});
         const bool fits = dtype != DType::F16 && work.steps == 1;
         if (fits) {
           ASSERT_EQ(plan.steps().size(), 1u) << work.name << " of " << name_of(dtype);

@@ -93,7 +93,7 @@ void Context::require_room(const Node& node) const {
 ScheduleOptions Context::options() const {
   return {.fusion = state_.config.fusion,
           .max_bindings = device().max_bindings,
-          .gather = hints_of(device()).is_gpu_like,
+          .large_groups = hints_of(device()).is_gpu_like,
           .costs = device().backend == BackendType::Cpu ? kCostsOfProcessors : kCostsOfGpus,
           .library = has_programs_alone() ? nullptr : state_.device->library()};
 }

@@ -162,7 +162,7 @@ class Scheduler {
         draft.reads.size() != 1 || sums == draft.members.end() ||
         (*sums)->inputs[0].node.get() != node || (*sums)->combine != node->combine)
       return false;
-    if (!(options_.gather
+    if (!(options_.large_groups
               ? fill_groups(*node)
               : draft.members.size() == 1 && library_adds_row(options_.library, *node, **sums)))
       return false;
@@ -348,8 +348,9 @@ class Scheduler {
     return true;
   }
 
-  // Of the kernels that use it, the one that runs first may store what is one of its rows, and what
-  // is so small that a kernel of its own would cost its launch alone.
+  // Of the kernels that use it, the one that runs first may store what is one of its rows, all of
+  // what it reads along them where it reads that once, and what is so small that a kernel of its
+  // own would cost its launch alone.
   bool is_stored_by_first(Node* node, std::map<size_t, std::vector<View>>& views,
                           std::string& reason) {
     auto& [index, ways] = *views.rbegin();
@@ -357,9 +358,12 @@ class Scheduler {
     constexpr int64_t kSmall = 1 << 16;
     const bool is_small = draft.row_axes == 0 && draft.opaque == nullptr &&
                           node->kind == Kind::Elementwise && element_count(draft.domain) <= kSmall;
-    if (!options_.fusion || ways.size() != 1 || (!is_small && !stores_rows(draft, ways.front())) ||
-        !can_join(node, draft, ways, true, reason))
-      return false;
+    const bool reads_once = options_.large_groups && draft.row_axes > 0 && draft.chunk == 0 &&
+                            !draft.is_guarded() && node->kind == Kind::Elementwise;
+    const bool stores = is_small || reads_once ||
+                        std::any_of(ways.begin(), ways.end(),
+                                    [&](const View& way) { return stores_rows(draft, way); });
+    if (!options_.fusion || !stores || !can_join(node, draft, ways, true, reason)) return false;
     drafts_[index] = std::move(draft);
     add_member(index, node, ways);
     return true;
@@ -414,12 +418,14 @@ class Scheduler {
     if (is_result && combines_partials_alone(draft))
       return refuse("it is a result, and rows are gathered");
     if (is_result) {
-      if (ways.size() != 1 || !covers(draft, *node, ways[0]))
-        return refuse("it is a result, of another shape than the kernel's");
+      // In other ways, as the first element of each row, it may be looked at as well.
+      const auto stored = std::find_if(ways.begin(), ways.end(),
+                                       [&](const View& way) { return covers(draft, *node, way); });
+      if (stored == ways.end()) return refuse("it is a result, of another shape than the kernel's");
       if (draft.chunk != 0 && !draft.combines_partials &&
-          is_constant_along(ways[0], draft.row_axes))
+          is_constant_along(*stored, draft.row_axes))
         return refuse("it is a result, and the rows are reduced in pieces");
-      draft.roots.push_back({node, ways[0], node, ways[0]});
+      draft.roots.push_back({node, *stored, node, *stored});
     }
     return true;
   }

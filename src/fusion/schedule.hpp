@@ -27,8 +27,8 @@ struct Cut {
 struct ScheduleOptions {
   bool fusion = true;
   size_t max_bindings = 16;
-  bool gather = false;   // groups of many lanes may gather the pieces of their rows
-  bool tracing = false;  // what a capture was given counts as ready
+  bool large_groups = false;  // of lanes, which keep a row, and may gather its pieces
+  bool tracing = false;       // what a capture was given counts as ready
   Costs costs = kCostsOfProcessors;
   hal::LibraryOps* library = nullptr;  // of the device, where it has one and may use it
 };

@@ -28,9 +28,6 @@ using program::Var;
 // Rows of x that a lane multiplies the weights by once they are decoded.
 constexpr uint32_t kMostColumns = 4;
 
-// Of the program that rounds: a lane has a word of four.
-constexpr int64_t kLanesOfBlock = BytesDesc::kBlock / 4, kBlocksOfGroup = 32;
-
 struct Key {
   const BlockType* type;
   DType index;
@@ -75,39 +72,6 @@ class Maker {
       else add_block(x, x_rows, start * blocks_, block);
     });
     store(y, row, first, m);
-    return finish_trusted(b_);
-  }
-
-  // A lane rounds four numbers, which are a word.
-  Program round() {
-    const Buf x = b_.buffer("x", DType::F32, Access::In),
-              y = b_.buffer("y", DType::U32, Access::Out);
-    const Value blocks = b_.scalar("blocks", key_.index);
-    round_block(y, blocks, [&](Value block) {
-      return [&, first = block * BytesDesc::kBlock](Value at) { return b_.load(x, first + at); };
-    });
-    return finish_trusted(b_);
-  }
-
-  Program round_gated() {
-    const Buf gate = b_.buffer("gate", DType::F32, Access::In),
-              up = b_.buffer("up", DType::F32, Access::In),
-              y = b_.buffer("y", DType::U32, Access::Out);
-    const Value blocks = b_.scalar("blocks", key_.index),
-                of_row = b_.scalar("blocks_of_row", key_.index);
-    const Value gate_offset = b_.scalar("gate_offset", key_.index),
-                gate_step = b_.scalar("gate_step", key_.index),
-                up_offset = b_.scalar("up_offset", key_.index),
-                up_step = b_.scalar("up_step", key_.index);
-    round_block(y, blocks, [&](Value block) {
-      const Value row = block / of_row, first = block % of_row * BytesDesc::kBlock;
-      const Value of_gate = gate_offset + row * gate_step + first,
-                  of_up = up_offset + row * up_step + first;
-      return [&, of_gate, of_up](Value at) {
-        const Value g = b_.load(gate, of_gate + at);
-        return g * b_.emit(program::Op::Sigmoid, {g}) * b_.load(up, of_up + at);
-      };
-    });
     return finish_trusted(b_);
   }
 
@@ -247,62 +211,6 @@ class Maker {
     for (size_t c = 0; c < at.size(); c++) b_.set(sums_[c], sums[c]);
   }
 
-  // `numbers_of` gives what loads the numbers of a block, the last one's for lanes behind it.
-  template <class NumbersOf>
-  void round_block(Buf y, Value blocks, const NumbersOf& numbers_of) {
-    const Value lane = b_.lane_id(0), first = lane / kLanesOfBlock * kLanesOfBlock;
-    const Value block = b_.group_id(0) * kBlocksOfGroup + lane / kLanesOfBlock;
-    const Value word = lane - first, at = word * 4;
-    const auto load = numbers_of(min(block, blocks - 1));
-    // What the lanes of a block have, for all of them.
-    const auto gathered = [&](const char* name, Value own) {
-      const Shared all = b_.shared(name, own.type(), key_.lanes);
-      b_.store(all, lane, own);
-      b_.barrier();
-      std::vector<Value> of_block;
-      for (int64_t k = 0; k < kLanesOfBlock; k++) of_block.push_back(b_.load(all, first + k));
-      return of_block;
-    };
-    std::vector<Value> numbers;
-    Value own;
-    for (int64_t i = 0; i < 4; i++) {
-      numbers.push_back(load(at + i));
-      const Value size = b_.bitcast(numbers.back(), DType::U32) & 0x7fffffff;
-      own = i == 0 ? size : max(own, size);
-    }
-    Value most = own;
-    for (const Value& each : gathered("most", own)) most = max(most, each);
-    // Of numbers that are not finite all bytes are 0: the scale is NaN.
-    const Value finite = most < 0x7f800000, amax = b_.bitcast(most, DType::F32);
-    const Value none = number(0), large = finite & (amax >= 0x1p-100f);
-    const Value inverse = select(large, 127.0f / select(large, amax, number(1)), none);
-    Value bytes, sum;
-    for (size_t k = 0; k < 4; k++) {
-      const Value scaled = select(finite, numbers[k], none) * inverse;
-      const Value q = b_.cast(program::apply(program::Op::Round, {scaled}), DType::I32);
-      const Value placed = (b_.bitcast(q, DType::U32) & 255) << static_cast<uint32_t>(8 * k);
-      bytes = k == 0 ? placed : bytes | placed;
-      sum = k == 0 ? q : sum + q;
-    }
-    const std::vector<Value> sums = gathered("sums", sum);
-    const auto half = [&](size_t begin) {
-      return (sums[begin] + sums[begin + 1]) + (sums[begin + 2] + sums[begin + 3]);
-    };
-    const Value one = half(0), other = half(4), to = block * BytesDesc::kWords;
-    const Value nan = b_.bitcast(b_.constant(DType::U32, int64_t{0x7fc00000}), DType::F32);
-    const Value scale = select(finite, select(large, amax * (1.0f / 127.0f), none), nan);
-    b_.if_(block < blocks, [&] {
-      b_.store(y, to + word, bytes);
-      b_.if_(word == 0, [&] {
-        const Value whole = b_.cast(one + other, DType::F32);
-        b_.store(y, to + BytesDesc::kScale, b_.bitcast(scale, DType::U32));
-        b_.store(y, to + BytesDesc::kScaledSum, b_.bitcast(scale * whole, DType::U32));
-        b_.store(y, to + BytesDesc::kFirstSum, b_.bitcast(one, DType::U32));
-        b_.store(y, to + BytesDesc::kSecondSum, b_.bitcast(other, DType::U32));
-      });
-    });
-  }
-
   // The sums, of which each part of a row has its own, added in their order.
   void store(Buf y, Value row, Value first, Value m) {
     const auto put = [&](uint32_t c, Value sum) {
@@ -427,67 +335,6 @@ class ProductOp : public BlockOp {
   const bool chosen_, bytes_, adds_;
 };
 
-class BytesOp : public graph::OpaqueOp {
- public:
-  BytesOp(int64_t rows, int64_t length) : desc_{rows, length} {}
-  std::string_view name() const override { return "rounding to bytes"; }
-  graph::Candidates candidates(Context& context, const Node& /*node*/) const override {
-    return context.candidates_of_bits(desc_);
-  }
-  void run(Context& context, const Node& node, const Storage& result) const override {
-    const hal::Binding x = node.inputs[0].node->result.where;
-    if (context.by_library(desc_, {x, result.where})) return;
-    const int64_t blocks = desc_.rows * desc_.length / BytesDesc::kBlock;
-    Key key{};
-    key.index = graph::Box::index_type(blocks * BytesDesc::kWords);
-    key.lanes = static_cast<uint32_t>(kLanesOfBlock * kBlocksOfGroup);
-    key.parts = 1;
-    const Program& program = context.kept("rounding to bytes", key,
-                                          [&] { return Maker("round_to_bytes", key).round(); });
-    const hal::Binding bindings[] = {x, result.where};
-    const uint64_t bits[] = {graph::index_bits(key.index, blocks)};
-    context.launch(program,
-                   {static_cast<uint64_t>((blocks + kBlocksOfGroup - 1) / kBlocksOfGroup), 1, 1},
-                   bindings, bits);
-  }
-
- private:
-  const BytesDesc desc_;
-};
-
-class GatedBytesOp : public graph::OpaqueOp {
- public:
-  GatedBytesOp(int64_t rows, int64_t length) : rows_(rows), length_(length) {}
-  std::string_view name() const override { return "rounding to bytes"; }
-  graph::Candidates candidates(Context& /*context*/, const Node& /*node*/) const override {
-    return graph::only("a program");
-  }
-  void run(Context& context, const Node& node, const Storage& result) const override {
-    const graph::View gate = node.inputs[0].view(), up = node.inputs[1].view();
-    const int64_t of_row = length_ / BytesDesc::kBlock, blocks = rows_ * of_row;
-    Key key{};
-    key.index = graph::Box::index_type(
-        std::max({blocks * BytesDesc::kWords, graph::element_count(node.inputs[0].node->shape),
-                  graph::element_count(node.inputs[1].node->shape)}));
-    key.lanes = static_cast<uint32_t>(kLanesOfBlock * kBlocksOfGroup);
-    key.parts = 1;
-    const Program& program = context.kept("rounding of gated to bytes", key, [&] {
-      return Maker("round_gated_to_bytes", key).round_gated();
-    });
-    const hal::Binding bindings[] = {node.inputs[0].node->result.where,
-                                     node.inputs[1].node->result.where, result.where};
-    std::vector<uint64_t> bits;
-    for (const int64_t n : {blocks, of_row, gate.offset, gate.strides[0], up.offset, up.strides[0]})
-      bits.push_back(graph::index_bits(key.index, n));
-    context.launch(program,
-                   {static_cast<uint64_t>((blocks + kBlocksOfGroup - 1) / kBlocksOfGroup), 1, 1},
-                   bindings, bits);
-  }
-
- private:
-  const int64_t rows_, length_;
-};
-
 class DecodeOp : public BlockOp {
  public:
   using BlockOp::BlockOp;
@@ -506,12 +353,6 @@ class DecodeOp : public BlockOp {
 
 }  // namespace
 
-std::unique_ptr<const graph::OpaqueOp> bytes_op(int64_t rows, int64_t length) {
-  return std::make_unique<BytesOp>(rows, length);
-}
-std::unique_ptr<const graph::OpaqueOp> gated_bytes_op(int64_t rows, int64_t length) {
-  return std::make_unique<GatedBytesOp>(rows, length);
-}
 std::unique_ptr<const graph::OpaqueOp> block_product_op(const BlockMatrix& matrix, int64_t m,
                                                         bool bytes, bool adds) {
   return std::make_unique<ProductOp>(matrix, m, false, bytes, adds);

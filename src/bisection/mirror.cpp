@@ -147,9 +147,9 @@ class MirrorStream final : public hal::Stream {
 
   void copy(hal::Binding to, hal::Binding from) override {
     const auto end = [&](const hal::Binding& binding) {
-      hal::Buffer& buffer = *binding.buffer;
-      auto* const mirrored = dynamic_cast<MirrorBuffer*>(&buffer);
-      if (mirrored == nullptr) return std::pair(binding, buffer.host() + binding.offset);
+      std::byte* const host = binding.buffer->host();
+      auto* const mirrored = dynamic_cast<MirrorBuffer*>(binding.buffer);
+      if (mirrored == nullptr) return std::pair(binding, host + binding.offset);
       clear(*mirrored);
       return std::pair(hal::Binding{&mirrored->real(), binding.offset, binding.size},
                        mirrored->copy() + binding.offset);

@@ -90,7 +90,8 @@ class Maker {
     // Of numbers that are not finite all bytes are 0: the scale is NaN.
     const Value finite = most < 0x7f800000, amax = b_.bitcast(most, DType::F32);
     const Value none = b_.constant(DType::F32, 0.0), large = finite & (amax >= 0x1p-100f);
-    const Value inverse = select(large, 127.0f / select(large, amax, b_.constant(DType::F32, 1.0)), none);
+    const Value inverse =
+        select(large, 127.0f / select(large, amax, b_.constant(DType::F32, 1.0)), none);
     Value bytes, sum;
     for (size_t k = 0; k < 4; k++) {
       const Value scaled = select(finite, numbers[k], none) * inverse;

@@ -117,17 +117,24 @@ def _known(lengths):
     return None if None in known else known
 
 
-def _order_in(shape, strides):
-    """The same of lengths and strides."""
-    if shape is None or strides is None:
-        return None
+def dense_order(shape, strides):
+    """The axes from the longest stride to the shortest; None if there are gaps between elements, or some are in
+    several places."""
     order = tuple(sorted(range(len(shape)), key=lambda axis: (-strides[axis], axis)))
     expected = 1
     for axis in reversed(order):
         if shape[axis] != 1 and strides[axis] != expected:
             return None
         expected *= shape[axis]
-    return None if order == tuple(range(len(order))) or not expected else order
+    return order
+
+
+def _order_in(shape, strides):
+    """The same, None if it is that of the axes."""
+    if shape is None or strides is None or 0 in shape:
+        return None
+    order = dense_order(shape, strides)
+    return None if order == tuple(range(len(shape))) else order
 
 
 class Place:

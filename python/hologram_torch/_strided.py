@@ -5,19 +5,8 @@ import math
 import hologram as hg
 
 from ._dtypes import as_dtype
+from ._interchange import dense_order
 from ._table import row
-
-
-def _order(shape, strides):
-    """The axes of elements that lie dense in memory, from the outermost; those of length one first. None if there
-    are gaps between elements, or some are in several places."""
-    axes = sorted(range(len(shape)), key=lambda d: (shape[d] != 1, -strides[d]))
-    step = 1
-    for d in reversed(axes):
-        if shape[d] != 1 and strides[d] != step:
-            return None
-        step *= shape[d]
-    return axes
 
 
 def _flat(x, lies):
@@ -25,7 +14,7 @@ def _flat(x, lies):
     strides, offset = lies
     if not all(isinstance(n, int) for n in (*strides, offset)):
         raise NotImplementedError("as_strided of a tensor whose shape is not known")
-    order = _order(x.shape, strides)
+    order = dense_order(x.shape, strides)
     if order is None:
         raise NotImplementedError("as_strided of a tensor with gaps in its memory")
     return hg.reshape(hg.permute_dims(x, tuple(order)), (x.size,)), order, offset
@@ -57,7 +46,7 @@ def _places(shape, strides, first, executor):
 @row("as_strided.default", lies=True)
 def as_strided(x, shape, strides, offset=None, *, lies):
     shape, (flat, _, begin) = tuple(shape), _flat(x, lies)
-    first, order = _first(shape, strides, offset, begin, x.size), _order(shape, strides)
+    first, order = _first(shape, strides, offset, begin, x.size), dense_order(shape, strides)
     if order is not None:
         return _back(flat[first : first + math.prod(shape)], shape, order)
     return hg.reshape(hg.take(flat, _places(shape, strides, first, x.executor), axis=0), shape)
@@ -66,7 +55,7 @@ def as_strided(x, shape, strides, offset=None, *, lies):
 @row("as_strided_scatter.default", lies=True)
 def as_strided_scatter(x, values, shape, strides, offset=None, *, lies):
     shape, (flat, lies_so, begin) = tuple(shape), _flat(x, lies)
-    first, order = _first(shape, strides, offset, begin, x.size), _order(shape, strides)
+    first, order = _first(shape, strides, offset, begin, x.size), dense_order(shape, strides)
     values, made = as_dtype(values, x.dtype), hg.copy(flat)
     if order is not None:
         made[first : first + math.prod(shape)] = hg.reshape(hg.permute_dims(values, tuple(order)), (values.size,))

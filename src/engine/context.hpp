@@ -136,8 +136,9 @@ class Context {
     return keep(std::move(name), make());
   }
   void fill(const Storage& where, uint32_t pattern);
-  // Throws the error if the word is not 0: now, or after each replay of what is recorded.
-  void check(const Storage& word, std::function<Error()> error);
+  // Throws the error if the word is not 0: now, or if it is for later, or behind a replay of what
+  // is recorded, by a wait or a replay to come where the stream can.
+  void check(const Storage& word, std::function<Error()> error, bool later = false);
   void copy(const Storage& to, const Storage& from);
   void copy_to_host(const Storage& from, std::byte* to, uint64_t bytes);
   void copy_from_host(const std::byte* from, const Storage& to, uint64_t bytes);

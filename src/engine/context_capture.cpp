@@ -3,7 +3,6 @@
 
 #include "core/messages.hpp"
 #include "engine/context_lock.hpp"
-#include "hal/deferred_checks.hpp"
 
 namespace hologram::graph {
 
@@ -146,7 +145,7 @@ std::vector<Storage> Context::replay(Recording& recording, const std::vector<Nod
     state_.with_memory([&] { stream().replay(*recording.recorded.list, bindings_); });
     copy_into(into, results);
     for (const Recorded::Check& each : recording.recorded.checks)
-      hal::require_zero(stream(), each.word.where, each.error, true);
+      check(each.word, each.error, true);
     return results;
   }
   const Clean clean{recording, given};

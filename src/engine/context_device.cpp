@@ -84,9 +84,9 @@ void Context::fill(const Storage& where, uint32_t pattern) {
   stream().fill(where.where, pattern);
 }
 
-void Context::check(const Storage& word, std::function<Error()> error) {
+void Context::check(const Storage& word, std::function<Error()> error, bool later) {
   if (recorder_ != nullptr) return recorder_->check(word, std::move(error));
-  hal::require_zero(stream(), word.where, std::move(error));
+  hal::require_zero(stream(), word.where, std::move(error), later);
 }
 
 void Context::copy(const Storage& to, const Storage& from) {

@@ -17,6 +17,7 @@
 #include "graph/elementwise.hpp"
 #include "hologram/error.hpp"
 #include "hologram/expression.hpp"
+#include "hologram/ops.hpp"
 #include "interp/targets.hpp"
 #include "jit/jit.hpp"
 #include "share.hpp"
@@ -104,6 +105,24 @@ class Answers : public testing::TestWithParam<Way> {
 
 TEST_P(Answers, OfNarrowCasts) { expect_answers("narrow casts", *executor_); }
 TEST_P(Answers, OfEmptyReductions) { expect_answers("empty reductions", *executor_); }
+// One kernel makes both, whose rows are empty; neither view of `x` walks as that kernel's rows do.
+TEST_P(Answers, BesideEmptyReductions) {
+  const Tensor x = ops::arange(0, 36, 1, DType::I32, *executor_).reshape({3, 4, 3}).eval();
+  for (const Shape& rows : {Shape{2, 4, 3, 0}, Shape{24, 0}, Shape{4, 6, 0}, Shape{3, 4, 2, 0}}) {
+    const Tensor nothing = ops::zeros(rows, DType::I32, *executor_).eval();
+    const Tensor step =
+        x.slice(2, {1, 3}) * x.slice(2, {1, 3}) - x.slice(2, {0, 2}) * x.slice(2, {0, 2});
+    const Tensor sum = ops::sum(nothing, -1);
+    eval({step, sum});
+    const auto steps = step.to_vector<int32_t>();
+    const auto sums = sum.to(DType::I32).to_vector<int32_t>();
+    for (size_t i = 0; i < steps.size(); i++) {
+      const auto first = static_cast<int32_t>(i / 2 * 3 + i % 2);
+      EXPECT_EQ(steps[i], 2 * first + 1) << "beside " << to_string(rows) << ", " << i;
+      EXPECT_EQ(sums[i], 0);
+    }
+  }
+}
 TEST_P(Answers, OfStatistics) { expect_answers("statistics", *executor_); }
 TEST_P(Answers, OfRemainders) { expect_answers("remainders", *executor_); }
 TEST_P(Answers, OfScans) {

@@ -124,6 +124,21 @@ void collapse(Shape& shape, std::span<Strides*> strides) {
   for (size_t v = 0; v < strides.size(); v++) *strides[v] = std::move(kept_strides[v]);
 }
 
+namespace {
+
+// Whether the axes that are not empty walk to elements that `count` elements do not have.
+bool reaches_outside(const View& view, int64_t count) {
+  int64_t least = view.offset, most = view.offset;
+  for (size_t k = 0; k < view.shape.size(); k++) {
+    if (view.shape[k] <= 1) continue;
+    const int64_t far = view.strides[k] * (view.shape[k] - 1);
+    (far < 0 ? least : most) += far;
+  }
+  return least < 0 || most >= count;
+}
+
+}  // namespace
+
 std::optional<View> composed(const View& inner, const View& outer) {
   if (outer.shape == inner.shape && is_dense(outer)) return inner;
   const View nothing{outer.shape, Strides(outer.shape.size(), 0), 0};
@@ -156,12 +171,14 @@ std::optional<View> composed(const View& inner, const View& outer) {
       (step < 0 ? low : high)[j] += step * (outer.shape[k] - 1);
     }
   }
-  const bool is_empty = element_count(outer.shape) == 0;
-  for (size_t j = 0; j < rank; j++)
-    // Axes of length 0 are no reason to forget the others: what is the same along an empty row is
-    // read once a row. Beyond the end lies nothing that would be read.
-    if (low[j] < 0 || high[j] >= shape[j]) return is_empty ? std::optional(nothing) : std::nullopt;
-  return out;
+  bool leaves = false;
+  for (size_t j = 0; j < rank; j++) leaves = leaves || low[j] < 0 || high[j] >= shape[j];
+  if (!leaves) return out;
+  // Axes of length 0 are no reason to forget the others: what is the same along an empty row is
+  // read once a row, or stored beside its sum. Beyond the end lies nothing that would be read.
+  if (element_count(outer.shape) == 0 && reaches_outside(outer, element_count(inner.shape)))
+    return nothing;
+  return std::nullopt;
 }
 
 }  // namespace hologram::graph

@@ -101,8 +101,36 @@ std::optional<Description> Generator::make_only(const Cell& cell, bool rows, uin
   return one.finished();
 }
 
+// A reduction of rows that are as many as something else has elements: one kernel may make both, in
+// another order of axes, and where there is nothing to be reduced.
+void Generator::beside() {
+  constexpr size_t kMost = 4096;
+  std::vector<uint32_t> list;
+  for (uint32_t i = 0; i < made_.steps.size(); i++)
+    if (const size_t count = elements_in(shape_of(i));
+        !is_input(made_.steps[i]) && count > 1 && count <= kMost && shape_of(i).size() < kMaxRank)
+      list.push_back(i);
+  if (list.empty()) return;
+  Shape shape = shape_of(any_of(list));
+  if (chance(40)) std::reverse(shape.begin(), shape.end());
+  else if (chance(30)) shape = {static_cast<int64_t>(elements_in(shape))};
+  constexpr std::string_view kReductions[] = {"sum", "prod", "any", "all"};
+  constexpr int64_t kRows[] = {0, 0, 1, 3};
+  constexpr DType kTypes[] = {DType::F32, DType::I64, DType::U64};
+  Step step;
+  step.operation = &operation(any_of(kReductions));
+  step.dtype = any_of(kTypes);
+  step.shape = shape;
+  step.integers = {-1};
+  shape.push_back(any_of(kRows));
+  step.arguments = {Argument::of(input(step.dtype, shape))};
+  if (step.operation->name == "any" || step.operation->name == "all") step.dtype = DType::Bool;
+  add(std::move(step));
+}
+
 // What nobody uses is a root, and some of the rest.
 Description Generator::finished() {
+  if (!rows_ && chance(25)) beside();
   std::vector<bool> used(made_.steps.size(), false);
   for (const Step& step : made_.steps)
     for (const Argument& a : step.arguments)

@@ -83,6 +83,7 @@ class Generator {
 
   Generator(uint32_t seed, Size size, bool rows);
   bool attempt(const Cell& cell);
+  void beside();
   Description finished();
 
   std::mt19937 random_;

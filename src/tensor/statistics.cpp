@@ -53,28 +53,26 @@ double least_exact_square(DType t) { return t == DType::F64 ? 0x1p-960 : 0x1p-80
 class Sample {
  public:
   Sample(const Reducer& r, const Tensor& x) {
+    const auto longest = std::max_element(r.axes.begin(), r.axes.end(),
+                                          [&](int a, int b) { return x.size(a) < x.size(b); });
+    const int64_t length = x.size(*longest);
     if (r.count() <= kEach) {
-      const auto longest = std::max_element(r.axes.begin(), r.axes.end(),
-                                            [&](int a, int b) { return x.size(a) < x.size(b); });
-      const int64_t length = x.size(*longest);
-      count = r.axes.back() + 1 == x.rank() ? 1 : std::min<int64_t>(length, 3);
-      for (int64_t i = 0; i < count; i++) {
-        Tensor& one = parts_.emplace_back(x);
-        for (const int axis : r.axes) {
-          const int64_t at = axis == *longest ? length * i / count : 0;
-          one = one.slice(axis, {at, at + 1});
-        }
-      }
+      take_each(r, x, *longest, r.axes.back() + 1 == x.rank() ? 1 : std::min<int64_t>(length, 3));
+      return;
+    }
+    if (r.axes.size() == 1 && length <= kMostParts * kEach) {
+      take_each(r, x, *longest, (length - 1) / kEach + 1);
       return;
     }
     Tensor& several = parts_.emplace_back(x);
     int64_t left = kEach;
     for (size_t k = r.axes.size(); k-- > 0;) {
-      const int64_t length = x.size(r.axes[k]), step = std::min(length, left);
+      const int64_t there = x.size(r.axes[k]), step = std::min(there, left);
       several = several.slice(r.axes[k], {0, {}, step});
       count *= several.size(r.axes[k]);
       left = std::max<int64_t>(1, left / step);
     }
+    in_rows_ = true;
   }
   // Of all of them together.
   Tensor distances(const Reducer& r, const Tensor& mean) const {
@@ -83,13 +81,30 @@ class Sample {
       const Tensor distance = apply_internal(rows::kDistance, mean.dtype(), {part, mean});
       all = all.defined() ? all + distance : distance;
     }
-    return r.count() > kEach ? r.kept(all, Combine::Add) : all;
+    return in_rows_ ? r.kept(all, Combine::Add) : all;
   }
   int64_t count = 1;
 
  private:
   static constexpr int64_t kEach = 8192;
+  // As many are read by whatever walks the row, where shorter rows of their own would take kernels
+  // before and behind them.
+  static constexpr int64_t kMostParts = 8;
+
+  // So many elements of a row, along this axis.
+  void take_each(const Reducer& r, const Tensor& x, int along, int64_t elements) {
+    count = elements;
+    for (int64_t i = 0; i < count; i++) {
+      Tensor& one = parts_.emplace_back(x);
+      for (const int axis : r.axes) {
+        const int64_t at = axis == along ? x.size(along) * i / count : 0;
+        one = one.slice(axis, {at, at + 1});
+      }
+    }
+  }
+
   std::vector<Tensor> parts_;
+  bool in_rows_ = false;  // each part has elements to be added up, and not one
 };
 
 // NaN for each row of no elements.

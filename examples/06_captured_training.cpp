@@ -30,9 +30,9 @@ int main() {
   nn::AdamW optimizer(model, {.lr = 1e-2, .weight_decay = 1e-3});
   // `smoothing` is what a batch consists of here: a number that may differ from step to step.
   nn::CapturedStep step(optimizer, [&](const std::vector<Tensor>& batch) {
-    const auto [x, is_above] = points(256);
-    const Tensor logits = model(x);
-    return nn::cross_entropy(logits, is_above) + batch[0] * ops::mean(ops::square(logits));
+    const Points drawn = points(256);
+    const Tensor logits = model(drawn.x);
+    return nn::cross_entropy(logits, drawn.is_above) + batch[0] * ops::mean(ops::square(logits));
   });
   for (int i = 0; i <= 300; i++) {
     const Tensor smoothing = ops::full({}, 1e-3 * (300 - i) / 300).eval();

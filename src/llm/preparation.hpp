@@ -16,7 +16,7 @@ class Preparation {
   Preparation(const std::string& folder, const Json& tokenizer);
 
   // The parts of a text that are cut each by itself. `first`: nothing stands before it.
-  std::vector<std::string> parts(std::string_view text, bool first) const;
+  std::vector<std::string> parts(std::string_view given, bool first) const;
   // Whether spaces become marks, and one stands in front of a text.
   bool adds_space() const { return marks_ && scheme_ != Scheme::Never; }
 

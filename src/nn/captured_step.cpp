@@ -73,6 +73,7 @@ Tensor CapturedStep::operator()(const std::vector<Tensor>& batch) {
   size_t donated = 0;
   std::vector<Tensor> inputs = this->inputs(flat, batch, donated);
   std::vector<std::pair<Shape, DType>> kinds;
+  kinds.reserve(inputs.size());
   for (const Tensor& t : inputs) kinds.emplace_back(t.shape(), t.dtype());
   if (!graph_ || numbers_ != numbers() || kinds_ != kinds) {
     capture(flat, inputs, donated);

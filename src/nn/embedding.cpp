@@ -55,7 +55,7 @@ Tensor embedding(const Tensor& indices, const Tensor& weight, std::optional<int6
     need(*padding_idx >= -rows && *padding_idx < rows, "embedding", "padding index",
          static_cast<double>(*padding_idx), "one of a row, which may count from the end");
   const Tensor places = indices_below("embedding", indices, rows);
-  const Tensor found = ops::take(weight, places, 0);
+  Tensor found = ops::take(weight, places, 0);
   if (!padding_idx || !tensor::is_recording()) return found;
   const int64_t row = *padding_idx < 0 ? *padding_idx + rows : *padding_idx;
   return ops::where((places == row).unsqueeze(-1), stop_gradient(found), found);

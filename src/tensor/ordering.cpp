@@ -59,7 +59,7 @@ Tensor lower_topk(const Tensors& in, std::span<const int64_t> numbers) {
   const bool few = (length > kLongRow && k <= length / kShare) ||
                    (how == graph::FirstK::InOrder && k <= kVeryFew);
   if (!few && how != graph::FirstK::AtOnce) return argsort(rows, 1, largest).slice(1, {0, k});
-  const Tensor found =
+  Tensor found =
       tensor::make_opaque(graph::first_op(largest), DType::I64, Shape{rows.size(0), k}, rows);
   if (how != graph::FirstK::Found) return found;
   return gather(found, argsort(gather(rows, found, 1), 1, largest), 1);

@@ -85,6 +85,7 @@ Tensor quantiles(const char* name, const Tensor& x, const std::vector<double>& s
     if (!(q >= 0 && q <= whole)) throw core::error(Text::QuantileShare, name, q, whole);
   const Sorted sorted(name, x, axis, keepdims);
   std::vector<Tensor> results;
+  results.reserve(shares.size());
   for (const double q : shares) results.push_back(quantile_of(sorted, q / whole, interpolation));
   if (!results.empty()) return stack(results);
   Shape shape = sorted.shape;

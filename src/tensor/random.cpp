@@ -27,9 +27,9 @@ using ContextPointer = decltype(Context::of(default_executor()));
 struct Row {
   const graph::ElementwiseOp &known, &captured;
 };
-const Row kUniform = {source::kUniform, source::kUniformOf},
-          kNormal = {source::kNormal, source::kNormalOf},
-          kIntegers = {source::kIntegers, source::kIntegersOf};
+constexpr Row kUniform = {source::kUniform, source::kUniformOf},
+              kNormal = {source::kNormal, source::kNormalOf},
+              kIntegers = {source::kIntegers, source::kIntegersOf};
 
 // Key and number of an operation, or within a capture its number there and the tensor of both.
 struct Words {

@@ -17,7 +17,7 @@ Tensor at_least_vector(const Tensor& x) { return x.rank() == 0 ? x.reshape({1}) 
 
 // Where along an axis of length n each of the `before + n + behind` elements comes from.
 Tensor sources(const Tensor& x, int64_t n, const Padding& p, PadMode mode, int64_t length) {
-  const Tensor at = arange(0, length, 1, DType::I64, x.executor()) - p.before;
+  Tensor at = arange(0, length, 1, DType::I64, x.executor()) - p.before;
   switch (mode) {
     case PadMode::Edge: return clamp(at, 0, n - 1);
     case PadMode::Wrap: return rem(at, n);
@@ -97,6 +97,7 @@ std::vector<Tensor> unstack(const Tensor& x, int axis) {
 Tensor hstack(const std::vector<Tensor>& tensors) {
   if (tensors.empty()) throw core::error(Text::NoTensors, "hstack");
   std::vector<Tensor> list;
+  list.reserve(tensors.size());
   for (const Tensor& t : tensors) list.push_back(at_least_vector(t));
   return concat(list, list.front().rank() == 1 ? 0 : 1);
 }

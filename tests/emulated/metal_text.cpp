@@ -2,6 +2,7 @@
 
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 namespace hologram::emulated::metal {
 namespace {
@@ -30,9 +31,11 @@ std::string with_shared_memory(const std::string& text, const std::string& key, 
     if (line.rfind(kArray, 0) == 0 && line.back() == ';' && open != std::string::npos) {
       const std::string type = line.substr(kArray.size(), name - kArray.size());
       const size_t elements = std::stoul(line.substr(open + 1));
-      line = "  threadgroup " + type + "* const " + line.substr(name + 1, open - name - 1) +
-             " = (threadgroup " + type + "*)(shared_memory_" + key + "() + " +
-             std::to_string(bytes) + ");";
+      std::string declared = "  threadgroup ";
+      declared.append(type).append("* const ").append(line, name + 1, open - name - 1);
+      declared.append(" = (threadgroup ").append(type).append("*)(shared_memory_").append(key);
+      declared.append("() + ").append(std::to_string(bytes)).append(");");
+      line = std::move(declared);
       bytes += (elements * size_of(type) + kAlignment - 1) / kAlignment * kAlignment;
     }
     result += line + '\n';

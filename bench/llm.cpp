@@ -1,6 +1,8 @@
 // bench_llm MODEL DEVICE [TOKENS [AT_A_TIME…]]: tokens a second of so many answers at a time,
-// greedily, by an Engine: 256 tokens of 1, 4 and 16 unless said. With HOLOGRAM_ENABLE_PROFILING=1
-// each is followed by the kernels of its steps, whose launches then come one by one.
+// greedily, by an Engine: 256 tokens of 1, 4 and 16 unless said. Decoding is what comes while all
+// answers have begun and none has ended, by calls of on_text; the other number has the prompts in
+// it. With HOLOGRAM_ENABLE_PROFILING=1 each is followed by the kernels of its steps, whose launches
+// then come one by one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <cstdlib>
 #include <future>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hologram/hologram.hpp"
@@ -20,11 +23,30 @@ using Clock = std::chrono::steady_clock;
 
 struct Speed {
   double tokens = 0, seconds = 0;
+  double decoding = 0;  // tokens a second
 };
+
+// When the texts of each answer came.
+using Times = std::vector<std::vector<Clock::time_point>>;
+
+double decoding_of(const Times& texts) {
+  Clock::time_point begin = Clock::time_point::min(), end = Clock::time_point::max();
+  for (const auto& times : texts) {
+    if (times.empty()) return 0;
+    begin = std::max(begin, times.front());
+    end = std::min(end, times.back());
+  }
+  double count = 0;
+  for (const auto& times : texts)
+    for (const Clock::time_point time : times) count += time > begin && time <= end ? 1 : 0;
+  return begin < end ? count / std::chrono::duration<double>(end - begin).count() : 0;
+}
 
 Speed answered(const llm::Model& model, llm::Engine& engine, int64_t tokens, int at_a_time) {
   static int prompts = 0;
   std::vector<std::future<llm::Generation>> answers;
+  Times texts(static_cast<size_t>(at_a_time));
+  for (auto& times : texts) times.reserve(static_cast<size_t>(tokens));
   const auto begin = Clock::now();
   for (int i = 0; i < at_a_time; i++) {
     std::string prompt;
@@ -32,11 +54,17 @@ Speed answered(const llm::Model& model, llm::Engine& engine, int64_t tokens, int
     llm::GenerateOptions options;
     options.max_tokens = tokens;
     options.sampling.greedy = true;
+    auto& times = texts[static_cast<size_t>(i)];
+    options.on_text = [&times](std::string_view) {
+      times.push_back(Clock::now());
+      return true;
+    };
     answers.push_back(engine.submit(model.tokenize(prompt), std::move(options)));
   }
   Speed speed;
   for (auto& answer : answers) speed.tokens += static_cast<double>(answer.get().tokens.size());
   speed.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  speed.decoding = decoding_of(texts);
   return speed;
 }
 
@@ -85,10 +113,12 @@ int measure(const std::vector<std::string>& arguments) {
     answered(model, engine, tokens, count);  // what is compiled and captured the first time
     const Profile before = profiled ? executor.profile() : Profile();
     const Speed speed = answered(model, engine, tokens, count);
-    const double rate = speed.tokens / speed.seconds;
-    if (alone == 0) alone = rate / count;
-    fmt::print("{:3} at a time {:9.1f} tokens/s, {:5.2f} times one, {:.2f} ms a step\n", count,
-               rate, rate / alone, 1e3 * speed.seconds * count / speed.tokens);
+    if (alone == 0) alone = speed.decoding / count;
+    fmt::print(
+        "{:3} at a time {:9.1f} tokens/s, {:5.2f} times one, {:.2f} ms a step; {:.1f} with "
+        "prompts\n",
+        count, speed.decoding, speed.decoding / alone, 1e3 * count / speed.decoding,
+        speed.tokens / speed.seconds);
     if (profiled) print_kernels(before, executor.profile(), speed.tokens / count);
     std::fflush(stdout);
   }
